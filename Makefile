@@ -1,0 +1,54 @@
+# The front doors; Meson does the work behind them. `make help` lists them.
+#
+#   BUILD    where to build          PREFIX, DESTDIR   where to install
+#   SETUP    what installs missing packages (SETUP=: for nothing)
+
+BUILD ?= build
+PREFIX ?= /usr/local
+SETUP ?= tools/setup
+PLIMSOLL = $(BUILD)/plimsoll
+DEMO = $(BUILD)/demo.plim
+
+.PHONY: all help demo check soak bench hot install format clean
+
+all: $(BUILD)/build.ninja          ## build the command, the runtime and the examples
+	@ninja -C $(BUILD)
+
+help:                              ## this list
+	@sed -n 's/^\([a-z]*\):.*## \(.*\)/make \1\t\2/p' Makefile | expand -t 15
+
+$(BUILD)/build.ninja:
+	@command -v meson >/dev/null || { echo "meson is missing: run tools/setup build"; exit 1; }
+	meson setup $(BUILD) --libdir lib --prefix $(PREFIX)
+
+demo:                              ## profile an example that leaks, and print the report
+	@$(SETUP) build
+	@$(MAKE) --no-print-directory all
+	$(PLIMSOLL) run --sample 64K -o $(DEMO) -- $(BUILD)/examples/leaky/indexer --rounds 40 src docs
+	$(PLIMSOLL) report $(DEMO)
+
+check:                             ## build with gcc, clang and sanitizers; run every test
+	@$(SETUP) build check
+	@tools/check
+
+soak:                              ## the long tests
+	@$(SETUP) build check
+	@tools/check --soak
+
+bench:                             ## print the tables of the README
+	@$(SETUP) build check bench
+	@$(MAKE) --no-print-directory all
+	@bench/run --build $(BUILD)
+
+hot: all                           ## print what malloc and free cost when nothing is sampled
+	@tools/hot $(BUILD)/libplimsoll.so
+
+install: all                       ## install under $(DESTDIR)$(PREFIX)
+	@meson configure $(BUILD) --prefix $(PREFIX)
+	@DESTDIR=$(DESTDIR) meson install -C $(BUILD)
+
+format:                            ## clang-format every C and C++ file
+	@git ls-files --cached --others --exclude-standard '*.c' '*.h' '*.cpp' | xargs clang-format -i
+
+clean:                             ## remove what was built
+	rm -rf $(BUILD) build-check

@@ -1,0 +1,288 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * collect.c - how the profiles of a run leave the directory in which they lived.
+ *
+ * A profile is moved before it is given its names: naming may take seconds, and whoever interrupts it should find the
+ * profile in its place. The process that was asked for comes first, so that it gets the name that was asked for.
+ *
+ * Giving up the directory is a race with processes that are about to end: they ask whether .owner is there, and leave
+ * their file to us if it is. So .owner goes first, and who is found to be ending after that is waited for.
+ */
+#include "collect.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "annotate.h"
+#include "move.h"
+#include "proc.h"
+#include "say.h"
+#include "symbolize.h"
+#include "term.h"
+
+#define OWNER ".owner"
+#define ENDING_TRIES 50 /* of 10 ms: how long a process that has said goodbye may take to be gone */
+
+/* --- the directory --- */
+
+static bool make_owner(const char *directory)
+{
+    char *path = pl_say_print("%s/" OWNER, directory);
+    int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+    free(path);
+    if (fd < 0)
+        return false;
+    close(fd);
+    return true;
+}
+
+char *pl_collect_make_directory(const char *const *candidates)
+{
+    for (; *candidates; candidates++) {
+        char *path = pl_say_print("%s/plimsoll-run.%d.XXXXXX", *candidates, getpid());
+        if (mkdtemp(path) && make_owner(path)) /* mode 0700 */
+            return path;
+        int error = errno;
+        rmdir(path);
+        free(path);
+        errno = error;
+    }
+    return NULL;
+}
+
+static void disown(const char *directory)
+{
+    char *path = pl_say_print("%s/" OWNER, directory);
+    unlink(path);
+    free(path);
+}
+
+/* --- what lies in it --- */
+
+/* A profile on its way out. */
+struct leaving {
+    char *path;
+    char *destination;
+    uint64_t start_ns;
+    struct pl_collected about;
+};
+
+struct state {
+    const struct pl_collect_options *options;
+    struct pl_collection *out;
+    struct leaving *leaving;
+    size_t count;
+    struct pl_move_taken taken;
+};
+
+static void describe(const struct pl_profile *profile, struct leaving *leaving)
+{
+    struct pl_collected *about = &leaving->about;
+    snprintf(about->comm, sizeof about->comm, "%s", profile->comm);
+    about->pid = profile->header.pid;
+    about->end = profile->header.end;
+    about->calls = (uint64_t) profile->total[PL_METRIC_ALLOC_OBJECTS].value;
+    about->bytes = (uint64_t) profile->total[PL_METRIC_ALLOC_SPACE].value;
+    about->samples = profile->samples;
+    about->inuse_objects = profile->total[PL_METRIC_INUSE_OBJECTS];
+    about->inuse_space = profile->total[PL_METRIC_INUSE_SPACE];
+    about->interval_bytes = profile->header.interval_bytes;
+    about->off = profile->header.control.off;
+    about->duration_s = profile->duration_s;
+    leaving->destination = pl_say_print("%s", profile->destination);
+    leaving->start_ns = profile->header.start_monotonic_ns;
+}
+
+static void take_in(struct state *state, const char *path)
+{
+    struct pl_profile *profile;
+    char why[PL_WHY_BYTES];
+    if (pl_profile_open(path, &profile, why)) {
+        pl_say("%s", why);
+        state->out->failed++;
+        return;
+    }
+    struct leaving leaving = {.path = pl_say_print("%s", path)};
+    describe(profile, &leaving);
+    pl_profile_close(profile);
+    state->leaving = pl_say_memory(realloc(state->leaving, (state->count + 1) * sizeof *state->leaving));
+    state->leaving[state->count++] = leaving;
+}
+
+static bool is_known(const struct state *state, const char *path)
+{
+    for (size_t i = 0; i < state->count; i++)
+        if (!strcmp(state->leaving[i].path, path))
+            return true;
+    return false;
+}
+
+static bool is_profile_name(const char *name)
+{
+    size_t bytes = strlen(name), suffix = strlen(".plim");
+    return name[0] != '.' && bytes > suffix && !strcmp(name + bytes - suffix, ".plim");
+}
+
+/* Takes in what has ended. Returns how many are still running; `ending` says whether one of those has said goodbye. */
+static size_t look_around(struct state *state, bool *ending)
+{
+    struct pl_proc_table table = pl_proc_read();
+    DIR *directory = opendir(state->options->directory);
+    size_t running = 0;
+    *ending = false;
+    for (struct dirent *entry; directory && (entry = readdir(directory));) {
+        struct pl_header header;
+        char *path = pl_say_print("%s/%s", state->options->directory, entry->d_name);
+        bool profile = is_profile_name(entry->d_name) && !is_known(state, path);
+        bool readable = profile && pl_proc_header(path, &header);
+        bool alive = readable && pl_proc_writer(&table, path, &header);
+        running += alive;
+        *ending |= alive && header.end != PL_END_NONE;
+        if (profile && !alive)
+            take_in(state, path);
+        free(path);
+    }
+    if (directory)
+        closedir(directory);
+    pl_proc_free(&table);
+    return running;
+}
+
+static void gather(struct state *state)
+{
+    bool ending;
+    look_around(state, &ending);
+    disown(state->options->directory);
+    for (int i = 0; i < ENDING_TRIES; i++) {
+        state->out->running = look_around(state, &ending);
+        if (!ending)
+            break;
+        nanosleep(&(struct timespec){.tv_nsec = 10000000}, NULL);
+    }
+}
+
+/* --- which is which --- */
+
+/* The process we started may have become others by exec: the last one is what the user thinks of. */
+static void find_main(struct state *state)
+{
+    struct leaving *last = NULL;
+    for (size_t i = 0; i < state->count; i++) {
+        struct leaving *each = &state->leaving[i];
+        if (each->about.pid == (uint32_t) state->options->main_pid && (!last || each->start_ns > last->start_ns))
+            last = each;
+    }
+    if (!last)
+        return;
+    last->about.main = true;
+    state->out->main_seen = true;
+    state->out->main_execed = last->about.end == PL_END_EXEC;
+}
+
+static int by_importance(const void *left, const void *right)
+{
+    const struct leaving *a = left, *b = right;
+    if (a->about.main != b->about.main)
+        return b->about.main - a->about.main;
+    if (a->about.bytes != b->about.bytes)
+        return a->about.bytes < b->about.bytes ? 1 : -1;
+    return (a->start_ns > b->start_ns) - (a->start_ns < b->start_ns);
+}
+
+/* --- out --- */
+
+static char *name_for(const struct state *state, const struct leaving *leaving)
+{
+    bool shared = !strchr(state->options->pattern, '%') && !leaving->about.main;
+    if (!*leaving->destination) /* longer than a file name can be */
+        return pl_say_print("plimsoll.%s.%u.plim", leaving->about.comm, leaving->about.pid);
+    if (shared)
+        return pl_say_print("%s.%u", leaving->destination, leaving->about.pid);
+    return pl_say_print("%s", leaving->destination);
+}
+
+static void store_names(const char *path)
+{
+    char why[PL_WHY_BYTES];
+    struct pl_profile *profile;
+    struct pl_symbolize_options options = {.progress = pl_term_progress, .context = "plimsoll: reading symbols"};
+    if (pl_profile_open(path, &profile, why))
+        return; /* it could be opened a moment ago: whoever took it away knows */
+    int result = pl_symbolize(profile, &options, NULL);
+    pl_term_progress(options.context, 1);
+    if (result == 0 && pl_annotate(path, profile, why))
+        pl_say("%s; the profile is complete, but needs the program's files to be read", why);
+    pl_profile_close(profile);
+}
+
+static void add(struct pl_collection *out, const struct pl_collected *about)
+{
+    out->profile = pl_say_memory(realloc(out->profile, (out->count + 1) * sizeof *out->profile));
+    out->profile[out->count++] = *about;
+}
+
+static void move_out(struct state *state, struct leaving *leaving)
+{
+    char *destination = name_for(state, leaving);
+    char *path = pl_move(leaving->path, destination, &state->taken);
+    struct stat status;
+    if (!path) {
+        pl_say("cannot write %s: %m; the profile stays in %s", destination, leaving->path);
+        path = pl_say_print("%s", leaving->path);
+        state->out->failed++;
+    }
+    free(destination);
+    if (!state->options->no_symbols)
+        store_names(path);
+    leaving->about.path = path;
+    leaving->about.file_bytes = stat(path, &status) ? 0 : (uint64_t) status.st_size;
+    add(state->out, &leaving->about);
+}
+
+static void let_go(struct state *state, struct leaving *leaving)
+{
+    char why[PL_WHY_BYTES];
+    const struct pl_collect_options *options = state->options;
+    bool empty = !leaving->about.main && leaving->about.samples == 0 && !options->keep_all;
+    if (leaving->about.main && leaving->about.end != PL_END_EXEC &&
+        pl_profile_set_ending(leaving->path, options->wait_status, options->end_ns, why))
+        pl_say("%s", why);
+    if (!empty) {
+        move_out(state, leaving);
+        return;
+    }
+    unlink(leaving->path);
+    state->out->dropped++;
+}
+
+void pl_collect(const struct pl_collect_options *options, struct pl_collection *out)
+{
+    struct state state = {.options = options, .out = out};
+    *out = (struct pl_collection){0};
+    gather(&state);
+    find_main(&state);
+    if (state.count)
+        qsort(state.leaving, state.count, sizeof *state.leaving, by_importance);
+    for (size_t i = 0; i < state.count; i++) {
+        let_go(&state, &state.leaving[i]);
+        free(state.leaving[i].path);
+        free(state.leaving[i].destination);
+    }
+    free(state.leaving);
+    pl_move_free(&state.taken);
+    rmdir(options->directory); /* stays while something is in it */
+}
+
+void pl_collect_free(struct pl_collection *collection)
+{
+    for (size_t i = 0; i < collection->count; i++)
+        free(collection->profile[i].path);
+    free(collection->profile);
+}

@@ -1,0 +1,133 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * figure.c - figures that people can read.
+ *
+ * Three significant digits are what an eye compares; an estimate rarely deserves more. Bytes go in binary units and
+ * counts in decimal ones, and a figure's error is written in the figure's own unit, so that the two can be compared
+ * without arithmetic.
+ */
+#include "figure.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+struct scale {
+    double one;
+    const char *suffix;
+};
+
+static const struct scale byte_scales[] = {
+    {1, "B"}, {0x1p10, "KiB"}, {0x1p20, "MiB"}, {0x1p30, "GiB"}, {0x1p40, "TiB"}, {0x1p50, "PiB"},
+};
+/* Whole numbers stay whole up to a million: "412,918" says more than "413 K" and is hardly longer. */
+static const struct scale count_scales[] = {{1, ""}, {1e6, "M"}, {1e9, "G"}, {1e12, "T"}};
+
+/* The largest scale in which the value, rounded to what will be shown, is at least one. */
+static const struct scale *scale_of(const struct scale *scales, size_t count, double value)
+{
+    size_t i = 0;
+    while (i + 1 < count && fabs(value) >= scales[i + 1].one * 0.9995)
+        i++;
+    return &scales[i];
+}
+
+static const struct scale *metric_scale(enum pl_metric metric, double value)
+{
+    if (!strcmp(pl_metric_info[metric].unit, "bytes"))
+        return scale_of(byte_scales, sizeof byte_scales / sizeof *byte_scales, value);
+    return scale_of(count_scales, sizeof count_scales / sizeof *count_scales, value);
+}
+
+static void group_digits(char out[PL_FIGURE_BYTES], uint64_t count)
+{
+    char digits[24];
+    int length = snprintf(digits, sizeof digits, "%llu", (unsigned long long) count), at = 0;
+    for (int i = 0; i < length; i++) {
+        if (i && (length - i) % 3 == 0)
+            out[at++] = ',';
+        out[at++] = digits[i];
+    }
+    out[at] = 0;
+}
+
+static void print_scaled(char out[PL_FIGURE_BYTES], const struct scale *scale, double value)
+{
+    double shown = value / scale->one;
+    if (scale->one == 1 && value >= 0 && value < 1e15)
+        group_digits(out, (uint64_t) llround(value));
+    else if (!isfinite(shown) || fabs(shown) >= 1e9) /* damaged figures must not overrun a column */
+        snprintf(out, PL_FIGURE_BYTES, "%.3g", shown);
+    else
+        snprintf(out, PL_FIGURE_BYTES, "%.*f", fabs(shown) < 9.995 ? 2 : fabs(shown) < 999.5 ? 1 : 0, shown);
+    if (!*scale->suffix)
+        return;
+    size_t length = strlen(out);
+    snprintf(out + length, PL_FIGURE_BYTES - length, " %s", scale->suffix);
+}
+
+void pl_figure_bytes(char out[PL_FIGURE_BYTES], double bytes)
+{
+    print_scaled(out, scale_of(byte_scales, sizeof byte_scales / sizeof *byte_scales, bytes), bytes);
+}
+
+void pl_figure_count(char out[PL_FIGURE_BYTES], double count)
+{
+    print_scaled(out, scale_of(count_scales, sizeof count_scales / sizeof *count_scales, count), count);
+}
+
+void pl_figure_exact(char out[PL_FIGURE_BYTES], uint64_t count)
+{
+    group_digits(out, count);
+}
+
+void pl_figure_percent(char out[PL_FIGURE_BYTES], double fraction)
+{
+    if (!isfinite(fraction))
+        fraction = 0;
+    snprintf(out, PL_FIGURE_BYTES, "%.1f%%", fmax(0, fmin(fraction, 1)) * 100);
+}
+
+void pl_figure_seconds(char out[PL_FIGURE_BYTES], double seconds)
+{
+    static const struct unit {
+        double seconds;
+        const char *large, *small;
+        double small_seconds;
+    } units[] = {{86400, "d", "h", 3600}, {3600, "h", "min", 60}, {60, "min", "s", 1}};
+    for (size_t i = 0; i < sizeof units / sizeof *units; i++) {
+        if (!(seconds >= units[i].seconds * 2))
+            continue;
+        double large = floor(seconds / units[i].seconds);
+        double small = floor((seconds - large * units[i].seconds) / units[i].small_seconds);
+        snprintf(out, PL_FIGURE_BYTES, "%.0f %s %.0f %s", large, units[i].large, small, units[i].small);
+        return;
+    }
+    if (!(seconds >= 0.9995))
+        snprintf(out, PL_FIGURE_BYTES, "%.0f ms", fmax(0, seconds * 1e3));
+    else
+        snprintf(out, PL_FIGURE_BYTES, "%.1f s", seconds);
+}
+
+void pl_figure_metric(char out[PL_FIGURE_BYTES], enum pl_metric metric, double value)
+{
+    print_scaled(out, metric_scale(metric, value), value);
+}
+
+void pl_figure_error(char out[PL_FIGURE_BYTES], enum pl_metric metric, const struct pl_estimate *estimate)
+{
+    *out = 0;
+    if (!(estimate->error > 0))
+        return;
+    char error[PL_FIGURE_BYTES];
+    print_scaled(error, metric_scale(metric, fmax(estimate->value, estimate->error)), estimate->error);
+    snprintf(out, PL_FIGURE_BYTES, "± %.*s", PL_FIGURE_BYTES - 5, error);
+}
+
+void pl_figure_estimate(char out[2 * PL_FIGURE_BYTES], enum pl_metric metric, const struct pl_estimate *estimate)
+{
+    char value[PL_FIGURE_BYTES], error[PL_FIGURE_BYTES];
+    pl_figure_metric(value, metric, estimate->value);
+    pl_figure_error(error, metric, estimate);
+    snprintf(out, 2 * PL_FIGURE_BYTES, "%s%s%s", value, *error ? " " : "", error);
+}

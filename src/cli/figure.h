@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * figure.h - figures that people can read: `12.4 MiB`, `1,204`, `1.03 M`, `± 0.3 MiB`, `12.8 s`.
+ */
+#ifndef PL_FIGURE_H
+#define PL_FIGURE_H
+
+#include <stdint.h>
+
+#include "profile.h"
+
+#define PL_FIGURE_BYTES 48
+
+void pl_figure_bytes(char out[PL_FIGURE_BYTES], double bytes);      /* 12.4 MiB */
+void pl_figure_count(char out[PL_FIGURE_BYTES], double count);      /* 412,918; 1.03 M */
+void pl_figure_exact(char out[PL_FIGURE_BYTES], uint64_t count);    /* 1,030,412: every digit */
+void pl_figure_percent(char out[PL_FIGURE_BYTES], double fraction); /* 38.1% */
+void pl_figure_seconds(char out[PL_FIGURE_BYTES], double seconds);  /* 12.8 s; 3 min 20 s; 2 d 4 h */
+
+/* In the unit of the metric. */
+void pl_figure_metric(char out[PL_FIGURE_BYTES], enum pl_metric metric, double value);
+
+/* The error of an estimate, in the scale of its value, so that both read as one: "± 0.3 MiB". "" for exact figures. */
+void pl_figure_error(char out[PL_FIGURE_BYTES], enum pl_metric metric, const struct pl_estimate *estimate);
+
+/* Value and error: "2.1 MiB ± 0.3 MiB", or the value alone when it is exact. */
+void pl_figure_estimate(char out[2 * PL_FIGURE_BYTES], enum pl_metric metric, const struct pl_estimate *estimate);
+
+#endif

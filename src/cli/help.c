@@ -1,0 +1,258 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * help.c - the help command, and the one place that prints the tables: for a terminal, and as docs/commands.md.
+ */
+#include "help.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "nearest.h"
+#include "settings.h"
+#include "term.h"
+
+static struct {
+    bool markdown;
+} given;
+
+static const struct pl_option options[] = {
+    {.name = "markdown", .help = "print docs/commands.md: every command, option and topic", .type = &pl_type_flag,
+     .into = &given.markdown},
+    {0},
+};
+
+static const struct setting {
+    const char *variable, *option, *takes, *fallback, *help;
+} settings[] = {
+#define ROW(name, variable, option, takes, fallback, help) {variable, option, takes, fallback, help},
+    PL_SETTINGS(ROW)
+#undef ROW
+};
+
+/* --- for a terminal --- */
+
+#define TEXT_COLUMN 26
+
+static void print_row(struct pl_term *term, const char *left, const char *text)
+{
+    pl_term_print(term, PL_STYLE_PLAIN, "  %s", left);
+    if (term->column + 2 > TEXT_COLUMN)
+        pl_term_end(term);
+    pl_term_fill(term, text, TEXT_COLUMN);
+}
+
+static void print_option(struct pl_term *term, const struct pl_option *option)
+{
+    char letter[8] = "    ";
+    if (option->letter)
+        snprintf(letter, sizeof letter, "-%c, ", option->letter);
+    char *left = pl_say_print("%s--%s%s%s", letter, option->name, option->takes ? " " : "",
+                              option->takes ? option->takes : "");
+    bool note = option->fallback || option->variable;
+    char *text = pl_say_print("%s%s%s%s%s%s%s%s", option->help, note ? " (" : "", option->fallback ? "default: " : "",
+                              option->fallback ? option->fallback : "",
+                              option->fallback && option->variable ? "; " : "", option->variable ? "$" : "",
+                              option->variable ? option->variable : "", note ? ")" : "");
+    print_row(term, left, text);
+    free(text);
+    free(left);
+}
+
+static void print_title(struct pl_term *term, const char *title)
+{
+    pl_term_end(term);
+    pl_term_put(term, PL_STYLE_BOLD, title);
+    pl_term_end(term);
+}
+
+static void print_block(struct pl_term *term, const char *lines)
+{
+    while (*lines) {
+        size_t bytes = strcspn(lines, "\n");
+        pl_term_print(term, PL_STYLE_PLAIN, "  %.*s", (int) bytes, lines);
+        pl_term_end(term);
+        lines += bytes + (lines[bytes] == '\n');
+    }
+}
+
+void pl_help_command(const struct pl_command *command, FILE *out)
+{
+    struct pl_term term = pl_term_open(out, PL_COLOUR_AUTO);
+    pl_term_print(&term, PL_STYLE_PLAIN, "Usage: plimsoll %s [options]%s%s", command->name,
+                  *command->arguments ? " " : "", command->arguments);
+    pl_term_end(&term);
+    pl_term_end(&term);
+    pl_term_fill(&term, command->details, 0);
+    print_title(&term, "Options");
+    for (const struct pl_option *option = command->options; option->help; option++)
+        if (option->name)
+            print_option(&term, option);
+    print_row(&term, "-h, --help", "print this help");
+    print_title(&term, "Examples");
+    print_block(&term, command->examples);
+}
+
+void pl_help_overview(FILE *out)
+{
+    struct pl_term term = pl_term_open(out, PL_COLOUR_AUTO);
+    pl_term_fill(&term, "Plimsoll shows where a program's heap comes from: which call stacks allocate, how much, and what "
+                        "is still there.\n", 0);
+    pl_term_end(&term);
+    print_block(&term, "plimsoll run -- ./server --port 80     # run a program, profiled\n"
+                       "plimsoll report FILE                   # read its profile, or a PID: a running process\n");
+    print_title(&term, "Commands");
+    for (size_t i = 0; pl_commands[i]; i++)
+        print_row(&term, pl_commands[i]->name, pl_commands[i]->summary);
+    print_title(&term, "Topics");
+    for (const struct pl_topic *topic = pl_topics; topic->name; topic++)
+        print_row(&term, topic->name, topic->summary);
+    pl_term_end(&term);
+    pl_term_fill(&term, "`plimsoll help WORD` explains a command or a topic.\n", 0);
+}
+
+static void print_settings(struct pl_term *term)
+{
+    print_title(term, "Variables");
+    for (size_t i = 0; i < PL_SETTING_COUNT; i++) {
+        char *text = pl_say_print("%s (%s; default: %s)", settings[i].help, settings[i].takes, settings[i].fallback);
+        print_row(term, settings[i].variable, text);
+        free(text);
+    }
+}
+
+static void print_topic(const struct pl_topic *topic)
+{
+    struct pl_term term = pl_term_open(stdout, PL_COLOUR_AUTO);
+    pl_term_fill(&term, topic->text, 0);
+    if (!strcmp(topic->name, "environment"))
+        print_settings(&term);
+}
+
+/* --- as Markdown --- */
+
+/* Wraps prose at 120 columns, as the rest of docs/ is. */
+static void mark_prose(const char *text)
+{
+    struct pl_term term = {.out = stdout, .width = 120};
+    pl_term_fill(&term, text, 0);
+    printf("\n\n");
+}
+
+/* `|` would end a cell of a table. */
+static void mark_cell(const char *text)
+{
+    for (; *text; text++)
+        printf(*text == '|' ? "\\%c" : "%c", *text);
+}
+
+static void mark_option(const struct pl_option *option)
+{
+    printf("| ");
+    if (option->letter)
+        printf("`-%c`, ", option->letter);
+    printf("`--%s", option->name);
+    if (option->takes) {
+        printf(" ");
+        mark_cell(option->takes);
+    }
+    printf("` | ");
+    mark_cell(option->help);
+    printf(" | %s | ", option->fallback ? option->fallback : "");
+    printf(option->variable ? "`%s` |\n" : "|\n", option->variable);
+}
+
+static void mark_command(const struct pl_command *command)
+{
+    printf("## plimsoll %s\n\n```\nplimsoll %s [options]%s%s\n```\n\n", command->name, command->name,
+           *command->arguments ? " " : "", command->arguments);
+    mark_prose(command->details);
+    if (command->options->help)
+        printf("| option | what it does | default | variable |\n|---|---|---|---|\n");
+    for (const struct pl_option *option = command->options; option->help; option++)
+        if (option->name)
+            mark_option(option);
+    printf("%s```\n%s\n```\n\n", command->options->help ? "\n" : "", command->examples);
+}
+
+static void mark_settings(void)
+{
+    printf("| variable | option of `run` | takes | default | what it does |\n|---|---|---|---|---|\n");
+    for (size_t i = 0; i < PL_SETTING_COUNT; i++) {
+        printf("| `%s` | ", settings[i].variable);
+        printf(settings[i].option ? "`--%s` | " : "| ", settings[i].option);
+        mark_cell(settings[i].takes);
+        printf(" | %s | ", settings[i].fallback);
+        mark_cell(settings[i].help);
+        printf(" |\n");
+    }
+    printf("\n");
+}
+
+static void mark_everything(void)
+{
+    printf("# Commands\n\n<!-- Printed by `plimsoll help --markdown`; a test compares the two. -->\n\n");
+    mark_prose("Every command takes `--help`. Messages go to stderr and data to stdout. The exit status is 0, 1 for a "
+               "failure, 2 for a command line that was not understood; `plimsoll run` passes on that of the program.");
+    for (size_t i = 0; pl_commands[i]; i++)
+        mark_command(pl_commands[i]);
+    for (const struct pl_topic *topic = pl_topics; topic->name; topic++) {
+        printf("## Topic: %s\n\n", topic->name);
+        mark_prose(topic->text);
+        if (!strcmp(topic->name, "environment"))
+            mark_settings();
+    }
+}
+
+/* --- the command --- */
+
+static enum pl_exit refuse_word(const char *word)
+{
+    struct pl_nearest nearest = {.word = word};
+    for (size_t i = 0; pl_commands[i]; i++)
+        pl_nearest_offer(&nearest, pl_commands[i]->name);
+    for (const struct pl_topic *topic = pl_topics; topic->name; topic++)
+        pl_nearest_offer(&nearest, topic->name);
+    if (nearest.best)
+        return pl_say_usage("help %s: no such command or topic; did you mean `plimsoll help %s`?", word, nearest.best);
+    return pl_say_usage("help %s: no such command or topic; `plimsoll help` lists them", word);
+}
+
+static int help_word(const char *word)
+{
+    const struct pl_command *command = pl_command_find(word);
+    if (command) {
+        pl_help_command(command, stdout);
+        return PL_EXIT_OK;
+    }
+    for (const struct pl_topic *topic = pl_topics; topic->name; topic++) {
+        if (strcmp(topic->name, word))
+            continue;
+        print_topic(topic);
+        return PL_EXIT_OK;
+    }
+    return refuse_word(word);
+}
+
+static int help_main(int argc, char **argv)
+{
+    if (argc > 1)
+        return pl_say_usage("help takes one word, a command or a topic; got %s and %s", argv[0], argv[1]);
+    if (given.markdown)
+        mark_everything();
+    else if (argc == 1)
+        return help_word(argv[0]);
+    else
+        pl_help_overview(stdout);
+    return PL_EXIT_OK;
+}
+
+const struct pl_command pl_command_help = {
+    .name = "help",
+    .arguments = "[COMMAND|TOPIC]",
+    .summary = "explain a command or a topic",
+    .details = "Prints the commands and topics there are, or explains one of them.",
+    .examples = "plimsoll help run\n"
+                "plimsoll help static",
+    .options = options,
+    .main = help_main,
+};

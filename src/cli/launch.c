@@ -1,0 +1,185 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * launch.c - runs a program as if we were not there.
+ *
+ * The child stays in our process group, so a terminal treats both as the one job that they are: what it sends (^C, ^\,
+ * ^Z, a hang-up) reaches the child without us, and si_code tells that it came from the kernel. A signal that somebody sent
+ * to us with kill() is meant for the program and is passed on. When the child stops we stop too, or the shell would wait
+ * for a job that does not move; SIGCONT then comes to the whole group, or to us alone and is passed on.
+ *
+ * All signals are blocked and taken one at a time with sigwaitinfo(), so there are no handlers and no races.
+ */
+#include "launch.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+/* Our own faults are not the program's, and these cannot be taken by sigwaitinfo() in any sensible way. */
+static const int own_signals[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGSYS};
+
+struct inherited {
+    sigset_t mask;
+    struct sigaction on_child;
+};
+
+/* --- before and after the fork --- */
+
+/* SIGCHLD ignored, as some parents leave it, would let the kernel throw the exit status away. */
+static void take_signals(struct inherited *inherited)
+{
+    sigset_t all;
+    struct sigaction plain = {.sa_handler = SIG_DFL};
+    sigfillset(&all);
+    for (size_t i = 0; i < sizeof own_signals / sizeof *own_signals; i++)
+        sigdelset(&all, own_signals[i]);
+    sigprocmask(SIG_SETMASK, &all, &inherited->mask);
+    sigaction(SIGCHLD, &plain, &inherited->on_child);
+}
+
+/* What is still pending was meant for the program (^C reaches us too) and must not end us before our work is done. */
+static void drop_pending(void)
+{
+    sigset_t all;
+    sigfillset(&all);
+    while (sigtimedwait(&all, NULL, &(struct timespec){0}) > 0)
+        ;
+}
+
+static void give_back_signals(const struct inherited *inherited)
+{
+    sigaction(SIGCHLD, &inherited->on_child, NULL);
+    sigprocmask(SIG_SETMASK, &inherited->mask, NULL);
+}
+
+__attribute__((noreturn)) static void become(char **argv, int report)
+{
+    execvp(argv[0], argv);
+    int error = errno;
+    ssize_t ignored = write(report, &error, sizeof error);
+    (void) ignored;
+    _exit(127);
+}
+
+/* --- while it runs --- */
+
+static pid_t parent_of(pid_t pid)
+{
+    char path[64], line[512], *end;
+    pid_t parent = 0;
+    snprintf(path, sizeof path, "/proc/%d/stat", pid);
+    FILE *stat = fopen(path, "re");
+    /* The command in parentheses may itself contain parentheses and blanks: the last one ends it. */
+    if (stat && fgets(line, sizeof line, stat) && (end = strrchr(line, ')')))
+        sscanf(end + 1, " %*c %d", &parent);
+    if (stat)
+        fclose(stat);
+    return parent;
+}
+
+/* A descendant that signals its whole group has reached the program already; once more would be once too often. */
+static bool is_descendant(pid_t pid)
+{
+    for (int depth = 0; pid > 1 && depth < 1000; depth++, pid = parent_of(pid))
+        if (pid == getpid())
+            return true;
+    return false;
+}
+
+static void pass_on(pid_t child, const siginfo_t *info)
+{
+    bool from_somebody = info->si_code <= 0; /* SI_USER, SI_QUEUE, SI_TKILL; the kernel's own are positive */
+    if (!from_somebody || is_descendant(info->si_pid))
+        return;
+    if (info->si_code == SI_QUEUE)
+        sigqueue(child, info->si_signo, info->si_value);
+    else
+        kill(child, info->si_signo);
+}
+
+static bool on_terminal(void)
+{
+    int fd = open("/dev/tty", O_RDONLY | O_CLOEXEC | O_NOCTTY);
+    if (fd >= 0)
+        close(fd);
+    return fd >= 0;
+}
+
+/* Stops us by the signal that stopped the child, so that the shell shows the reason. */
+static void stop_likewise(int number)
+{
+    sigset_t one;
+    sigemptyset(&one);
+    sigaddset(&one, number);
+    raise(number);
+    if (number != SIGSTOP) { /* SIGTSTP, SIGTTIN and SIGTTOU are blocked: let it happen here and now */
+        sigprocmask(SIG_UNBLOCK, &one, NULL);
+        sigprocmask(SIG_BLOCK, &one, NULL);
+    }
+}
+
+/* True when the child has ended. */
+static bool child_changed(pid_t child, int *status)
+{
+    if (waitpid(child, status, WUNTRACED | WNOHANG) != child)
+        return false;
+    if (!WIFSTOPPED(*status))
+        return true;
+    if (on_terminal())
+        stop_likewise(WSTOPSIG(*status));
+    return false;
+}
+
+static int wait_for(pid_t child)
+{
+    sigset_t all;
+    siginfo_t info;
+    int status;
+    sigfillset(&all);
+    while (!child_changed(child, &status))
+        if (sigwaitinfo(&all, &info) > 0 && info.si_signo != SIGCHLD)
+            pass_on(child, &info);
+    return status;
+}
+
+int pl_launch(char **argv, void (*prepare)(void *context), void *context, struct pl_launch *out)
+{
+    int report[2];
+    struct inherited inherited;
+    struct timespec now;
+    if (pipe2(report, O_CLOEXEC))
+        return -errno;
+    take_signals(&inherited);
+    pid_t child = fork();
+    if (child == 0) {
+        prepare(context);
+        give_back_signals(&inherited);
+        become(argv, report[1]);
+    }
+    int error = child < 0 ? errno : 0;
+    close(report[1]);
+    out->exec_error = 0;
+    if (child > 0 && read(report[0], &out->exec_error, sizeof out->exec_error) < 0)
+        out->exec_error = 0;
+    close(report[0]);
+    if (child > 0)
+        out->wait_status = wait_for(child);
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    out->end_ns = (uint64_t) now.tv_sec * 1000000000u + (uint64_t) now.tv_nsec;
+    out->pid = child;
+    drop_pending();
+    give_back_signals(&inherited);
+    return -error;
+}
+
+int pl_launch_status(int wait_status)
+{
+    return WIFSIGNALED(wait_status) ? 128 + WTERMSIG(wait_status) : WEXITSTATUS(wait_status);
+}

@@ -1,0 +1,201 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * option.c - reads a command line by the command's table of options.
+ *
+ * One option is one step: find its row, find its value (after `=`, glued to the letter, or the next word), let its type
+ * read it. Every error names the option as it was typed, what was wrong, and what is accepted.
+ */
+#include "option.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "figure.h"
+#include "nearest.h"
+
+static const struct pl_option help_option = {
+    .name = "help", .letter = 'h', .help = "print this help", .type = &pl_type_flag};
+
+/* An option as it stands on the command line. */
+struct typed {
+    const struct pl_option *option;
+    char *name;        /* "--sample" or "-s": for messages */
+    const char *value; /* NULL: none given with it */
+};
+
+static const struct pl_option *find_name(const struct pl_command *command, const char *name, size_t bytes)
+{
+    for (const struct pl_option *o = command->options; o->help; o++)
+        if (o->name && strlen(o->name) == bytes && !strncmp(o->name, name, bytes))
+            return o;
+    return bytes == 4 && !strncmp(name, "help", 4) ? &help_option : NULL;
+}
+
+static const struct pl_option *find_letter(const struct pl_command *command, char letter)
+{
+    for (const struct pl_option *o = command->options; o->help; o++)
+        if (o->letter == letter)
+            return o;
+    return letter == 'h' ? &help_option : NULL;
+}
+
+static char *list_choices(const struct pl_option *option)
+{
+    char *list = pl_say_print("%s", option->choices[0]);
+    for (int i = 1; option->choices[i]; i++) {
+        char *longer = pl_say_print("%s%s%s", list, option->choices[i + 1] ? ", " : " or ", option->choices[i]);
+        free(list);
+        list = longer;
+    }
+    return list;
+}
+
+static char *print_bound(const struct pl_option *option, uint64_t bound)
+{
+    char text[PL_FIGURE_BYTES];
+    if (option->type == &pl_type_size)
+        pl_figure_bytes(text, (double) bound);
+    else
+        pl_figure_count(text, (double) bound);
+    return pl_say_print("%s", text);
+}
+
+static char *complain_bound(const struct pl_option *option, bool small)
+{
+    if (option->type == &pl_type_percent)
+        return pl_say_print("too large; use %s", option->type->accepted);
+    char *bound = print_bound(option, small ? option->min : option->max ? option->max : UINT64_MAX);
+    char *complaint = pl_say_print("too %s; the %s is %s", small ? "small" : "large", small ? "least" : "most", bound);
+    free(bound);
+    return complaint;
+}
+
+char *pl_option_complaint(const struct pl_option *option, enum pl_verdict verdict)
+{
+    if (verdict != PL_VALUE_WRONG)
+        return complain_bound(option, verdict == PL_VALUE_SMALL);
+    if (option->type != &pl_type_choice)
+        return pl_say_print("%s; use %s", option->type->wrong, option->type->accepted);
+    char *choices = list_choices(option);
+    char *complaint = pl_say_print("%s; use %s", option->type->wrong, choices);
+    free(choices);
+    return complaint;
+}
+
+static enum pl_exit refuse_value(const struct typed *typed, enum pl_verdict verdict)
+{
+    const struct pl_option *option = typed->option;
+    char *complaint = pl_option_complaint(option, verdict);
+    bool example = verdict == PL_VALUE_WRONG && option->type == &pl_type_size && option->fallback;
+    pl_say("%s %s: %s%s%s%s%s", typed->name, typed->value, complaint, example ? ", for example " : "",
+           example ? typed->name : "", example ? " " : "", example ? option->fallback : "");
+    if (option->type == &pl_type_choice) {
+        struct pl_nearest nearest = {.word = typed->value};
+        for (int i = 0; option->choices[i]; i++)
+            pl_nearest_offer(&nearest, option->choices[i]);
+        if (nearest.best)
+            pl_say("did you mean %s %s?", typed->name, nearest.best);
+    }
+    free(complaint);
+    return PL_EXIT_USAGE;
+}
+
+static enum pl_exit refuse_unknown(const struct pl_command *command, const char *word)
+{
+    size_t bytes = strcspn(word, "=");
+    char *name = pl_say_print("%.*s", (int) bytes, word);
+    struct pl_nearest nearest = {.word = name + strspn(name, "-")};
+    for (const struct pl_option *o = command->options; o->help; o++)
+        if (o->name)
+            pl_nearest_offer(&nearest, o->name);
+    if (nearest.best && word[1] == '-')
+        pl_say("%s %s: no such option; did you mean --%s?", command->name, name, nearest.best);
+    else
+        pl_say("%s %s: no such option; see `plimsoll help %s`", command->name, name, command->name);
+    free(name);
+    return PL_EXIT_USAGE;
+}
+
+/* Reads one option with its value; `next` is the word after it, or NULL, and is set to NULL when it was used up. */
+static enum pl_exit read_option(struct typed *typed, char **next)
+{
+    const struct pl_option *option = typed->option;
+    if (!option->takes && typed->value)
+        return pl_say_usage("%s takes no value", typed->name);
+    if (!option->takes)
+        typed->value = "1";
+    else if (!typed->value && !*next)
+        return pl_say_usage("%s needs a value: %s %s", typed->name, typed->name, option->takes);
+    else if (!typed->value)
+        typed->value = *next, *next = NULL;
+    enum pl_verdict verdict = option->type->read(option, typed->value);
+    if (verdict != PL_VALUE_OK)
+        return refuse_value(typed, verdict);
+    if (option->raw)
+        *option->raw = typed->value;
+    return PL_EXIT_OK;
+}
+
+static enum pl_exit read_long(const struct pl_command *command, const char *word, char **next, bool *help)
+{
+    size_t bytes = strcspn(word + 2, "=");
+    struct typed typed = {.option = find_name(command, word + 2, bytes),
+                          .value = word[2 + bytes] ? word + 2 + bytes + 1 : NULL};
+    if (!typed.option)
+        return refuse_unknown(command, word);
+    typed.name = pl_say_print("--%s", typed.option->name);
+    enum pl_exit status = read_option(&typed, next);
+    *help |= typed.option == &help_option;
+    free(typed.name);
+    return status;
+}
+
+/* -q, -qx (two flags), -oFILE, -o FILE. */
+static enum pl_exit read_letters(const struct pl_command *command, const char *word, char **next, bool *help)
+{
+    enum pl_exit status = PL_EXIT_OK;
+    for (const char *at = word + 1; *at && status == PL_EXIT_OK; at++) {
+        struct typed typed = {.option = find_letter(command, *at)};
+        if (!typed.option)
+            return refuse_unknown(command, word);
+        typed.name = pl_say_print("-%c", *at);
+        if (typed.option->takes && at[1])
+            typed.value = at + 1;
+        status = read_option(&typed, next);
+        *help |= typed.option == &help_option;
+        free(typed.name);
+        if (typed.option->takes)
+            break;
+    }
+    return status;
+}
+
+enum pl_exit pl_option_parse(const struct pl_command *command, bool anywhere, int *argc, char **argv, bool *help)
+{
+    int left = 0, i = 0;
+    enum pl_exit status = PL_EXIT_OK;
+    for (; i < *argc && status == PL_EXIT_OK; i++) {
+        char *word = argv[i], *next = i + 1 < *argc ? argv[i + 1] : NULL;
+        if (!strcmp(word, "--")) {
+            i++;
+            break;
+        }
+        if (word[0] != '-' || !word[1]) {
+            if (!anywhere)
+                break;
+            argv[left++] = word;
+            continue;
+        }
+        bool had_next = next;
+        status = word[1] == '-' ? read_long(command, word, &next, help) : read_letters(command, word, &next, help);
+        i += had_next && !next;
+        if (*help)
+            return PL_EXIT_OK;
+    }
+    while (i < *argc)
+        argv[left++] = argv[i++];
+    argv[left] = NULL; /* argv is one longer than argc, as main's is */
+    *argc = left;
+    return status;
+}

@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * option.h - commands and their options, each declared once.
+ *
+ * A command is a row in main.c and a file of its own; its options are rows of one table in that file. Parsing, error
+ * messages, --help, `plimsoll help` and docs/commands.md all read these rows.
+ */
+#ifndef PL_OPTION_H
+#define PL_OPTION_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "say.h"
+
+struct pl_option;
+
+enum pl_verdict {
+    PL_VALUE_OK,
+    PL_VALUE_WRONG, /* not of the type at all */
+    PL_VALUE_SMALL,
+    PL_VALUE_LARGE,
+};
+
+/* A kind of value. `read` checks the text and stores into option->into, which may be NULL to check only. */
+struct pl_type {
+    const char *wrong;    /* "not a size" */
+    const char *accepted; /* "bytes with K, M or G" */
+    enum pl_verdict (*read)(const struct pl_option *option, const char *text);
+};
+
+extern const struct pl_type pl_type_flag;     /* bool; takes no value */
+extern const struct pl_type pl_type_text;     /* const char *; anything but the empty text */
+extern const struct pl_type pl_type_size;     /* uint64_t; bytes */
+extern const struct pl_type pl_type_count;    /* uint64_t */
+extern const struct pl_type pl_type_percent;  /* double; 1 for 1% */
+extern const struct pl_type pl_type_choice;   /* int; index into option->choices */
+extern const struct pl_type pl_type_pattern;  /* const char *; a file name with %p, %c, %t, %h, %% */
+extern const struct pl_type pl_type_names;    /* const char *; words separated by commas */
+
+struct pl_option {
+    const char *name; /* without dashes; NULL: only its variable sets it */
+    char letter;      /* 0: none */
+    const char *takes;
+    const char *fallback; /* the default, in words; NULL: not worth a word */
+    const char *variable; /* environment variable that sets the same; NULL: none */
+    const char *help; /* NULL ends the table */
+    const struct pl_type *type;
+    void *into;
+    const char **raw;  /* gets the text as it was given; NULL: nobody asks */
+    uint64_t min, max; /* for sizes and counts; max 0: no bound */
+    const char *const *choices;
+};
+
+struct pl_command {
+    const char *name;
+    const char *arguments; /* as in the usage line: "FILE|PID" */
+    const char *summary;   /* one line */
+    const char *details;   /* paragraphs, separated by an empty line */
+    const char *examples;  /* lines: "COMMAND  # what it does" */
+    const struct pl_option *options;
+    int (*main)(int argc, char **argv); /* with what is left after the options; returns the exit status */
+};
+
+/* The table of main.c; NULL ends it. */
+extern const struct pl_command *const pl_commands[];
+const struct pl_command *pl_command_find(const char *name);
+
+extern const struct pl_command pl_command_run, pl_command_report, pl_command_ls, pl_command_export, pl_command_help,
+    pl_command_version;
+
+/*
+ * Reads the options in front of the first argument that is none (or anywhere, if `anywhere`; never beyond `--`), and
+ * moves what is left to the front of argv. `help` says that --help was among them. On failure the error has been said.
+ */
+enum pl_exit pl_option_parse(const struct pl_command *command, bool anywhere, int *argc, char **argv, bool *help);
+
+/* Why a text was not accepted: "not a size; use bytes with K, M or G". The caller frees it. */
+char *pl_option_complaint(const struct pl_option *option, enum pl_verdict verdict);
+
+#endif

@@ -1,0 +1,288 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * proc.c - finds profiles through /proc and in the directories where live files lie.
+ *
+ * A forked child maps its parent's profile until it has something of its own to record, so a mapping alone proves
+ * nothing: a profile belongs to the process whose own pid its header names. Files are compared by inode and name, not by
+ * device, since maps and stat disagree on devices for some file systems (btrfs, overlayfs).
+ */
+#include "proc.h"
+
+#include <ctype.h>
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "say.h"
+#include "settings.h"
+
+#define RUN_PREFIX "plimsoll-run."
+
+/* --- processes --- */
+
+static pid_t read_inner_pid(pid_t pid)
+{
+    char path[64], line[256];
+    pid_t inner = pid;
+    snprintf(path, sizeof path, "/proc/%d/status", pid);
+    FILE *status = fopen(path, "re");
+    while (status && fgets(line, sizeof line, status)) {
+        if (strncmp(line, "NSpid:", 6))
+            continue;
+        for (char *word = strtok(line + 6, " \t\n"); word; word = strtok(NULL, " \t\n"))
+            inner = (pid_t) atoi(word);
+        break;
+    }
+    if (status)
+        fclose(status);
+    return inner;
+}
+
+struct pl_proc_table pl_proc_read(void)
+{
+    struct pl_proc_table table = {0};
+    DIR *directory = opendir("/proc");
+    for (struct dirent *entry; directory && (entry = readdir(directory));) {
+        if (!isdigit((unsigned char) entry->d_name[0]))
+            continue;
+        table.proc = pl_say_memory(realloc(table.proc, (table.count + 1) * sizeof *table.proc));
+        pid_t pid = (pid_t) atoi(entry->d_name);
+        table.proc[table.count++] = (struct pl_proc){pid, read_inner_pid(pid)};
+    }
+    if (directory)
+        closedir(directory);
+    return table;
+}
+
+void pl_proc_free(struct pl_proc_table *table)
+{
+    free(table->proc);
+    *table = (struct pl_proc_table){0};
+}
+
+/* --- mappings --- */
+
+struct mapping {
+    uint64_t start, end, inode;
+    char *path; /* as the process sees it */
+};
+
+/* The kernel writes a newline in a name as \012. */
+static void unescape(char *path)
+{
+    char *to = path;
+    for (; *path; to++) {
+        bool newline = !strncmp(path, "\\012", 4);
+        *to = newline ? '\n' : *path;
+        path += newline ? 4 : 1;
+    }
+    *to = 0;
+}
+
+static bool ends_with(const char *text, const char *end)
+{
+    size_t text_bytes = strlen(text), end_bytes = strlen(end);
+    return text_bytes >= end_bytes && !strcmp(text + text_bytes - end_bytes, end);
+}
+
+static const char *base_name(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    return slash ? slash + 1 : path;
+}
+
+/* Calls `visit` with each mapped file that is called like a profile, until it returns true. */
+static bool each_mapping(pid_t pid, bool (*visit)(pid_t, struct mapping *, void *), void *context)
+{
+    char name[64], *line = NULL;
+    size_t room = 0;
+    bool stop = false;
+    snprintf(name, sizeof name, "/proc/%d/maps", pid);
+    FILE *maps = fopen(name, "re");
+    while (maps && !stop && getline(&line, &room, maps) > 0) {
+        struct mapping mapping;
+        int path_at = 0;
+        line[strcspn(line, "\n")] = 0;
+        if (sscanf(line, "%lx-%lx %*s %*s %*s %lu %n", &mapping.start, &mapping.end, &mapping.inode, &path_at) < 3)
+            continue;
+        mapping.path = line + path_at;
+        unescape(mapping.path);
+        if (path_at && ends_with(mapping.path, PL_SUFFIX))
+            stop = visit(pid, &mapping, context);
+    }
+    if (maps)
+        fclose(maps);
+    free(line);
+    return stop;
+}
+
+static bool same_namespace(pid_t pid, const char *kind)
+{
+    char name[64], ours[64] = "", theirs[64] = "";
+    snprintf(name, sizeof name, "/proc/self/ns/%s", kind);
+    ssize_t our_bytes = readlink(name, ours, sizeof ours - 1);
+    snprintf(name, sizeof name, "/proc/%d/ns/%s", pid, kind);
+    ssize_t their_bytes = readlink(name, theirs, sizeof theirs - 1);
+    return our_bytes > 0 && (their_bytes <= 0 || !strcmp(ours, theirs));
+}
+
+/* Another root without another namespace is a chroot. */
+static bool same_root(pid_t pid)
+{
+    char name[64];
+    struct stat ours, theirs;
+    snprintf(name, sizeof name, "/proc/%d/root/", pid);
+    return stat("/", &ours) || stat(name, &theirs) || (ours.st_dev == theirs.st_dev && ours.st_ino == theirs.st_ino);
+}
+
+char *pl_proc_root(pid_t pid)
+{
+    if (same_namespace(pid, "mnt") && same_root(pid))
+        return NULL;
+    return pl_say_print("/proc/%d/root", pid);
+}
+
+static char *openable_path(pid_t pid, const struct mapping *mapping)
+{
+    char *root = pl_proc_root(pid);
+    char *path = pl_say_print("%s%s", root ? root : "", mapping->path);
+    free(root);
+    return path;
+}
+
+/* --- profiles --- */
+
+bool pl_proc_header(const char *path, struct pl_header *header)
+{
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
+    if (fd < 0)
+        return false;
+    ssize_t bytes = pread(fd, header, sizeof *header, 0);
+    close(fd);
+    return bytes == (ssize_t) sizeof *header && !memcmp(header->magic, PL_MAGIC, sizeof header->magic);
+}
+
+static void add(struct pl_finds *finds, char *path, const struct pl_header *header, pid_t pid)
+{
+    finds->found = pl_say_memory(realloc(finds->found, (finds->count + 1) * sizeof *finds->found));
+    finds->found[finds->count++] = (struct pl_found){.path = path, .header = *header, .pid = pid};
+}
+
+struct mapped_search {
+    const struct pl_proc *proc;
+    struct pl_finds *finds;
+};
+
+static bool visit_mapped(pid_t pid, struct mapping *mapping, void *context)
+{
+    struct mapped_search *search = context;
+    struct pl_header header;
+    char *path = openable_path(pid, mapping);
+    if (pl_proc_header(path, &header) && header.pid == (uint32_t) search->proc->inner_pid) {
+        add(search->finds, path, &header, pid);
+        return true;
+    }
+    free(path);
+    return false;
+}
+
+void pl_proc_find_mapped(const struct pl_proc_table *table, struct pl_finds *finds)
+{
+    for (size_t i = 0; i < table->count; i++)
+        each_mapping(table->proc[i].pid, visit_mapped, &(struct mapped_search){&table->proc[i], finds});
+}
+
+struct writer_search {
+    const char *name;
+    uint64_t inode;
+};
+
+static bool visit_writer(pid_t pid, struct mapping *mapping, void *context)
+{
+    const struct writer_search *search = context;
+    (void) pid;
+    return mapping->inode == search->inode && !strcmp(base_name(mapping->path), search->name);
+}
+
+pid_t pl_proc_writer(const struct pl_proc_table *table, const char *path, const struct pl_header *header)
+{
+    struct stat status;
+    if (stat(path, &status))
+        return 0;
+    struct writer_search search = {base_name(path), status.st_ino};
+    for (size_t i = 0; i < table->count; i++)
+        if ((uint32_t) table->proc[i].inner_pid == header->pid &&
+            each_mapping(table->proc[i].pid, visit_writer, &search))
+            return table->proc[i].pid;
+    return 0;
+}
+
+/* --- what was left behind --- */
+
+static void search_directory(const struct pl_proc_table *table, const char *path, bool deeper, struct pl_finds *finds)
+{
+    DIR *directory = opendir(path);
+    for (struct dirent *entry; directory && (entry = readdir(directory));) {
+        struct pl_header header;
+        char *name = pl_say_print("%s/%s", path, entry->d_name);
+        bool run = !strncmp(entry->d_name, RUN_PREFIX, strlen(RUN_PREFIX));
+        bool profile = !run && ends_with(name, PL_SUFFIX) && pl_proc_header(name, &header);
+        if (run && deeper)
+            search_directory(table, name, false, finds);
+        if (profile && !pl_proc_writer(table, name, &header))
+            add(finds, name, &header, 0);
+        else
+            free(name);
+    }
+    if (directory)
+        closedir(directory);
+}
+
+void pl_proc_find_leftover(const struct pl_proc_table *table, struct pl_finds *finds)
+{
+    const char *const places[] = {"/dev/shm", getenv("XDG_RUNTIME_DIR"), getenv("PLIMSOLL_LIVE_DIR")};
+    for (size_t i = 0; i < sizeof places / sizeof *places; i++)
+        if (places[i] && *places[i])
+            search_directory(table, places[i], true, finds);
+}
+
+void pl_proc_free_finds(struct pl_finds *finds)
+{
+    for (size_t i = 0; i < finds->count; i++)
+        free(finds->found[i].path);
+    free(finds->found);
+    *finds = (struct pl_finds){0};
+}
+
+static char *newest_left_by(pid_t pid, const struct pl_finds *finds)
+{
+    const struct pl_found *newest = NULL;
+    for (size_t i = 0; i < finds->count; i++)
+        if (finds->found[i].header.pid == (uint32_t) pid &&
+            (!newest || finds->found[i].header.start_realtime_ns > newest->header.start_realtime_ns))
+            newest = &finds->found[i];
+    return newest ? pl_say_print("%s", newest->path) : NULL;
+}
+
+char *pl_proc_profile(pid_t pid)
+{
+    struct pl_proc one = {pid, read_inner_pid(pid)};
+    struct pl_finds finds = {0};
+    each_mapping(pid, visit_mapped, &(struct mapped_search){&one, &finds});
+    char *path = finds.count ? pl_say_print("%s", finds.found[0].path) : NULL;
+    pl_proc_free_finds(&finds);
+    if (path)
+        return path;
+    struct pl_proc_table table = pl_proc_read();
+    pl_proc_find_leftover(&table, &finds);
+    path = newest_left_by(pid, &finds);
+    pl_proc_free_finds(&finds);
+    pl_proc_free(&table);
+    return path;
+}

@@ -1,0 +1,310 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * run.c - the run command: a program, profiled, as if it ran alone.
+ *
+ *   look at it (target) ─ make a place for live files (collect) ─ run it (launch) ─ bring the files home (collect) ─
+ *   say what there is (summary)
+ *
+ * Whatever goes wrong with profiling, the program runs; only a command line that makes no sense stops it.
+ */
+#include <errno.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "collect.h"
+#include "launch.h"
+#include "library.h"
+#include "option.h"
+#include "setting.h"
+#include "summary.h"
+#include "target.h"
+
+#define EXIT_NOT_EXECUTABLE 126
+#define EXIT_NOT_FOUND 127
+
+/* The runtime keeps paths in this many bytes, the terminator included. */
+#define PATTERN_MAX 4096
+#define ONLY_MAX 256
+
+static struct {
+    struct pl_setting_values setting;
+    const char *text; /* where readers of text settings leave theirs; setting.raw has it too */
+    bool flag;
+    bool keep_all;
+    bool no_symbols;
+    bool quiet;
+} given;
+
+/* How each setting is read: its type, where its value goes, its bounds, its letter. */
+#define READ_SAMPLE                                                                                                    \
+    .letter = 's', .type = &pl_type_size, .into = &given.setting.number[PL_SETTING_SAMPLE], .min = PL_SAMPLE_MIN,      \
+    .max = PL_SAMPLE_MAX
+#define READ_OUT .letter = 'o', .type = &pl_type_pattern, .into = &given.text
+#define READ_ONLY .type = &pl_type_names, .into = &given.text
+#define READ_LIVE_DIR .type = &pl_type_text, .into = &given.text
+#define READ_MAX_FILE                                                                                                  \
+    .type = &pl_type_size, .into = &given.setting.number[PL_SETTING_MAX_FILE], .min = PL_MAX_FILE_MIN,                 \
+    .max = PL_FILE_BYTES_MAX
+#define READ_OFF .type = &pl_type_flag, .into = &given.flag
+#define READ_SEED .type = &pl_type_count, .into = &given.setting.number[PL_SETTING_SEED]
+#define READ_RUN .type = &pl_type_text
+
+#define ROW(setting_, variable_, option_, takes_, fallback_, help_)                                                    \
+    {.name = option_,                                                                                                  \
+     .takes = PL_SETTING_##setting_ == PL_SETTING_OFF ? NULL : takes_,                                                 \
+     .fallback = PL_SETTING_##setting_ == PL_SETTING_OFF ? NULL : fallback_,                                           \
+     .variable = variable_,                                                                                            \
+     .help = help_,                                                                                                    \
+     .raw = PL_SETTING_##setting_ == PL_SETTING_RUN ? NULL : &given.setting.raw[PL_SETTING_##setting_],                \
+     READ_##setting_},
+
+static const struct pl_option options[] = {
+    PL_SETTINGS(ROW)
+    {.name = "keep-all", .help = "keep the profiles of processes in which no sample was taken, too",
+     .type = &pl_type_flag, .into = &given.keep_all},
+    {.name = "no-symbols", .help = "do not store names in the profile: quicker, but it can be read only here",
+     .type = &pl_type_flag, .into = &given.no_symbols},
+    {.name = "quiet", .letter = 'q', .help = "say nothing unless something went wrong", .type = &pl_type_flag,
+     .into = &given.quiet},
+    {0},
+};
+
+/* --- where the profile goes --- */
+
+static bool is_directory(const char *path)
+{
+    struct stat status;
+    return !stat(path, &status) && S_ISDIR(status.st_mode);
+}
+
+/* The directory we are in, as part of a pattern: a percent sign in it is not ours to expand. */
+static char *literal_here(void)
+{
+    char here[PATH_MAX], *escaped = pl_say_memory(malloc(2 * PATH_MAX)), *to = escaped;
+    if (!getcwd(here, sizeof here))
+        strcpy(here, ".");
+    for (const char *at = here; *at; at++) {
+        if (*at == '%')
+            *to++ = '%';
+        *to++ = *at;
+    }
+    *to = 0;
+    return escaped;
+}
+
+/* The program may change its directory, so a relative pattern is settled here. A directory gets the usual name in it. */
+static char *absolute_pattern(const char *pattern)
+{
+    size_t bytes = strlen(pattern);
+    bool directory = pattern[bytes - 1] == '/' || is_directory(pattern);
+    char *here = *pattern == '/' ? pl_say_print("%s", "") : literal_here();
+    char *absolute = pl_say_print("%s%s%s%s%s", here, *pattern == '/' ? "" : "/", pattern,
+                                  directory && pattern[bytes - 1] != '/' ? "/" : "", directory ? PL_OUT_DEFAULT : "");
+    free(here);
+    return absolute;
+}
+
+/* The directory of the profile; NULL when that depends on the process. The caller frees it. */
+static char *output_directory(const char *absolute)
+{
+    char *directory = pl_say_print("%s", absolute), *to = directory;
+    strrchr(directory, '/')[directory == strrchr(directory, '/')] = 0; /* "/x" lies in "/" */
+    for (const char *from = directory; *from; from++) {
+        if (*from == '%' && from[1] != '%') {
+            free(directory);
+            return NULL;
+        }
+        from += *from == '%';
+        *to++ = *from;
+    }
+    *to = 0;
+    return directory;
+}
+
+static void check_output(const char *directory)
+{
+    if (directory && access(directory, W_OK | X_OK))
+        pl_say("cannot write to %s: %m; the program runs all the same, and its profile will stay where it lives",
+               directory);
+}
+
+/* --- what the program gets --- */
+
+struct preparation {
+    const char *library;
+    const char *pattern;
+    const char *live; /* NULL: nowhere, run it unprofiled */
+};
+
+static void export_number(enum pl_setting setting)
+{
+    if (!given.setting.raw[setting])
+        return;
+    char *text = pl_say_print("%llu", (unsigned long long) given.setting.number[setting]);
+    pl_setting_export(setting, text);
+    free(text);
+}
+
+/* In the child, before exec. */
+static void prepare(void *context)
+{
+    const struct preparation *preparation = context;
+    if (!preparation->live)
+        return;
+    char *preload = pl_library_preload(preparation->library, getenv("LD_PRELOAD"));
+    setenv("LD_PRELOAD", preload, 1);
+    free(preload);
+    export_number(PL_SETTING_SAMPLE);
+    export_number(PL_SETTING_MAX_FILE);
+    export_number(PL_SETTING_SEED);
+    pl_setting_export(PL_SETTING_OUT, preparation->pattern);
+    pl_setting_export(PL_SETTING_RUN, preparation->live);
+    pl_setting_export(PL_SETTING_ONLY, given.setting.raw[PL_SETTING_ONLY]);
+    pl_setting_export(PL_SETTING_LIVE_DIR, given.setting.raw[PL_SETTING_LIVE_DIR]);
+    pl_setting_export(PL_SETTING_OFF, given.setting.raw[PL_SETTING_OFF]);
+}
+
+/* `--live-dir .` means the destination's own directory. */
+static char *make_live_directory(const char *output)
+{
+    const char *named = given.setting.raw[PL_SETTING_LIVE_DIR], *runtime = getenv("XDG_RUNTIME_DIR");
+    const char *beside = output ? output : ".";
+    const char *asked[] = {named && !strcmp(named, ".") ? beside : named, NULL};
+    const char *usual[] = {"/dev/shm", runtime && *runtime ? runtime : beside, beside, NULL};
+    char *live = pl_collect_make_directory(named ? asked : usual);
+    char *absolute = live ? realpath(live, NULL) : NULL;
+    if (!live)
+        pl_say("cannot make a directory for live profiles in %s: %m; the program runs unprofiled",
+               named ? asked[0] : beside);
+    free(live);
+    return absolute;
+}
+
+/* --- and how it goes --- */
+
+static int refuse_program(const struct pl_target *target, const char *program, int error)
+{
+    bool found = target->path != NULL;
+    if (error == ENOENT && target->missing)
+        pl_say("cannot run %s: its interpreter %s does not exist", program, target->missing);
+    else if (error == ENOENT && !strchr(program, '/') && !found)
+        pl_say("cannot run %s: not found in $PATH", program);
+    else if (error == ENOEXEC)
+        pl_say("cannot run %s: neither a program for this machine nor a script", program);
+    else
+        pl_say("cannot run %s: %s", program, strerror(error));
+    return error == ENOENT && !found ? EXIT_NOT_FOUND : error == ENOENT ? EXIT_NOT_FOUND : EXIT_NOT_EXECUTABLE;
+}
+
+static bool is_certain(enum pl_obstacle obstacle)
+{
+    return obstacle != PL_OBSTACLE_NONE && obstacle != PL_OBSTACLE_HIDDEN_MALLOC;
+}
+
+/* Said beforehand: who starts a server for a week should not learn this at the end of it. */
+static void warn_obstacle(const struct pl_target *target)
+{
+    char *why = pl_target_why(target);
+    if (is_certain(target->obstacle))
+        pl_say("%s; %s", why, pl_target_advice(target));
+    free(why);
+}
+
+static void finish(const struct preparation *preparation, const struct pl_launch *launch, const struct pl_target *target,
+                   const char *program)
+{
+    const char *pattern = given.setting.raw[PL_SETTING_OUT];
+    struct pl_collect_options collect = {
+        .directory = preparation->live,
+        .pattern = pattern ? pattern : PL_OUT_DEFAULT,
+        .main_pid = launch->pid,
+        .wait_status = launch->wait_status,
+        .end_ns = launch->end_ns,
+        .keep_all = given.keep_all,
+        .no_symbols = given.no_symbols,
+    };
+    struct pl_collection collection;
+    pl_collect(&collect, &collection);
+    if (!launch->exec_error)
+        pl_summary_say(&(struct pl_summary){.collection = &collection,
+                                            .target = target,
+                                            .program = program,
+                                            .only = given.setting.raw[PL_SETTING_ONLY],
+                                            .wait_status = launch->wait_status,
+                                            .quiet = given.quiet});
+    pl_collect_free(&collection);
+}
+
+static int run_program(char **argv, const struct preparation *preparation, const struct pl_target *target)
+{
+    struct pl_launch launch;
+    int error = pl_launch(argv, prepare, (void *) preparation, &launch);
+    if (error) {
+        pl_say("cannot start a process: %s", strerror(-error));
+        launch.exec_error = -error;
+    }
+    if (preparation->live)
+        finish(preparation, &launch, target, argv[0]);
+    if (error)
+        return PL_EXIT_FAILURE;
+    return launch.exec_error ? refuse_program(target, argv[0], launch.exec_error)
+                             : pl_launch_status(launch.wait_status);
+}
+
+static enum pl_exit check_lengths(const char *pattern)
+{
+    const char *only = given.setting.raw[PL_SETTING_ONLY];
+    if (strlen(pattern) >= PATTERN_MAX)
+        return pl_say_usage("--output: too long; a path has at most %d bytes", PATTERN_MAX - 1);
+    if (only && strlen(only) >= ONLY_MAX)
+        return pl_say_usage("--only: too long; all names together have at most %d bytes", ONLY_MAX - 1);
+    return PL_EXIT_OK;
+}
+
+static int run_main(int argc, char **argv)
+{
+    if (!argc)
+        return pl_say_usage("run needs a program: plimsoll run -- PROGRAM [ARGUMENT...]");
+    pl_setting_read_environment(options);
+    const char *out = given.setting.raw[PL_SETTING_OUT];
+    char *pattern = absolute_pattern(out ? out : PL_OUT_DEFAULT);
+    int status = check_lengths(pattern);
+    char *library = status == PL_EXIT_OK ? pl_library_find() : NULL;
+    if (!library) {
+        free(pattern);
+        return status == PL_EXIT_OK ? PL_EXIT_FAILURE : status;
+    }
+    char *output = output_directory(pattern);
+    struct pl_target target = pl_target_inspect(argv[0]);
+    warn_obstacle(&target);
+    check_output(output);
+    struct preparation preparation = {library, pattern, make_live_directory(output)};
+    status = run_program(argv, &preparation, &target);
+    free((char *) preparation.live);
+    pl_target_free(&target);
+    free(output);
+    free(library);
+    free(pattern);
+    return status;
+}
+
+const struct pl_command pl_command_run = {
+    .name = "run",
+    .arguments = "[--] PROGRAM [ARGUMENT...]",
+    .summary = "run a program and record where its heap comes from",
+    .details =
+        "Runs PROGRAM with the profiler preloaded, and every program that it starts. Its streams, its signals and its exit "
+        "status are passed through (128 plus the number of the signal, if one ended it; 127 if the program was not found, "
+        "126 if it could not be executed). At the end a summary goes to stderr.\n"
+        "\n"
+        "Each process writes its own profile. With a plain name in --output the first process gets it, and others get "
+        "NAME.PID. An old profile of the same name is replaced; any other file is left alone, and a number is added to "
+        "the name. Profiles survive everything that can happen to the program, kill -9 included.",
+    .examples = "plimsoll run -- ./server --port 80\n"
+                "plimsoll run --sample 64K -o out.plim -- python3 job.py",
+    .options = options,
+    .main = run_main,
+};

@@ -1,0 +1,104 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * say.c - what Plimsoll says to a person.
+ */
+#include "say.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "utf8.h"
+
+void *pl_say_memory(void *memory)
+{
+    static const char message[] = "plimsoll: out of memory\n";
+    if (memory)
+        return memory;
+    ssize_t ignored = write(STDERR_FILENO, message, sizeof message - 1);
+    (void) ignored;
+    _exit(PL_EXIT_FAILURE);
+}
+
+static char *print(const char *format, va_list arguments)
+{
+    char *text;
+    if (vasprintf(&text, format, arguments) < 0)
+        text = NULL;
+    return pl_say_memory(text);
+}
+
+char *pl_say_print(const char *format, ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    char *text = print(format, arguments);
+    va_end(arguments);
+    return text;
+}
+
+/* C0, DEL and C1: the characters a terminal obeys instead of showing. */
+static bool commands_terminal(uint32_t character)
+{
+    return character < 0x20 || (character >= 0x7f && character <= 0x9f) || character == PL_UTF8_BAD;
+}
+
+char *pl_say_clean(const char *text)
+{
+    char *clean = pl_say_memory(malloc(4 * strlen(text) + 1)), *to = clean;
+    uint32_t character;
+    for (size_t step; *text; text += step) {
+        step = pl_utf8_decode(text, &character);
+        for (size_t i = 0; i < step; i++) {
+            if (commands_terminal(character))
+                to += sprintf(to, "\\x%02x", (unsigned char) text[i]);
+            else
+                *to++ = text[i];
+        }
+    }
+    *to = 0;
+    return clean;
+}
+
+/* One write per line, so that lines of several processes on one terminal do not mix. */
+static void say(const char *format, va_list arguments)
+{
+    int error = errno;
+    char *text = print(format, arguments);
+    char *clean = pl_say_clean(text);
+    fprintf(stderr, "plimsoll: %s\n", clean);
+    free(clean);
+    free(text);
+    errno = error;
+}
+
+void pl_say(const char *format, ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    say(format, arguments);
+    va_end(arguments);
+}
+
+enum pl_exit pl_say_failure(const char *format, ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    say(format, arguments);
+    va_end(arguments);
+    return PL_EXIT_FAILURE;
+}
+
+enum pl_exit pl_say_usage(const char *format, ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    say(format, arguments);
+    va_end(arguments);
+    return PL_EXIT_USAGE;
+}

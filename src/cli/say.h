@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * say.h - what Plimsoll says to a person, always on stderr, one line at a time, behind `plimsoll: `.
+ *
+ * stdout is for data alone. Text from profiles and from the file system goes through here unchanged by callers: control
+ * characters in it are made visible, so that no name can command the terminal.
+ */
+#ifndef PL_SAY_H
+#define PL_SAY_H
+
+enum pl_exit {
+    PL_EXIT_OK = 0,
+    PL_EXIT_FAILURE = 1,
+    PL_EXIT_USAGE = 2,
+};
+
+#define PL_PRINTF(string, first) __attribute__((format(printf, string, first)))
+
+void pl_say(const char *format, ...) PL_PRINTF(1, 2);
+
+/* The same, for the way out: `return pl_say_failure(...)`. */
+enum pl_exit pl_say_failure(const char *format, ...) PL_PRINTF(1, 2);
+enum pl_exit pl_say_usage(const char *format, ...) PL_PRINTF(1, 2);
+
+/* A copy in which control characters and bytes that are not UTF-8 read \xNN. The caller frees it. */
+char *pl_say_clean(const char *text);
+
+/* asprintf and strdup that cannot fail: a reader without memory has nothing left to say. */
+char *pl_say_print(const char *format, ...) PL_PRINTF(1, 2);
+void *pl_say_memory(void *memory);
+
+#endif

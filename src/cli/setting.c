@@ -1,0 +1,85 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * setting.c - the settings of the runtime as environment variables.
+ */
+#include "setting.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "nearest.h"
+
+#define PREFIX "PLIMSOLL_"
+
+static const char *const variables[PL_SETTING_COUNT] = {
+#define ROW(name, variable, option, takes, fallback, help) [PL_SETTING_##name] = variable,
+    PL_SETTINGS(ROW)
+#undef ROW
+};
+
+const char *pl_setting_variable(enum pl_setting setting)
+{
+    return variables[setting];
+}
+
+void pl_setting_export(enum pl_setting setting, const char *text)
+{
+    if (!text)
+        unsetenv(variables[setting]);
+    else
+        pl_say_memory(setenv(variables[setting], text, 1) ? NULL : (void *) text);
+}
+
+/* A value that is not understood goes no further: the runtime would only ignore it a second time. */
+static void refuse_value(const struct pl_option *option, const char *text, enum pl_verdict verdict)
+{
+    char *complaint = pl_option_complaint(option, verdict);
+    pl_say("%s=%s in the environment: %s; ignored", option->variable, text, complaint);
+    free(complaint);
+    unsetenv(option->variable);
+}
+
+static void read_variable(const struct pl_option *option)
+{
+    const char *text = option->variable ? getenv(option->variable) : NULL;
+    if (!text || !option->raw || *option->raw)
+        return;
+    enum pl_verdict verdict = option->type->read(option, text);
+    if (verdict == PL_VALUE_OK)
+        *option->raw = text;
+    else
+        refuse_value(option, text, verdict);
+}
+
+static bool known(const char *name)
+{
+    for (size_t i = 0; i < PL_SETTING_COUNT; i++)
+        if (!strcmp(variables[i], name))
+            return true;
+    return !strcmp(name, PL_LIBRARY_VARIABLE);
+}
+
+/* A name that comes near none of ours is somebody else's business. */
+static void warn_typo(const char *name)
+{
+    struct pl_nearest nearest = {.word = name + strlen(PREFIX)};
+    for (size_t i = 0; i < PL_SETTING_COUNT; i++)
+        pl_nearest_offer(&nearest, variables[i] + strlen(PREFIX));
+    if (nearest.best)
+        pl_say("%s in the environment is not a setting; did you mean %s%s?", name, PREFIX, nearest.best);
+}
+
+void pl_setting_read_environment(const struct pl_option *options)
+{
+    for (const struct pl_option *option = options; option->help; option++)
+        read_variable(option);
+    for (char **entry = environ; *entry; entry++) {
+        if (strncmp(*entry, PREFIX, strlen(PREFIX)))
+            continue;
+        char *name = pl_say_print("%.*s", (int) strcspn(*entry, "="), *entry);
+        if (!known(name))
+            warn_typo(name);
+        free(name);
+    }
+}

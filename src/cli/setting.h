@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * setting.h - the settings of the runtime as options of `run` and as environment variables.
+ *
+ * Both are read by the same types, so what the command line accepts the environment accepts. The runtime ignores what
+ * it does not understand, and may not print; whoever typed it hears of it here.
+ */
+#ifndef PL_SETTING_H
+#define PL_SETTING_H
+
+#include "option.h"
+#include "settings.h"
+
+/* A variable for the CLI alone: the runtime library to preload. */
+#define PL_LIBRARY_VARIABLE "PLIMSOLL_LIBRARY"
+
+/* What each setting was given as: by option, else by environment; NULL: not at all. */
+struct pl_setting_values {
+    const char *raw[PL_SETTING_COUNT];
+    uint64_t number[PL_SETTING_COUNT]; /* for sizes and numbers */
+};
+
+/* Takes over from the environment what no option has set, and warns of variables that are not understood. */
+void pl_setting_read_environment(const struct pl_option *options);
+
+/* Puts one setting into the environment of the program to be, in the plainest spelling; NULL removes it. */
+void pl_setting_export(enum pl_setting setting, const char *text);
+
+const char *pl_setting_variable(enum pl_setting setting);
+
+#endif

@@ -1,0 +1,178 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * subject.c - what people name on the command line, FILE or PID, as a profile with names in it.
+ *
+ * A number is a PID unless there is a file of that name. A running process is read where its profile lives, in its own
+ * view of the file system if that differs from ours.
+ */
+#include "subject.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "proc.h"
+#include "summary.h"
+#include "term.h"
+
+/* --- which file --- */
+
+/* The profile of this directory that was written last. The caller frees it. */
+static char *newest_here(void)
+{
+    DIR *directory = opendir(".");
+    char *newest = NULL;
+    struct timespec when = {0};
+    for (struct dirent *entry; directory && (entry = readdir(directory));) {
+        struct stat status;
+        struct pl_header header;
+        if (!strstr(entry->d_name, ".plim") || stat(entry->d_name, &status) || status.st_mtim.tv_sec < when.tv_sec ||
+            !pl_proc_header(entry->d_name, &header))
+            continue;
+        free(newest);
+        newest = pl_say_print("%s", entry->d_name);
+        when = status.st_mtim;
+    }
+    if (directory)
+        closedir(directory);
+    return newest;
+}
+
+static enum pl_exit refuse_none(const char *command)
+{
+    char *newest = newest_here();
+    if (newest) {
+        char *typed = pl_summary_typed(newest);
+        pl_say("%s needs a FILE or a PID; the newest profile here: plimsoll %s %s", command, command, typed);
+        free(typed);
+    } else {
+        pl_say("%s needs a FILE or a PID; `plimsoll ls` lists running processes, `plimsoll run -- PROGRAM` makes a file",
+               command);
+    }
+    free(newest);
+    return PL_EXIT_USAGE;
+}
+
+static bool is_pid(const char *word)
+{
+    return *word && strlen(word) < 10 && word[strspn(word, "0123456789")] == 0 && access(word, F_OK);
+}
+
+static enum pl_exit refuse_pid(pid_t pid)
+{
+    if (kill(pid, 0) && errno == ESRCH)
+        return pl_say_failure("there is no process %d, and it left no profile; `plimsoll ls` lists what there is", pid);
+    char path[64];
+    snprintf(path, sizeof path, "/proc/%d/maps", pid);
+    if (access(path, R_OK))
+        return pl_say_failure("cannot look into process %d: %m; try as its user, or as root", pid);
+    return pl_say_failure("process %d is not being profiled; `plimsoll ls` lists those that are", pid);
+}
+
+static enum pl_exit refuse_file(const char *path, int error, const char *why)
+{
+    if (error == -ENOENT)
+        return pl_say_failure("there is no file %s; `plimsoll ls` lists running processes and what they left", path);
+    return pl_say_failure("%s", why);
+}
+
+/* --- its names --- */
+
+static bool has_names(const struct pl_profile *profile, uint32_t module)
+{
+    for (uint32_t i = 0; i < profile->frames; i++) {
+        const struct pl_frame_view *frame = &profile->frame[i];
+        if (frame->module == module && frame->places && (*frame->place->function || *frame->place->file))
+            return true;
+    }
+    return false;
+}
+
+static bool has_frames(const struct pl_profile *profile, uint32_t module)
+{
+    for (uint32_t i = 0; i < profile->frames; i++)
+        if (profile->frame[i].module == module)
+            return true;
+    return false;
+}
+
+static void warn_stale(const struct pl_module_view *module, const struct pl_module_status *status, bool force)
+{
+    const char *advice = force ? "names may be wrong" : "its names are left out; --force uses the new file all the same";
+    if (*module->build_id && *status->now)
+        pl_say("%s was rebuilt since this profile was made (build-id %.4s… now %.4s…); %s", module->path,
+               module->build_id, status->now, advice);
+    else
+        pl_say("%s was rebuilt since this profile was made; %s", module->path, advice);
+}
+
+/* Names that the file itself brought along make the binary superfluous. */
+static void warn_module(const struct pl_profile *profile, uint32_t i, const struct pl_module_status *status, bool force)
+{
+    const struct pl_module_view *module = &profile->module[i];
+    bool named = has_names(profile, i);
+    if (status->state == PL_MODULE_STALE && (force || !named) && has_frames(profile, i))
+        warn_stale(module, status, force);
+    else if (status->state == PL_MODULE_MISSING && !named && has_frames(profile, i))
+        pl_say("%s is not there any more, so its functions have no names", module->path);
+}
+
+static void symbolize(struct pl_profile *profile, const struct pl_subject_options *options, const char *root)
+{
+    struct pl_module_status *status = pl_say_memory(calloc(profile->modules + 1u, sizeof *status));
+    struct pl_symbolize_options how = {
+        .force = options->force,
+        .sysroot = root,
+        .progress = pl_term_progress,
+        .context = "plimsoll: reading symbols",
+    };
+    int error = pl_symbolize(profile, &how, status);
+    pl_term_progress(how.context, 1);
+    if (error)
+        pl_say("cannot read symbols: %s", strerror(-error));
+    for (uint32_t i = 0; i < profile->modules && !error; i++)
+        warn_module(profile, i, &status[i], options->force);
+    free(status);
+}
+
+/* --- both --- */
+
+static enum pl_exit open_path(const struct pl_subject_options *options, const char *path, const char *root,
+                              struct pl_profile **out)
+{
+    char why[PL_WHY_BYTES] = "";
+    int error = pl_profile_open(path, out, why);
+    if (error)
+        return refuse_file(path, error, why);
+    if (!options->no_symbols)
+        symbolize(*out, options, root);
+    return PL_EXIT_OK;
+}
+
+static enum pl_exit open_pid(const struct pl_subject_options *options, pid_t pid, struct pl_profile **out)
+{
+    char *path = pl_proc_profile(pid);
+    if (!path)
+        return refuse_pid(pid);
+    char *root = kill(pid, 0) ? NULL : pl_proc_root(pid);
+    enum pl_exit status = open_path(options, path, root, out);
+    free(root);
+    free(path);
+    return status;
+}
+
+enum pl_exit pl_subject_open(const struct pl_subject_options *options, int argc, char **argv, struct pl_profile **out)
+{
+    if (!argc)
+        return refuse_none(options->command);
+    if (argc > 1)
+        return pl_say_usage("%s takes one FILE or PID; got %s and %s", options->command, argv[0], argv[1]);
+    if (is_pid(argv[0]))
+        return open_pid(options, (pid_t) atoi(argv[0]), out);
+    return open_path(options, argv[0], NULL, out);
+}

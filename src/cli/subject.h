@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * subject.h - what people name on the command line, FILE or PID, as a profile with names in it.
+ */
+#ifndef PL_SUBJECT_H
+#define PL_SUBJECT_H
+
+#include <stdbool.h>
+
+#include "profile.h"
+#include "say.h"
+#include "symbolize.h"
+
+struct pl_subject_options {
+    const char *command; /* who asks: "report" */
+    bool force;          /* use binaries that were rebuilt since */
+    bool no_symbols;     /* addresses will do */
+};
+
+/* On failure the reason, and what to type instead, has been said. Binaries that are gone or rebuilt are warned of. */
+enum pl_exit pl_subject_open(const struct pl_subject_options *options, int argc, char **argv, struct pl_profile **out);
+
+#endif

@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * summary.h - the last words of `plimsoll run`: what was recorded and where it is, or why nothing was.
+ */
+#ifndef PL_SUMMARY_H
+#define PL_SUMMARY_H
+
+#include "collect.h"
+#include "target.h"
+
+struct pl_summary {
+    const struct pl_collection *collection;
+    const struct pl_target *target;
+    const char *program; /* as it was typed */
+    const char *only;    /* NULL: every process */
+    int wait_status;
+    bool quiet; /* say only what went wrong */
+};
+
+void pl_summary_say(const struct pl_summary *summary);
+
+/* The path as a person here would type it: relative where that is shorter, quoted where a shell needs it. Freed by caller. */
+char *pl_summary_typed(const char *path);
+
+#endif

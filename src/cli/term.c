@@ -1,0 +1,202 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * term.c - text for people: columns, colours, and the width there is.
+ */
+#include "term.h"
+
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "utf8.h"
+
+#define PIPE_WIDTH 120 /* what lines are filled to where there is no terminal */
+#define LEAST_WIDTH 40
+
+const char *const pl_colour_words[] = {"auto", "always", "never", NULL};
+
+static const char *const sgr[PL_STYLE_COUNT] = {
+    [PL_STYLE_PLAIN] = "",   [PL_STYLE_BOLD] = "\033[1m",  [PL_STYLE_DIM] = "\033[2m",
+    [PL_STYLE_HEAD] = "\033[1;4m", [PL_STYLE_BAR] = "\033[34m", [PL_STYLE_WARN] = "\033[33m",
+};
+
+/* NO_COLOR counts when it is present and not empty (no-color.org). */
+static bool wants_colour(FILE *out, enum pl_colour colour)
+{
+    const char *no_colour = getenv("NO_COLOR"), *kind = getenv("TERM");
+    if (colour != PL_COLOUR_AUTO)
+        return colour == PL_COLOUR_ALWAYS;
+    return isatty(fileno(out)) && !(no_colour && *no_colour) && !(kind && !strcmp(kind, "dumb"));
+}
+
+static size_t find_width(FILE *out)
+{
+    struct winsize size;
+    const char *columns = getenv("COLUMNS");
+    size_t width = columns ? strtoul(columns, NULL, 10) : 0;
+    if (!width && isatty(fileno(out)) && ioctl(fileno(out), TIOCGWINSZ, &size) == 0)
+        width = size.ws_col;
+    if (!width || width > 10000)
+        width = PIPE_WIDTH;
+    return width < LEAST_WIDTH ? LEAST_WIDTH : width;
+}
+
+struct pl_term pl_term_open(FILE *out, enum pl_colour colour)
+{
+    return (struct pl_term){.out = out, .colour = wants_colour(out, colour), .width = find_width(out)};
+}
+
+static void put_clean(struct pl_term *term, enum pl_style style, const char *text)
+{
+    bool styled = term->colour && *sgr[style] && *text;
+    fprintf(term->out, "%s%s%s", styled ? sgr[style] : "", text, styled ? "\033[0m" : "");
+    term->column += pl_utf8_width(text);
+}
+
+void pl_term_put(struct pl_term *term, enum pl_style style, const char *text)
+{
+    char *clean = pl_say_clean(text);
+    put_clean(term, style, clean);
+    free(clean);
+}
+
+void pl_term_print(struct pl_term *term, enum pl_style style, const char *format, ...)
+{
+    va_list arguments;
+    char *text;
+    va_start(arguments, format);
+    if (vasprintf(&text, format, arguments) < 0)
+        text = NULL;
+    va_end(arguments);
+    pl_term_put(term, style, pl_say_memory(text));
+    free(text);
+}
+
+/* The bytes of `text` that fit into so many columns. */
+static size_t fitting(const char *text, size_t columns)
+{
+    uint32_t character;
+    size_t at = 0;
+    for (size_t step, used = 0; text[at]; at += step) {
+        step = pl_utf8_decode(text + at, &character);
+        used += pl_utf8_columns(character);
+        if (used > columns)
+            break;
+    }
+    return at;
+}
+
+void pl_term_cut(struct pl_term *term, enum pl_style style, const char *text, size_t columns)
+{
+    char *clean = pl_say_clean(text);
+    if (pl_utf8_width(clean) <= columns) {
+        put_clean(term, style, clean);
+    } else if (columns) {
+        clean[fitting(clean, columns - 1)] = 0;
+        put_clean(term, style, clean);
+        put_clean(term, style, "…");
+    }
+    free(clean);
+}
+
+void pl_term_pad(struct pl_term *term, size_t column)
+{
+    for (; term->column < column; term->column++)
+        fputc(' ', term->out);
+}
+
+void pl_term_right(struct pl_term *term, enum pl_style style, const char *text, size_t columns)
+{
+    size_t width = pl_utf8_width(text);
+    if (width < columns)
+        pl_term_pad(term, term->column + columns - width);
+    pl_term_put(term, style, text);
+}
+
+void pl_term_end(struct pl_term *term)
+{
+    fputc('\n', term->out);
+    term->column = 0;
+}
+
+void pl_term_bar(struct pl_term *term, double fraction, size_t columns)
+{
+    static const char *const eighths[] = {"", "▏", "▎", "▍", "▌", "▋", "▊", "▉"};
+    char bar[4 * 64] = "";
+    if (columns > 60)
+        columns = 60;
+    fraction = fraction > 1 ? 1 : fraction > 0 ? fraction : 0; /* NaN becomes 0 */
+    unsigned filled = (unsigned) (fraction * (double) columns * 8 + 0.5);
+    for (unsigned i = 0; i < filled / 8; i++)
+        strcat(bar, "█");
+    strcat(bar, eighths[filled % 8]);
+    put_clean(term, PL_STYLE_BAR, bar);
+}
+
+static const char *fill_line(struct pl_term *term, const char *text, size_t indent)
+{
+    pl_term_pad(term, indent);
+    for (bool first = true; *text && *text != '\n'; first = false) {
+        size_t bytes = strcspn(text, " \n");
+        char *word = pl_say_print("%.*s", (int) bytes, text);
+        bool fits = first || term->column + 1 + pl_utf8_width(word) <= term->width;
+        if (fits)
+            pl_term_print(term, PL_STYLE_PLAIN, "%s%s", first ? "" : " ", word);
+        free(word);
+        if (!fits)
+            break;
+        text += bytes;
+        text += *text == ' ';
+    }
+    return text;
+}
+
+void pl_term_fill(struct pl_term *term, const char *text, size_t indent)
+{
+    while (*text) {
+        if (*text == '\n') { /* an empty line: the paragraph before has ended with its own newline */
+            pl_term_end(term);
+            text++;
+            continue;
+        }
+        text = fill_line(term, text, indent);
+        pl_term_end(term);
+        text += *text == '\n';
+    }
+}
+
+static double now_s(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (double) now.tv_sec + (double) now.tv_nsec * 1e-9;
+}
+
+void pl_term_progress(void *what, double fraction)
+{
+    static double start_s, last_s;
+    static bool shown;
+    if (!isatty(STDERR_FILENO))
+        return;
+    double now = now_s();
+    if (start_s == 0)
+        start_s = now;
+    if (fraction >= 1) {
+        if (shown)
+            fputs("\r\033[K", stderr);
+        start_s = 0;
+        shown = false;
+    } else if (now - start_s > 0.3 && now - last_s > 0.05) {
+        struct pl_term term = {.out = stderr, .width = 80};
+        fprintf(stderr, "\r%s ", (const char *) what);
+        pl_term_bar(&term, fraction, 30);
+        fprintf(stderr, " %.0f%%\033[K", fraction * 100);
+        fflush(stderr);
+        last_s = now;
+        shown = true;
+    }
+}

@@ -1,0 +1,154 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * type.c - the kinds of value that options and environment variables take, and how each is read.
+ *
+ * Readers are strict: a text is taken whole or not at all, so that a typo is an error and not a different setting.
+ */
+#include <ctype.h>
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "option.h"
+
+#define STORE(type, option, value)                                                                                     \
+    do {                                                                                                               \
+        if ((option)->into)                                                                                            \
+            *(type *) (option)->into = (value);                                                                        \
+    } while (0)
+
+static enum pl_verdict read_flag(const struct pl_option *option, const char *text)
+{
+    if (strcmp(text, "0") && strcmp(text, "1"))
+        return PL_VALUE_WRONG;
+    STORE(bool, option, *text == '1');
+    return PL_VALUE_OK;
+}
+
+static enum pl_verdict read_text(const struct pl_option *option, const char *text)
+{
+    if (!*text)
+        return PL_VALUE_WRONG;
+    STORE(const char *, option, text);
+    return PL_VALUE_OK;
+}
+
+static enum pl_verdict check_bounds(const struct pl_option *option, uint64_t value)
+{
+    if (value < option->min)
+        return PL_VALUE_SMALL;
+    return option->max && value > option->max ? PL_VALUE_LARGE : PL_VALUE_OK;
+}
+
+static enum pl_verdict keep_number(const struct pl_option *option, uint64_t value)
+{
+    enum pl_verdict verdict = check_bounds(option, value);
+    if (verdict == PL_VALUE_OK)
+        STORE(uint64_t, option, value);
+    return verdict;
+}
+
+/* Digits only: strtoull alone would take signs and leading blanks, and wrap "-1" around. */
+static enum pl_verdict read_digits(const char *text, uint64_t *value, const char **end)
+{
+    char *stop;
+    if (!isdigit((unsigned char) *text))
+        return PL_VALUE_WRONG;
+    errno = 0;
+    *value = strtoull(text, &stop, 10);
+    *end = stop;
+    return errno == ERANGE ? PL_VALUE_LARGE : PL_VALUE_OK;
+}
+
+static enum pl_verdict read_count(const struct pl_option *option, const char *text)
+{
+    uint64_t value;
+    const char *end;
+    enum pl_verdict verdict = read_digits(text, &value, &end);
+    if (verdict == PL_VALUE_WRONG || *end)
+        return PL_VALUE_WRONG;
+    return verdict == PL_VALUE_OK ? keep_number(option, value) : verdict;
+}
+
+/* "", K, M, G, T, each also as KB and KiB: all binary. Returns the shift, or -1. */
+static int unit_shift(const char *unit)
+{
+    static const char letters[] = "KMGT";
+    const char *at = *unit ? strchr(letters, toupper((unsigned char) *unit)) : NULL;
+    if (!*unit || !strcasecmp(unit, "B"))
+        return 0;
+    if (!at || (unit[1] && strcasecmp(unit + 1, "B") && strcasecmp(unit + 1, "iB")))
+        return -1;
+    return (int) (at - letters + 1) * 10;
+}
+
+static enum pl_verdict read_size(const struct pl_option *option, const char *text)
+{
+    uint64_t value;
+    const char *end;
+    enum pl_verdict verdict = read_digits(text, &value, &end);
+    int shift = verdict == PL_VALUE_WRONG ? -1 : unit_shift(end);
+    if (shift < 0)
+        return PL_VALUE_WRONG;
+    if (verdict == PL_VALUE_LARGE || value > UINT64_MAX >> shift)
+        return PL_VALUE_LARGE;
+    return keep_number(option, value << shift);
+}
+
+static enum pl_verdict read_percent(const struct pl_option *option, const char *text)
+{
+    char *end;
+    if (!isdigit((unsigned char) *text) && *text != '.')
+        return PL_VALUE_WRONG;
+    double value = strtod(text, &end);
+    if (end == text || (*end == '%' ? end[1] : *end) || !isfinite(value))
+        return PL_VALUE_WRONG;
+    if (value > 100)
+        return PL_VALUE_LARGE;
+    STORE(double, option, value);
+    return PL_VALUE_OK;
+}
+
+static enum pl_verdict read_choice(const struct pl_option *option, const char *text)
+{
+    for (int i = 0; option->choices[i]; i++) {
+        if (strcmp(option->choices[i], text))
+            continue;
+        STORE(int, option, i);
+        return PL_VALUE_OK;
+    }
+    return PL_VALUE_WRONG;
+}
+
+static enum pl_verdict read_pattern(const struct pl_option *option, const char *text)
+{
+    for (const char *at = strchr(text, '%'); at; at = strchr(at + 2, '%'))
+        if (!at[1] || !strchr("pcth%", at[1]))
+            return PL_VALUE_WRONG;
+    return read_text(option, text);
+}
+
+static enum pl_verdict read_names(const struct pl_option *option, const char *text)
+{
+    for (const char *word = text;; word++) {
+        size_t bytes = strcspn(word, ",");
+        if (!bytes)
+            return PL_VALUE_WRONG;
+        word += bytes;
+        if (!*word)
+            break;
+    }
+    return read_text(option, text);
+}
+
+const struct pl_type pl_type_flag = {"neither 0 nor 1", "0 or 1", read_flag};
+const struct pl_type pl_type_text = {"empty", "a name", read_text};
+const struct pl_type pl_type_size = {"not a size", "bytes with K, M or G", read_size};
+const struct pl_type pl_type_count = {"not a number", "a whole number", read_count};
+const struct pl_type pl_type_percent = {"not a percentage", "a number from 0 to 100", read_percent};
+const struct pl_type pl_type_choice = {"not a choice", "one of", read_choice};
+const struct pl_type pl_type_pattern = {"not a file name pattern",
+                                        "%p (pid), %c (command), %t (time), %h (host) or %% after each percent sign",
+                                        read_pattern};
+const struct pl_type pl_type_names = {"not a list of command names", "names separated by commas", read_names};

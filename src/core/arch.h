@@ -1,0 +1,12 @@
+/* SPDX-License-Identifier: MIT */
+/* arch.h - picks the one file that knows the processor. */
+#ifndef PL_ARCH_H
+#define PL_ARCH_H
+
+#if defined(__x86_64__) && defined(__LP64__)
+#include "arch/x86_64.h"
+#else
+#error "Plimsoll's runtime has no port to this processor yet: write src/core/arch/<processor>.h"
+#endif
+
+#endif

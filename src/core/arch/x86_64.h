@@ -1,0 +1,140 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * x86_64.h - everything the core knows about this processor and its calling convention.
+ *
+ * A port is a file like this one: raw system calls, the floating-point environment, the thread-local word at a known
+ * offset, and the unwinder's register numbers and signal frame.
+ */
+#ifndef PL_ARCH_X86_64_H
+#define PL_ARCH_X86_64_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "../compiler.h"
+
+#define PL_ARCH_MACHINE 62 /* EM_X86_64 */
+
+INLINE long pl_syscall(long number, long a, long b, long c, long d, long e, long f)
+{
+    long result;
+    register long r10 __asm__("r10") = d;
+    register long r8 __asm__("r8") = e;
+    register long r9 __asm__("r9") = f;
+    __asm__ volatile("syscall"
+                     : "=a"(result)
+                     : "a"(number), "D"(a), "S"(b), "d"(c), "r"(r10), "r"(r8), "r"(r9)
+                     : "rcx", "r11", "memory");
+    return result;
+}
+
+/*
+ * The program may have unmasked floating-point exceptions, changed the rounding, or be about to read the sticky flags.
+ * The cold path computes under the defaults and leaves no trace.
+ */
+struct pl_fp_state {
+    uint32_t mxcsr;
+};
+
+INLINE void pl_fp_enter(struct pl_fp_state *saved)
+{
+    const uint32_t defaults = 0x1f80;
+    __asm__ volatile("stmxcsr %0" : "=m"(saved->mxcsr));
+    __asm__ volatile("ldmxcsr %0" : : "m"(defaults));
+}
+
+INLINE void pl_fp_leave(const struct pl_fp_state *saved)
+{
+    __asm__ volatile("ldmxcsr %0" : : "m"(saved->mxcsr));
+}
+
+INLINE uintptr_t pl_stack_pointer(void)
+{
+    uintptr_t sp;
+    __asm__ volatile("mov %%rsp, %0" : "=r"(sp));
+    return sp;
+}
+
+INLINE uintptr_t pl_thread_pointer(void)
+{
+    uintptr_t tp;
+    __asm__ volatile("mov %%fs:0, %0" : "=r"(tp));
+    return tp;
+}
+
+INLINE void pl_pause(void)
+{
+    __builtin_ia32_pause();
+}
+
+/*
+ * The hot path's two steps: count the call, take the charge. True when the cold path is wanted, because the countdown ran
+ * out or because the loader has not relocated us yet (an IFUNC resolver of another library that allocates): until then
+ * the offset of our thread-local storage reads as 0, which no offset ever is.
+ */
+#define PL_HOT_CHARGE(counter, charge)                                                                                 \
+    ({                                                                                                                 \
+        uintptr_t tls_;                                                                                                \
+        bool borrow_ = true;                                                                                           \
+        __asm__("movq pl_tls@gottpoff(%%rip), %0" : "=r"(tls_));                                                       \
+        if (likely(tls_)) {                                                                                            \
+            __asm__ volatile("addq $1, %%fs:%c1(%0)" : : "r"(tls_), "i"(counter) : "cc", "memory");                    \
+            __asm__ volatile("subq %2, %%fs:(%1)" : "=@ccc"(borrow_) : "r"(tls_), "r"(charge) : "memory");             \
+        }                                                                                                              \
+        borrow_;                                                                                                       \
+    })
+
+INLINE bool pl_is_relocated(void)
+{
+    uintptr_t tls;
+    __asm__("movq pl_tls@gottpoff(%%rip), %0" : "=r"(tls));
+    return tls != 0;
+}
+
+/*
+ * Unwinding: registers by their DWARF numbers, and the frame the kernel leaves for a signal handler.
+ */
+#define PL_ARCH_REGISTERS 17
+#define PL_ARCH_FP 6
+#define PL_ARCH_SP 7
+#define PL_ARCH_PC 16         /* the return address has a column of its own */
+#define PL_ARCH_RETURN_AT -8  /* where a call leaves it, from the caller's stack pointer (the CFA) */
+#define PL_ARCH_RED_ZONE 128  /* bytes below sp that an interrupted function may be using */
+#define PL_ARCH_ADDRESS_BITS 47
+
+/* A handler returns to rt_sigreturn with sp at a ucontext; this is where each register lies from there. */
+#define PL_ARCH_SIGNAL_AT(greg) (40 + 8 * (greg))
+#define PL_ARCH_SIGNAL_BYTES PL_ARCH_SIGNAL_AT(PL_ARCH_REGISTERS)
+static const uint8_t pl_arch_signal_at[PL_ARCH_REGISTERS] = {
+    PL_ARCH_SIGNAL_AT(13), PL_ARCH_SIGNAL_AT(12), PL_ARCH_SIGNAL_AT(14), PL_ARCH_SIGNAL_AT(11), /* rax rdx rcx rbx */
+    PL_ARCH_SIGNAL_AT(9),  PL_ARCH_SIGNAL_AT(8),  PL_ARCH_SIGNAL_AT(10), PL_ARCH_SIGNAL_AT(15), /* rsi rdi rbp rsp */
+    PL_ARCH_SIGNAL_AT(0),  PL_ARCH_SIGNAL_AT(1),  PL_ARCH_SIGNAL_AT(2),  PL_ARCH_SIGNAL_AT(3),  /* r8 to r11 */
+    PL_ARCH_SIGNAL_AT(4),  PL_ARCH_SIGNAL_AT(5),  PL_ARCH_SIGNAL_AT(6),  PL_ARCH_SIGNAL_AT(7),  /* r12 to r15 */
+    PL_ARCH_SIGNAL_AT(16),                                                                      /* rip */
+};
+
+/* mov $__NR_rt_sigreturn, %rax; syscall: how a signal trampoline without unwind tables is known (musl, Go). */
+#define PL_ARCH_SIGRETURN "\x48\xc7\xc0\x0f\x00\x00\x00\x0f\x05"
+
+/*
+ * The registers at this very instruction, those a caller may rely on. The unwind tables of the function this is expanded
+ * in describe them, so its callers can be stepped to from here.
+ */
+INLINE void pl_arch_capture(uint64_t registers[PL_ARCH_REGISTERS])
+{
+    __asm__ volatile("movq %%rbx, 24(%0)\n\t"
+                     "movq %%rbp, 48(%0)\n\t"
+                     "movq %%rsp, 56(%0)\n\t"
+                     "movq %%r12, 96(%0)\n\t"
+                     "movq %%r13, 104(%0)\n\t"
+                     "movq %%r14, 112(%0)\n\t"
+                     "movq %%r15, 120(%0)\n\t"
+                     "leaq 0f(%%rip), %%rax\n"
+                     "0:\tmovq %%rax, 128(%0)"
+                     :
+                     : "r"(registers)
+                     : "rax", "memory");
+}
+#define PL_ARCH_CAPTURED 0x1f0c8u /* a bit for each of them: rbx, rbp, rsp, r12 to r15, rip */
+
+#endif

@@ -1,0 +1,214 @@
+/* SPDX-License-Identifier: MIT */
+/* cold.c - see cold.h. */
+#include "cold.h"
+
+#include "arch.h"
+#include "filter.h"
+#include "process.h"
+#include "rows.h"
+#include "settings.h"
+
+#define SLEEP_OFF (64ull << 20)  /* switched off: look at the control words this often */
+#define SLEEP_NESTED (1ull << 16) /* a nested visit must not come back at once */
+#define SLEEP_LONG (1ull << 62)  /* nothing to do, ever */
+
+/* ---- entering and leaving ---- */
+
+/* Is the visit that set `busy` still on the stack below us? On the same stack, an abandoned one lies deeper than we are
+ * now. On another stack (a handler's own, a coroutine's) nothing can be told, so it is taken to be there. */
+static bool still_busy(const struct pl_thread *thread, uintptr_t sp)
+{
+    const struct pl_stack_bounds *own = &thread->walk.own;
+    bool both_own = sp >= own->lo && sp < own->hi && thread->busy >= own->lo && thread->busy < own->hi;
+    return !both_own || sp < thread->busy;
+}
+
+static struct pl_thread *my_thread(struct pl_process *process, struct pl_tls *tls)
+{
+    struct pl_thread *thread = tls->thread;
+    if (likely(thread && thread->tls == tls))
+        return thread;
+    if (thread) /* forked, and nobody told us: what the counters say is the parent's */
+        pl_process_forked(process, tls);
+    return pl_thread_register(process, tls);
+}
+
+/* NULL: there is nothing to do but forward, and the countdown has been set accordingly. */
+static struct pl_thread *enter(struct pl_process *process, struct pl_tls *tls, uintptr_t sp)
+{
+    if (unlikely(load_acquire(&process->state) != PL_PROCESS_ON) && !pl_process_start(process)) {
+        tls->charge_early -= tls->charge_left;
+        tls->charge_left = load_relaxed(&process->state) == PL_PROCESS_IGNORED ? SLEEP_LONG : 0;
+        return NULL;
+    }
+    struct pl_thread *thread = my_thread(process, tls);
+    if (unlikely(!thread)) {
+        tls->charge_left = SLEEP_LONG;
+        return NULL;
+    }
+    if (unlikely(thread->busy)) {
+        if (still_busy(thread, sp)) {
+            store_relaxed(&thread->slept, 1);
+            tls->charge_left = SLEEP_NESTED;
+            pl_file_lost(&process->file, PL_LOSS_NESTED);
+            return NULL;
+        }
+        pl_file_lost(&process->file, PL_LOSS_STALE_BUSY);
+    }
+    thread->busy = sp;
+    signal_fence();
+    return thread;
+}
+
+static void leave(struct pl_thread *thread)
+{
+    signal_fence();
+    thread->busy = 0;
+}
+
+/* ---- the countdown ---- */
+
+/* The mean gap now in force; 0 when switched off. The control words are the only thing read back from the file. */
+static uint64_t interval_now(const struct pl_process *process)
+{
+    if (!process->file.base)
+        return pl_config.off ? 0 : process->interval_bytes;
+    const struct pl_control *control = &pl_file_header(&process->file)->control;
+    uint64_t wanted = load_relaxed(&control->interval_bytes);
+    if (load_relaxed(&control->off))
+        return 0;
+    return wanted >= PL_SAMPLE_MIN && wanted <= PL_SAMPLE_MAX ? wanted : process->interval_bytes;
+}
+
+static double decide(const struct pl_process *process, struct pl_thread *thread, uint64_t charge, uint64_t *countdown)
+{
+    uint64_t interval = interval_now(process);
+    if (__atomic_exchange_n(&thread->slept, 0, __ATOMIC_RELAXED))
+        thread->sampler.armed = false;
+    if (interval)
+        return pl_sampler_visit(&thread->sampler, charge, interval, countdown);
+    *countdown = pl_sampler_sleep(&thread->sampler, SLEEP_OFF);
+    return 0;
+}
+
+/* Sets the next countdown before anything else is done, so that a visit that is thrown out by longjmp does not leave the
+ * thread deaf. The exchange keeps what a signal handler may be counting at this moment. */
+static void settle(struct pl_thread *thread, struct pl_tls *tls, uint64_t countdown)
+{
+    uint64_t left = exchange(&tls->charge_left, countdown);
+    thread->charge_spent += thread->countdown - left;
+    thread->countdown = countdown;
+}
+
+/* ---- a sample ---- */
+
+/* An address that is in the table already was freed in a way we cannot see. */
+static void forget_missed(struct pl_process *process, struct pl_thread *thread, void *block)
+{
+    struct pl_record missed;
+    if (load_relaxed(pl_filter_byte(block)) && pl_cold_take(block, &missed)) {
+        pl_row_freed(process, thread, &missed);
+        pl_file_lost(&process->file, PL_LOSS_MISSED_FREE);
+    }
+}
+
+static void remember(struct pl_process *process, struct pl_thread *thread, void *block, const struct pl_record *record)
+{
+    forget_missed(process, thread, block);
+    pl_row_allocated(process, record);
+    if (!pl_live_insert(&process->live, (uintptr_t) block, record)) {
+        /* Its free will not be seen, so it must not seem to live for ever. */
+        pl_row_freed(process, thread, record);
+        pl_file_lost(&process->file, PL_LOSS_LIVE_FULL);
+    }
+}
+
+static void sample(struct pl_process *process, struct pl_thread *thread, uint64_t size, void *block, double weight,
+                   const struct pl_start *start)
+{
+    if (!pl_process_open(process))
+        return;
+    if (unlikely(!thread->record))
+        pl_thread_attach(process, thread);
+    pl_unwind(&thread->walk, start);
+    uint32_t row = pl_row_number(process, thread);
+    struct pl_header *header = pl_file_header(&process->file);
+    fetch_add(&header->visits, 1);
+    fetch_add(&header->frames_walked, thread->walk.walked);
+    fetch_add(&header->stops[thread->walk.stop], 1);
+    if (!row)
+        return;
+    struct pl_record record = {.size = size, .weight = weight, .row = row, .thread = thread->record};
+    remember(process, thread, block, &record);
+}
+
+void pl_cold_allocated(enum pl_function function, uint64_t size, void *block, const struct pl_start *start)
+{
+    struct pl_process *process = pl_process;
+    struct pl_tls *tls = &pl_tls;
+    struct pl_thread *thread = enter(process, tls, pl_stack_pointer());
+    if (!thread)
+        return;
+    struct pl_fp_state fp;
+    uint64_t countdown;
+    pl_fp_enter(&fp);
+    double weight = decide(process, thread, size + PL_CALL_CHARGE, &countdown);
+    settle(thread, tls, countdown);
+    if (!block)
+        pl_cold_uncount(function, size);
+    else if (weight > 0)
+        sample(process, thread, size, block, weight, start);
+    pl_thread_book(process, thread, tls);
+    pl_fp_leave(&fp);
+    leave(thread);
+}
+
+/* ---- frees ---- */
+
+bool pl_cold_take(void *block, struct pl_record *record)
+{
+    struct pl_process *process = pl_process;
+    struct pl_live_found found;
+    if (likely(!pl_live_take(&process->live, (uintptr_t) block, &found)))
+        return false;
+    if (found.link_map)
+        pl_process_unloaded(process);
+    *record = found.record;
+    return found.block;
+}
+
+void pl_cold_freed(const struct pl_record *record)
+{
+    struct pl_process *process = pl_process;
+    struct pl_thread *thread = pl_tls.thread;
+    struct pl_fp_state fp;
+    /* A handler's free inside our own visit may be changing the very row that the visit is changing: go the others' way. */
+    if (thread && (thread->tls != &pl_tls || thread->busy))
+        thread = NULL;
+    pl_fp_enter(&fp);
+    if (thread) {
+        thread->busy = pl_stack_pointer();
+        signal_fence();
+    }
+    pl_row_freed(process, thread, record);
+    if (thread)
+        leave(thread);
+    pl_fp_leave(&fp);
+}
+
+void pl_cold_restore(void *block, const struct pl_record *record)
+{
+    struct pl_process *process = pl_process;
+    if (!pl_live_insert(&process->live, (uintptr_t) block, record)) {
+        pl_cold_freed(record);
+        pl_file_lost(&process->file, PL_LOSS_LIVE_FULL);
+    }
+}
+
+void pl_cold_uncount(enum pl_function function, uint64_t size)
+{
+    struct pl_tls *tls = &pl_tls;
+    tls->calls[function]--;
+    if (tls->thread) /* not from the countdown: the size of a failed request may be anything */
+        tls->thread->charge_spent -= size + PL_CALL_CHARGE;
+}

@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * cold.h - the cold path: what a front end calls when the hot path has found that there may be something to do.
+ *
+ * None of it allocates, takes a lock, touches errno or uses more than 1 KiB of stack, caller's frames included. None of
+ * it can fail: at worst it counts that it did nothing.
+ *
+ * A visit is marked in thread->busy by its stack pointer. A signal handler that allocates inside a visit is a nested
+ * visit: it forwards, and its sample is counted as lost. A handler that leaves by longjmp leaves `busy` behind; the next
+ * visit comes from a frame outside of the abandoned one, and knows it by that.
+ */
+#ifndef PL_COLD_H
+#define PL_COLD_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "format.h"
+#include "live.h"
+#include "unwind.h"
+
+/* The countdown ran out in this allocation; `block` is what it returned, NULL when it failed. `start` is the caller. */
+void pl_cold_allocated(enum pl_function function, uint64_t size, void *block, const struct pl_start *start);
+
+/* The filter says that the block may be sampled. Takes its record out of the live table, before the real free or realloc:
+ * afterwards the address may be somebody else's at once. */
+bool pl_cold_take(void *block, struct pl_record *record);
+
+/* The block is gone: books what pl_cold_take() gave. */
+void pl_cold_freed(const struct pl_record *record);
+
+/* The block is still there (a realloc failed): puts its record back. */
+void pl_cold_restore(void *block, const struct pl_record *record);
+
+/* A call that the hot path counted turned out not to be an allocation: a failed or freeing realloc. */
+void pl_cold_uncount(enum pl_function function, uint64_t size);
+
+#endif

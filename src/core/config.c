@@ -1,0 +1,151 @@
+/* SPDX-License-Identifier: MIT */
+/* config.c - see config.h. */
+#include "config.h"
+
+#include <stddef.h>
+
+#include "settings.h"
+#include "text.h"
+
+/* ---- values ---- */
+
+static bool parse_number(const char *text, uint64_t *out)
+{
+    uint64_t n = 0;
+    if (*text < '0' || *text > '9')
+        return false;
+    for (; *text >= '0' && *text <= '9'; text++)
+        if (__builtin_mul_overflow(n, 10u, &n) || __builtin_add_overflow(n, (uint64_t) (*text - '0'), &n))
+            return false;
+    static const char units[] = "kKmMgG";
+    for (unsigned i = 0; units[i] && *text; i++)
+        if (*text == units[i] && text[1] == 0) {
+            unsigned shift = 10 * (i / 2 + 1);
+            if (n >> (64 - shift))
+                return false;
+            n <<= shift;
+            text++;
+        }
+    *out = n;
+    return *text == 0;
+}
+
+static bool parse_between(const char *text, uint64_t lo, uint64_t hi, uint64_t *out)
+{
+    uint64_t n;
+    if (!parse_number(text, &n) || n < lo || n > hi)
+        return false;
+    *out = n;
+    return true;
+}
+
+static bool parse_copy(const char *text, char *to, size_t bytes)
+{
+    size_t n = pl_text_bytes(text);
+    if (n == 0 || n >= bytes)
+        return false;
+    pl_copy(to, text, n + 1);
+    return true;
+}
+
+/* ---- one function per setting ---- */
+
+static bool set_sample(struct pl_config *c, const char *text)
+{
+    return parse_between(text, PL_SAMPLE_MIN, PL_SAMPLE_MAX, &c->interval_bytes);
+}
+
+static bool set_out(struct pl_config *c, const char *text)
+{
+    return parse_copy(text, c->out, sizeof c->out);
+}
+
+static bool set_only(struct pl_config *c, const char *text)
+{
+    return parse_copy(text, c->only, sizeof c->only);
+}
+
+static bool set_live_dir(struct pl_config *c, const char *text)
+{
+    return parse_copy(text, c->live_dir, sizeof c->live_dir);
+}
+
+static bool set_max_file(struct pl_config *c, const char *text)
+{
+    return parse_between(text, PL_MAX_FILE_MIN, PL_FILE_BYTES_MAX, &c->max_file_bytes);
+}
+
+static bool set_off(struct pl_config *c, const char *text)
+{
+    c->off = text[0] == '1';
+    return (text[0] == '0' || text[0] == '1') && text[1] == 0;
+}
+
+static bool set_seed(struct pl_config *c, const char *text)
+{
+    return c->seeded = parse_between(text, 0, UINT64_MAX, &c->seed);
+}
+
+static bool set_run(struct pl_config *c, const char *text)
+{
+    return parse_copy(text, c->run_dir, sizeof c->run_dir);
+}
+
+/* ---- the environment ---- */
+
+static const char *value_of(char *const *environment, const char *variable)
+{
+    size_t n = pl_text_bytes(variable);
+    for (; environment && *environment; environment++) {
+        size_t i = 0;
+        while (i < n && (*environment)[i] == variable[i])
+            i++;
+        if (i == n && (*environment)[n] == '=')
+            return *environment + n + 1;
+    }
+    return NULL;
+}
+
+void pl_config_read(struct pl_config *config, char *const *environment)
+{
+    bool (*const set[PL_SETTING_COUNT])(struct pl_config *, const char *) = {
+        [PL_SETTING_SAMPLE] = set_sample,     [PL_SETTING_OUT] = set_out,           [PL_SETTING_ONLY] = set_only,
+        [PL_SETTING_LIVE_DIR] = set_live_dir, [PL_SETTING_MAX_FILE] = set_max_file, [PL_SETTING_OFF] = set_off,
+        [PL_SETTING_SEED] = set_seed,         [PL_SETTING_RUN] = set_run,
+    };
+    const char *const variable[PL_SETTING_COUNT] = {
+#define PL_VARIABLE(name, variable, option, takes, fallback, help) variable,
+        PL_SETTINGS(PL_VARIABLE)
+#undef PL_VARIABLE
+    };
+    config->interval_bytes = PL_SAMPLE_DEFAULT;
+    config->max_file_bytes = PL_MAX_FILE_DEFAULT;
+    parse_copy(PL_OUT_DEFAULT, config->out, sizeof config->out);
+    for (int i = 0; i < PL_SETTING_COUNT; i++) {
+        const char *text = value_of(environment, variable[i]);
+        if (text && *text && !set[i](config, text)) /* set but empty: as if unset */
+            config->bad |= 1u << i;
+    }
+    const char *runtime_dir = value_of(environment, "XDG_RUNTIME_DIR");
+    if (runtime_dir)
+        parse_copy(runtime_dir, config->runtime_dir, sizeof config->runtime_dir);
+    config->ready = true;
+}
+
+bool pl_config_chooses(const struct pl_config *config, const char *comm)
+{
+    const char *at = config->only;
+    if (!*at)
+        return true;
+    while (*at) {
+        const char *c = comm;
+        while (*at && *at != ',' && *at == *c)
+            at++, c++;
+        if ((!*at || *at == ',' || c - comm == 15) && !*c) /* the kernel keeps 15 characters */
+            return true;
+        while (*at && *at != ',')
+            at++;
+        at += *at == ',';
+    }
+    return false;
+}

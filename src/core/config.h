@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * config.h - the settings of settings.h, read once from the environment.
+ *
+ * A value that makes no sense is ignored and its bit set in `bad`; the profile carries the bits and the report names the
+ * variables. Fork keeps the settings; exec reads them afresh.
+ */
+#ifndef PL_CONFIG_H
+#define PL_CONFIG_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "file.h"
+
+#define PL_ONLY_BYTES 256
+
+struct pl_config {
+    bool ready;
+    bool off;
+    bool seeded;
+    uint32_t bad; /* bit n: setting n was not understood */
+    uint64_t interval_bytes;
+    uint64_t max_file_bytes;
+    uint64_t seed;
+    char out[PL_PATH_MAX];
+    char only[PL_ONLY_BYTES];
+    char live_dir[PL_PATH_MAX];
+    char runtime_dir[PL_PATH_MAX]; /* $XDG_RUNTIME_DIR */
+    char run_dir[PL_PATH_MAX];
+};
+
+void pl_config_read(struct pl_config *config, char *const *environment);
+
+/* Does `--only` choose a process of this name? */
+bool pl_config_chooses(const struct pl_config *config, const char *comm);
+
+#endif

@@ -1,0 +1,287 @@
+/* SPDX-License-Identifier: MIT */
+/* file.c - see file.h. */
+#include "file.h"
+
+#include <errno.h>
+
+#include "memory.h"
+#include "text.h"
+
+#define GROW_FIRST (256u << 10) /* one fallocate at start; then the file doubles, up to GROW_MOST at a time */
+#define GROW_MOST (1u << 20)
+#define LOCK_TRIES 100000
+#define FD_AT_LEAST 700 /* out of the way of programs that count their descriptors from below */
+#define RLIMIT_FSIZE_ 1
+
+static const uint32_t record_bytes[PL_KINDS_MAX] = {
+    [PL_KIND_TEXT] = 1,
+    [PL_KIND_MODULE] = sizeof(struct pl_module),
+    [PL_KIND_FRAME] = sizeof(struct pl_frame),
+    [PL_KIND_THREAD] = sizeof(struct pl_thread_record),
+    [PL_KIND_SITE] = sizeof(struct pl_site),
+    [PL_KIND_ROW] = sizeof(struct pl_row),
+};
+#define WRITER_KINDS (PL_KIND_ROW + 1)
+
+/* Which chunk of the file is the k-th of its kind, plus one. Private: nothing is read back from the file. */
+static uint16_t chunk_of[WRITER_KINDS][PL_CHUNKS_MAX] PAGE_ALIGNED;
+
+/* The mapping, kept where fork does not wipe it: a child must know what to give back. */
+static struct {
+    void *base;
+    uint64_t bytes;
+    int fd;
+    uint64_t inode, device;
+} inherited;
+
+static uint8_t *chunk_at(const struct pl_file *file, uint32_t chunk)
+{
+    return file->base + PL_CHUNKS_OFFSET + (uint64_t) chunk * PL_CHUNK_BYTES;
+}
+
+void pl_file_lost(const struct pl_file *file, enum pl_loss loss)
+{
+    if (file->base)
+        fetch_add(&pl_file_header(file)->losses[loss], 1);
+}
+
+/* ---- growing ---- */
+
+static bool is_file(int fd, uint64_t device, uint64_t inode)
+{
+    struct statx st;
+    return fd >= 0 && pl_sys_stat_fd(fd, &st) == 0 && st.stx_ino == inode &&
+           ((uint64_t) st.stx_dev_major << 32 | st.stx_dev_minor) == device;
+}
+
+/* Blocks for the range, for certain: fallocate, or zeros where the file system has no fallocate. */
+static long allocate(int fd, uint64_t from, uint64_t bytes)
+{
+    struct pl_limit limit;
+    if (pl_sys_limit(RLIMIT_FSIZE_, &limit) == 0 && from + bytes > limit.soft)
+        return -EFBIG; /* asking all the same would raise SIGXFSZ */
+    long r = pl_sys_fallocate(fd, from, bytes);
+    if (r != -EOPNOTSUPP && r != -ENOSYS)
+        return r;
+    static const uint8_t zeros[4096];
+    for (uint64_t done = 0; done < bytes; done += sizeof zeros) {
+        r = pl_sys_pwrite(fd, zeros, sizeof zeros, from + done);
+        if (r != (long) sizeof zeros)
+            return r < 0 ? r : -ENOSPC;
+    }
+    return 0;
+}
+
+/* Called with grow_lock held. */
+static bool grow(struct pl_file *file, uint64_t need)
+{
+    uint64_t step = file->file_bytes < GROW_MOST ? file->file_bytes : GROW_MOST;
+    uint64_t to = file->file_bytes + step;
+    if (to < need)
+        to = need;
+    if (to > file->mapped_bytes)
+        to = file->mapped_bytes;
+    if (to < need || file->full)
+        return false;
+    bool ours = is_file(file->fd, file->device, file->inode);
+    long fd = ours ? file->fd : pl_sys_open(file->path, O_RDWR | O_NOFOLLOW | O_CLOEXEC, 0);
+    bool done = fd >= 0 && is_file((int) fd, file->device, file->inode) &&
+                allocate((int) fd, file->file_bytes, to - file->file_bytes) == 0;
+    if (!ours && fd >= 0)
+        pl_sys_close((int) fd);
+    if (done)
+        file->file_bytes = to;
+    else
+        store_relaxed(&file->full, 1);
+    return done;
+}
+
+static bool lock(struct pl_file *file)
+{
+    for (int i = 0; i < LOCK_TRIES; i++) {
+        if (swap_if(&file->grow_lock, 0, 1))
+            return true;
+        pl_pause();
+    }
+    return false;
+}
+
+/* Makes the k-th chunk of a kind exist. */
+static bool add_chunks(struct pl_file *file, enum pl_kind kind, uint32_t k)
+{
+    struct pl_header *header = pl_file_header(file);
+    if (!lock(file))
+        return false;
+    for (uint32_t i = 0; i <= k; i++) {
+        if (chunk_of[kind][i])
+            continue;
+        uint64_t chunk = header->chunks;
+        uint64_t end = PL_CHUNKS_OFFSET + (chunk + 1) * PL_CHUNK_BYTES;
+        if (chunk >= PL_CHUNKS_MAX - 1 || end > file->mapped_bytes || (end > file->file_bytes && !grow(file, end)))
+            break;
+        store_release(&header->chunks, chunk + 1);
+        store_release(&file->base[PL_HEADER_BYTES + chunk], (uint8_t) kind);
+        store_release(&chunk_of[kind][i], (uint16_t) (chunk + 1));
+    }
+    store_release(&file->grow_lock, 0);
+    return load_acquire(&chunk_of[kind][k]) != 0;
+}
+
+void pl_file_freeze(struct pl_file *file)
+{
+    store_relaxed(&file->full, 1);
+}
+
+/* ---- appending ---- */
+
+/* Where a record's bytes go when it has no place: a visit that was cut in two by a fork in a signal handler goes on in the
+ * child with numbers of its parent's file. */
+static uint8_t nowhere[PL_CHUNK_BYTES];
+
+void *pl_file_record(const struct pl_file *file, enum pl_kind kind, uint32_t number)
+{
+    uint32_t per_chunk = PL_CHUNK_BYTES / record_bytes[kind];
+    uint32_t k = number / per_chunk;
+    uint32_t chunk = k < PL_CHUNKS_MAX ? load_acquire(&chunk_of[kind][k]) : 0;
+    if (unlikely(!chunk || !file->base))
+        return nowhere;
+    return chunk_at(file, chunk - 1) + (uint64_t) (number % per_chunk) * record_bytes[kind];
+}
+
+static bool have_chunk(struct pl_file *file, enum pl_kind kind, uint64_t number)
+{
+    uint64_t k = number / (PL_CHUNK_BYTES / record_bytes[kind]);
+    if (k >= PL_CHUNKS_MAX)
+        return false;
+    return load_acquire(&chunk_of[kind][k]) || add_chunks(file, kind, (uint32_t) k);
+}
+
+uint32_t pl_file_append(struct pl_file *file, enum pl_kind kind, void **record)
+{
+    if (!file->base)
+        return 0;
+    uint64_t number = fetch_add(&pl_file_header(file)->count[kind], 1);
+    if (number == 0 || number > UINT32_MAX || !have_chunk(file, kind, number)) {
+        pl_file_lost(file, PL_LOSS_FILE_FULL);
+        return 0;
+    }
+    *record = pl_file_record(file, kind, (uint32_t) number);
+    return (uint32_t) number;
+}
+
+struct pl_text pl_file_text(struct pl_file *file, const char *text, uint64_t bytes)
+{
+    struct pl_text none = {0, 0};
+    uint64_t room = (bytes + 7) & ~7ull;
+    if (!file->base || !bytes || bytes > PL_PATH_MAX)
+        return none;
+    for (;;) {
+        uint64_t at = fetch_add(&pl_file_header(file)->count[PL_KIND_TEXT], room);
+        if (at > UINT32_MAX || !have_chunk(file, PL_KIND_TEXT, at)) {
+            pl_file_lost(file, PL_LOSS_FILE_FULL);
+            return none;
+        }
+        if (at / PL_CHUNK_BYTES != (at + room - 1) / PL_CHUNK_BYTES)
+            continue; /* would cross a chunk: leave a hole and take the next place */
+        pl_copy(pl_file_record(file, PL_KIND_TEXT, (uint32_t) at), text, bytes);
+        return (struct pl_text){(uint32_t) at, (uint32_t) bytes};
+    }
+}
+
+/* ---- creating and leaving ---- */
+
+/* As much address space as the limit allows; less where the program has bounded its own (RLIMIT_AS). */
+static bool map(struct pl_file *file, int fd, uint64_t limit_bytes)
+{
+    for (uint64_t bytes = (limit_bytes + 4095) & ~4095ull; bytes >= GROW_FIRST; bytes /= 2) {
+        bytes &= ~4095ull;
+        int fixed = inherited.base && inherited.bytes >= bytes ? MAP_FIXED : 0;
+        file->base = pl_sys_mmap(fixed ? inherited.base : NULL, bytes, MAP_SHARED | MAP_NORESERVE | fixed, fd);
+        file->mapped_bytes = bytes;
+        if (file->base)
+            return true;
+    }
+    return false;
+}
+
+static bool take(struct pl_file *file, int fd)
+{
+    struct statx st;
+    if (pl_sys_stat_fd(fd, &st))
+        return false;
+    file->inode = st.stx_ino;
+    file->device = (uint64_t) st.stx_dev_major << 32 | st.stx_dev_minor;
+    if (allocate(fd, 0, GROW_FIRST) || !map(file, fd, file->limit_bytes))
+        return false;
+    file->file_bytes = GROW_FIRST;
+    long high = pl_sys_dup_above(fd, FD_AT_LEAST);
+    file->fd = high >= 0 ? (int) high : -1; /* -1: growing opens the path again */
+    return true;
+}
+
+static void remember(const struct pl_file *file)
+{
+    inherited.base = file->base;
+    inherited.bytes = file->mapped_bytes;
+    inherited.fd = file->fd;
+    inherited.inode = file->inode;
+    inherited.device = file->device;
+    pl_sys_madvise(file->base, file->mapped_bytes, MADV_DONTDUMP);
+}
+
+static void start_counts(struct pl_header *header)
+{
+    /* Number 0 of each kind means "none". */
+    for (int kind = 1; kind < WRITER_KINDS; kind++)
+        header->count[kind] = kind == PL_KIND_TEXT ? 8 : 1;
+}
+
+long pl_file_create(struct pl_file *file, const char *path, uint64_t limit_bytes)
+{
+    long fd = pl_sys_open(path, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+    if (fd < 0)
+        return fd;
+    pl_memory_wipe_on_fork(chunk_of, sizeof chunk_of);
+    pl_copy(file->path, path, pl_text_bytes(path) + 1);
+    file->limit_bytes = limit_bytes < PL_FILE_BYTES_MAX ? limit_bytes : PL_FILE_BYTES_MAX;
+    bool ok = take(file, (int) fd);
+    pl_sys_close((int) fd);
+    if (!ok) {
+        pl_sys_unlink(path);
+        file->base = NULL;
+        return -ENOSPC; /* or a limit that amounts to it */
+    }
+    remember(file);
+    start_counts(pl_file_header(file));
+    return 0;
+}
+
+void pl_file_abandon(void)
+{
+    if (inherited.fd > 0 && is_file(inherited.fd, inherited.device, inherited.inode))
+        pl_sys_close(inherited.fd);
+    inherited.fd = -1;
+}
+
+long pl_file_copy(const struct pl_file *file, const char *path)
+{
+    long fd = pl_sys_open(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+    if (fd < 0)
+        return fd;
+    struct pl_limit limit;
+    uint64_t bytes = PL_CHUNKS_OFFSET + load_acquire(&pl_file_header(file)->chunks) * PL_CHUNK_BYTES;
+    long r = 0;
+    if (pl_sys_limit(RLIMIT_FSIZE_, &limit) == 0 && bytes > limit.soft)
+        r = -EFBIG;
+    for (uint64_t done = 0; r == 0 && done < bytes;) {
+        long n = pl_sys_write((int) fd, file->base + done, bytes - done);
+        if (n <= 0)
+            r = n ? n : -EIO;
+        else
+            done += (uint64_t) n;
+    }
+    pl_sys_close((int) fd);
+    if (r)
+        pl_sys_unlink(path);
+    return r;
+}

@@ -1,0 +1,100 @@
+/* SPDX-License-Identifier: MIT */
+/* live.c - see live.h. */
+#include "live.h"
+
+#include "filter.h"
+#include "hash.h"
+#include "memory.h"
+
+static uint64_t groups_in(unsigned level)
+{
+    return 128ull << (2 * level);
+}
+
+/* A block and the link_map that may lie in it share a group: asking for both costs one cache miss. */
+static struct pl_live_group *group_of(struct pl_live_group *level, unsigned number, uintptr_t address)
+{
+    return &level[pl_hash(address / 2, number) % groups_in(number)];
+}
+
+static bool insert_into(struct pl_live_group *group, uintptr_t address, const struct pl_record *record)
+{
+    for (unsigned i = 0; i < PL_LIVE_GROUP; i++) {
+        if (load_relaxed(&group->address[i]) || !swap_if(&group->address[i], 0, address))
+            continue;
+        /* Plain: whoever frees the block got its address from us, after this. */
+        group->record[i] = *record;
+        return true;
+    }
+    return false;
+}
+
+bool pl_live_insert(struct pl_live *live, uintptr_t address, const struct pl_record *record)
+{
+    for (unsigned i = 0; i < PL_LIVE_LEVELS; i++) {
+        struct pl_live_group *level = load_acquire(&live->level[i]);
+        if (!level)
+            level = pl_memory_install((void **) &live->level[i], groups_in(i) * sizeof *level);
+        if (!level)
+            return false;
+        if (insert_into(group_of(level, i, address), address, record)) {
+            pl_filter_add((void *) address);
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Bit i: slot i holds the block, or the link_map, at this address. Most groups are empty, and most others hold neither. */
+static unsigned slots_of(const struct pl_live_group *group, uintptr_t address)
+{
+    uintptr_t any = 0;
+    unsigned found = 0;
+    for (unsigned i = 0; i < PL_LIVE_GROUP; i++)
+        any |= load_relaxed(&group->address[i]);
+    if (likely(!any))
+        return 0;
+    for (unsigned i = 0; i < PL_LIVE_GROUP; i++)
+        found |= (unsigned) ((load_relaxed(&group->address[i]) & ~(uintptr_t) PL_LIVE_LINK_MAP) == address) << i;
+    return found;
+}
+
+/* One exchange decides who removed it: a signal handler may be freeing into the same group under us. */
+static void remove_slot(struct pl_live_group *group, unsigned i, struct pl_live_found *out)
+{
+    uintptr_t key = load_acquire(&group->address[i]);
+    struct pl_record record = group->record[i];
+    if (!key || !swap_if(&group->address[i], key, 0))
+        return;
+    pl_filter_drop((void *) key);
+    if (key & PL_LIVE_LINK_MAP) {
+        out->link_map = true;
+    } else {
+        out->block = true;
+        out->record = record;
+    }
+}
+
+bool pl_live_take(struct pl_live *live, uintptr_t address, struct pl_live_found *out)
+{
+    struct pl_live_group *level;
+    out->block = out->link_map = false;
+    for (unsigned i = 0; i < PL_LIVE_LEVELS && (level = load_acquire(&live->level[i])); i++) {
+        struct pl_live_group *group = group_of(level, i, address);
+        for (unsigned found = slots_of(group, address); unlikely(found); found &= found - 1)
+            remove_slot(group, (unsigned) __builtin_ctz(found), out);
+    }
+    return out->block || out->link_map;
+}
+
+bool pl_live_has(struct pl_live *live, uintptr_t key)
+{
+    struct pl_live_group *level;
+    for (unsigned i = 0; i < PL_LIVE_LEVELS && (level = load_acquire(&live->level[i])); i++) {
+        struct pl_live_group *group = group_of(level, i, key);
+        for (unsigned k = 0; k < PL_LIVE_GROUP; k++)
+            if (load_acquire(&group->address[k]) == key)
+                return true;
+    }
+    return false;
+}

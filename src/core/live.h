@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * live.h - remembers sampled addresses until they are freed.
+ *
+ * The free filter answers nearly every question, so this table is small and rarely asked: groups of eight addresses, one
+ * group per level and address, levels added as they are needed. Looking an address up reads one cache line per level in
+ * use (one level holds 1,024 samples, two 5,120, three 21,504); removing stores one word. No rehash, no tombstone, no lock.
+ *
+ * Who may touch what: an address belongs to whoever allocated it until it is freed, so no two threads ever insert or
+ * remove the same one at the same time. Two threads may want the same empty slot; the slot's address word decides.
+ *
+ * Invariant: a record exists iff its sample is counted in its row's live figures and in the filter.
+ */
+#ifndef PL_LIVE_H
+#define PL_LIVE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#define PL_LIVE_LEVELS 7
+#define PL_LIVE_GROUP 8
+
+struct pl_record {
+    uint64_t size;
+    double weight;
+    uint32_t row;
+    uint32_t thread; /* record number of the thread that owns the row */
+};
+
+/* A loader's link_map, watched to see its module go away: kept under an odd key, which no block has, with no row. */
+#define PL_LIVE_LINK_MAP 1u
+#define PL_ROW_LINK_MAP UINT32_MAX
+
+struct pl_live_group {
+    uintptr_t address[PL_LIVE_GROUP];
+    struct pl_record record[PL_LIVE_GROUP];
+};
+
+struct pl_live {
+    struct pl_live_group *level[PL_LIVE_LEVELS];
+};
+
+/* False when there is no room. The address must not be in the table. */
+bool pl_live_insert(struct pl_live *live, uintptr_t address, const struct pl_record *record);
+
+bool pl_live_has(struct pl_live *live, uintptr_t key);
+
+/* What was known of an address: a sampled block, a link_map, or both (the loader's own memory may be sampled). */
+struct pl_live_found {
+    bool block;
+    bool link_map;
+    struct pl_record record; /* the block's */
+};
+
+/* Removes whatever is known of an even address; false when that is nothing. */
+bool pl_live_take(struct pl_live *live, uintptr_t address, struct pl_live_found *out);
+
+#endif

@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: MIT */
+/* map.c - see map.h. */
+#include "map.h"
+
+#include "memory.h"
+
+#define GROUP 8u
+
+static uint64_t groups_in(unsigned level)
+{
+    return 128ull << (2 * level);
+}
+
+static struct pl_slot *level_slots(struct pl_map *map, unsigned level)
+{
+    struct pl_slot *slots = load_acquire(&map->level[level]);
+    if (likely(slots))
+        return slots;
+    return pl_memory_install((void **) &map->level[level], groups_in(level) * GROUP * sizeof *slots);
+}
+
+/* The slot in this group that has the hash, or takes it; NULL when the group is full of others. */
+static struct pl_slot *slot_in_group(struct pl_slot *group, uint64_t hash)
+{
+    for (unsigned i = 0; i < GROUP; i++) {
+        uint64_t seen = load_acquire(&group[i].hash);
+        if (!seen && swap_if(&group[i].hash, 0, hash))
+            return &group[i];
+        if (load_acquire(&group[i].hash) == hash)
+            return &group[i];
+    }
+    return NULL;
+}
+
+struct pl_slot *pl_map_slot(struct pl_map *map, uint64_t hash)
+{
+    for (unsigned level = 0; level < PL_MAP_LEVELS; level++) {
+        struct pl_slot *slots = level_slots(map, level);
+        if (!slots)
+            return NULL;
+        struct pl_slot *slot = slot_in_group(&slots[hash % groups_in(level) * GROUP], hash);
+        if (slot)
+            return slot;
+    }
+    return NULL;
+}
+
+uint32_t pl_slot_settle(struct pl_slot *slot, uint32_t id)
+{
+    return swap_if(&slot->id, 0, id) ? id : load_acquire(&slot->id);
+}

@@ -1,0 +1,353 @@
+/* SPDX-License-Identifier: MIT */
+/* process.c - see process.h. */
+#include "process.h"
+
+#include <errno.h>
+
+#include "filter.h"
+#include "hash.h"
+#include "memory.h"
+#include "paths.h"
+#include "rows.h"
+#include "settings.h"
+#include "text.h"
+
+#define PAGES(type) ((sizeof(type) + 4095) & ~(size_t) 4095)
+#define ATTEMPTS 1000
+
+/* Whole pages, shared with nothing else: fork wipes them. */
+static union {
+    struct pl_process process;
+    uint8_t pages[PAGES(struct pl_process)];
+} wiped PAGE_ALIGNED;
+
+struct pl_process *const pl_process = &wiped.process;
+struct pl_config pl_config;
+uint8_t pl_filter[PL_FILTER_BYTES] PAGE_ALIGNED;
+
+/* ---- small readings ---- */
+
+static long read_file(const char *path, char *to, size_t bytes)
+{
+    long fd = pl_sys_open(path, O_RDONLY | O_CLOEXEC, 0);
+    if (fd < 0)
+        return fd;
+    size_t n = 0;
+    for (long got = 1; got > 0 && n < bytes; n += got > 0 ? (size_t) got : 0)
+        got = pl_sys_read((int) fd, to + n, bytes - n);
+    pl_sys_close((int) fd);
+    return (long) n;
+}
+
+/* Field 22 of /proc/self/stat, counted from behind the command's closing parenthesis (the command may contain any). */
+static uint64_t start_ticks(char *scratch, size_t bytes)
+{
+    long n = read_file("/proc/self/stat", scratch, bytes - 1);
+    uint64_t ticks = 0;
+    int field = 2;
+    if (n <= 0)
+        return 0;
+    scratch[n] = 0;
+    char *at = scratch + n;
+    while (at > scratch && *at != ')')
+        at--;
+    for (; *at && field < 22; at++)
+        field += *at == ' ';
+    for (; *at >= '0' && *at <= '9'; at++)
+        ticks = ticks * 10 + (uint64_t) (*at - '0');
+    return ticks;
+}
+
+static uint64_t draw_seed(const struct pl_process *process)
+{
+    uint64_t seed = 0;
+    if (pl_config.seeded)
+        return process->forked ? pl_hash(pl_config.seed, process->pid) : pl_config.seed;
+    if (pl_sys_getrandom(&seed, sizeof seed) != (long) sizeof seed)
+        seed = pl_hash(pl_sys_clock_ns(CLOCK_MONOTONIC), process->pid);
+    return seed;
+}
+
+/* ---- the header ---- */
+
+static void describe_command(struct pl_process *process, struct pl_header *header)
+{
+    struct pl_file *file = &process->file;
+    char *scratch = process->scratch;
+    long n = read_file("/proc/self/cmdline", scratch, PL_PATH_MAX);
+    if (n == PL_PATH_MAX)
+        header->flags |= PL_FLAG_CUT_COMMAND;
+    if (n > 0)
+        header->command = pl_file_text(file, scratch, (uint64_t) n);
+    header->executable = pl_file_text(file, process->executable, pl_text_bytes(process->executable));
+    n = pl_sys_getcwd(scratch, PL_PATH_MAX);
+    if (n > 1)
+        header->directory = pl_file_text(file, scratch, (uint64_t) n - 1);
+    if (!pl_text_same(process->destination, file->path))
+        header->destination = pl_file_text(file, process->destination, pl_text_bytes(process->destination));
+}
+
+static void describe(struct pl_process *process)
+{
+    struct pl_header *header = pl_file_header(&process->file);
+    header->version = PL_VERSION;
+    header->byte_order = PL_BYTE_ORDER;
+    header->chunk_bytes = PL_CHUNK_BYTES;
+    header->machine = PL_ARCH_MACHINE;
+    header->flags = process->forked ? PL_FLAG_FORKED : 0;
+    header->pid = process->pid;
+    header->parent_pid = pl_sys_getppid();
+    header->uid = pl_sys_getuid();
+    header->bad_settings = pl_config.bad;
+    header->start_monotonic_ns = process->start_ns;
+    header->start_realtime_ns =
+        pl_sys_clock_ns(CLOCK_REALTIME) - (pl_sys_clock_ns(CLOCK_MONOTONIC) - process->start_ns);
+    header->start_ticks = start_ticks(process->scratch, sizeof process->scratch);
+    header->mode = PL_MODE_SAMPLED;
+    header->call_charge = PL_CALL_CHARGE;
+    header->interval_bytes = process->interval_bytes;
+    header->seed = process->seed;
+    header->control.off = pl_config.off;
+    pl_copy(header->comm, process->comm, sizeof header->comm);
+    describe_command(process, header);
+    __atomic_thread_fence(__ATOMIC_RELEASE);
+    pl_copy(header->magic, PL_MAGIC, sizeof header->magic); /* from here on it is a profile */
+}
+
+/* ---- the file ---- */
+
+static bool create_in(struct pl_process *process, const char *directory)
+{
+    long r = -EEXIST;
+    char *path = process->scratch;
+    if (!directory[0])
+        return false;
+    for (unsigned i = 0; i < ATTEMPTS && r == -EEXIST; i++) {
+        if (!pl_path_live(process, directory, i, path, PL_PATH_MAX))
+            return false;
+        r = pl_file_create(&process->file, path, pl_config.max_file_bytes);
+    }
+    return r == 0;
+}
+
+static bool create_at_destination(struct pl_process *process)
+{
+    long r = -EEXIST;
+    char *path = process->scratch;
+    for (unsigned i = 0; i < ATTEMPTS && r == -EEXIST; i++) {
+        if (!pl_path_final(process, i, path, PL_PATH_MAX))
+            return false;
+        r = pl_file_create(&process->file, path, pl_config.max_file_bytes);
+    }
+    if (r == 0)
+        pl_copy(process->destination, path, pl_text_bytes(path) + 1);
+    return r == 0;
+}
+
+/* On tmpfs while the program lives: stores into a mapped disk file can wait for the disk. */
+static bool create(struct pl_process *process)
+{
+    if (pl_config.run_dir[0])
+        return create_in(process, pl_config.run_dir);
+    if (pl_config.live_dir[0] && !pl_text_same(pl_config.live_dir, "."))
+        return create_in(process, pl_config.live_dir);
+    return (!pl_config.live_dir[0] && (create_in(process, "/dev/shm") || create_in(process, pl_config.runtime_dir))) ||
+           create_at_destination(process);
+}
+
+static void write_overflow_site(struct pl_file *file)
+{
+    void *at;
+    if (pl_file_append(file, PL_KIND_SITE, &at) == PL_SITE_OVERFLOW)
+        store_release(&((struct pl_site *) at)->valid, 1);
+}
+
+bool pl_process_open(struct pl_process *process)
+{
+    struct pl_file *file = &process->file;
+    if (file->base)
+        return true;
+    if (process->file_failed || process->sandboxed)
+        return false;
+    process->file_failed = true; /* one try; also keeps a second thread out */
+    bool named = pl_path_destination(process, pl_config.out, process->destination, sizeof process->destination);
+    if (!named || !create(process)) {
+        store_release(&process->state, PL_PROCESS_IGNORED);
+        return false;
+    }
+    describe(process);
+    pl_modules_start(file);
+    write_overflow_site(file);
+    for (struct pl_thread *t = load_acquire(&process->threads); t; t = t->next)
+        if (load_acquire(&t->state) == PL_THREAD_ALIVE)
+            pl_thread_attach(process, t);
+    return true;
+}
+
+/* ---- start ---- */
+
+static void find_executable(struct pl_process *process)
+{
+    long n = pl_sys_readlink("/proc/self/exe", process->executable, sizeof process->executable - 1);
+    process->executable[n > 0 ? n : 0] = 0;
+}
+
+static enum pl_process_state start(struct pl_process *process)
+{
+    process->forked = pl_config.ready;
+    if (!pl_config.ready) {
+        if (pl_front.secure())
+            return PL_PROCESS_IGNORED;
+        char **environment = pl_front.environment();
+        if (!environment)
+            return PL_PROCESS_NEW; /* too early: libc has not seen its environment yet */
+        pl_config_read(&pl_config, environment);
+    }
+    pl_memory_wipe_on_fork(&wiped, sizeof wiped);
+    pl_memory_wipe_on_fork(pl_filter, sizeof pl_filter);
+    pl_file_abandon();
+    pl_sys_thread_name(process->comm);
+    if (!pl_config_chooses(&pl_config, process->comm))
+        return PL_PROCESS_IGNORED;
+    process->pid = pl_sys_getpid();
+    process->start_ns = pl_sys_clock_ns(CLOCK_MONOTONIC);
+    process->seed = draw_seed(process);
+    process->interval_bytes = pl_config.interval_bytes;
+    find_executable(process);
+    return PL_PROCESS_ON;
+}
+
+bool pl_process_start(struct pl_process *process)
+{
+    if (!swap_if(&process->state, PL_PROCESS_NEW, PL_PROCESS_STARTING))
+        return load_acquire(&process->state) == PL_PROCESS_ON;
+    enum pl_process_state state = start(process);
+    store_release(&process->state, state);
+    if (state == PL_PROCESS_ON && !process->forked)
+        return pl_process_open(process);
+    return state == PL_PROCESS_ON;
+}
+
+void pl_process_forked(struct pl_process *process, struct pl_tls *tls)
+{
+    if (!pl_config.ready)
+        return;
+    if (process->state != PL_PROCESS_NEW && process->pid != pl_sys_getpid()) {
+        /* A kernel that does not know MADV_WIPEONFORK: start over by hand. */
+        for (size_t i = 0; i < sizeof wiped.pages; i++)
+            wiped.pages[i] = 0;
+        for (size_t i = 0; i < sizeof pl_filter; i++)
+            pl_filter[i] = 0;
+    }
+    uint32_t goodbyes = tls->goodbyes;
+    *tls = (struct pl_tls){.goodbyes = goodbyes};
+}
+
+/* ---- changes ---- */
+
+void pl_process_sandbox(struct pl_process *process)
+{
+    if (process->state != PL_PROCESS_ON || process->pid != pl_sys_getpid())
+        return;
+    pl_thread_book_all(process);
+    store_relaxed(&process->sandboxed, 1);
+    pl_file_freeze(&process->file);
+    if (process->file.base)
+        __atomic_fetch_or(&pl_file_header(&process->file)->flags, PL_FLAG_SANDBOXED, __ATOMIC_RELAXED);
+    for (struct pl_thread *t = load_acquire(&process->threads); t; t = t->next)
+        t->walk.may_probe = false;
+}
+
+void pl_process_unloaded(struct pl_process *process)
+{
+    fetch_add(&process->generation, 1);
+    pl_unwind_forget();
+    if (process->file.base)
+        fetch_add(&pl_file_header(&process->file)->unloads, 1);
+}
+
+/* ---- the end ---- */
+
+/* `run` collects the files in its directory as long as its mark is there. */
+static bool will_be_collected(struct pl_process *process)
+{
+    struct pl_line line = pl_line_in(process->scratch, PL_PATH_MAX);
+    if (!pl_config.run_dir[0])
+        return false;
+    pl_line_text(&line, pl_config.run_dir);
+    pl_line_text(&line, "/.owner");
+    return pl_sys_access(process->scratch, 0) == 0;
+}
+
+static bool has_destination(const struct pl_process *process)
+{
+    return pl_file_header(&process->file)->destination.bytes != 0;
+}
+
+/* Leaves the path of the copy in process->scratch. */
+static bool copy_to_destination(struct pl_process *process)
+{
+    long r = -EEXIST;
+    for (unsigned i = 0; i < ATTEMPTS && r == -EEXIST; i++)
+        if (!pl_path_final(process, i, process->scratch, PL_PATH_MAX))
+            return false;
+        else
+            r = pl_file_copy(&process->file, process->scratch);
+    return r == 0;
+}
+
+static bool ours_to_end(const struct pl_process *process)
+{
+    /* A vfork child shares our memory: it must not end us. */
+    return process->state == PL_PROCESS_ON && process->file.base && process->pid == pl_sys_getpid();
+}
+
+static void last_words(struct pl_process *process, enum pl_end how, int exit_status)
+{
+    struct pl_header *header = pl_file_header(&process->file);
+    if (!process->sandboxed) {
+        pl_thread_book_all(process);
+        header->end_monotonic_ns = pl_sys_clock_ns(CLOCK_MONOTONIC);
+    } else if (pl_tls.thread) {
+        pl_thread_book(process, pl_tls.thread, &pl_tls);
+    }
+    header->exit_status = (uint32_t) exit_status;
+    store_release(&header->end, (uint32_t) how);
+}
+
+void pl_process_end(struct pl_process *process, enum pl_end how, int exit_status)
+{
+    if (load_relaxed(&process->sandboxed)) {
+        if (process->state == PL_PROCESS_ON && process->file.base)
+            last_words(process, how, exit_status);
+        return;
+    }
+    if (!ours_to_end(process))
+        return;
+    last_words(process, how, exit_status);
+    if (has_destination(process) && !will_be_collected(process) && copy_to_destination(process)) {
+        pl_sys_unlink(process->file.path);
+        pl_file_header(&process->file)->destination.bytes = 0; /* done: a second end has nothing to move */
+    }
+}
+
+bool pl_process_exec(struct pl_process *process)
+{
+    if (load_relaxed(&process->sandboxed) || !ours_to_end(process))
+        return false;
+    last_words(process, PL_END_EXEC, 0);
+    if (!has_destination(process) || will_be_collected(process) || !copy_to_destination(process))
+        return false;
+    pl_sys_unlink(process->file.path);
+    return true;
+}
+
+void pl_process_exec_failed(struct pl_process *process, bool copied)
+{
+    if (load_relaxed(&process->sandboxed) || !ours_to_end(process))
+        return;
+    pl_file_header(&process->file)->end = PL_END_NONE;
+    pl_file_header(&process->file)->end_monotonic_ns = 0;
+    if (copied)
+        pl_sys_unlink(process->scratch);
+}

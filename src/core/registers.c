@@ -1,0 +1,184 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * registers.c - steps out of frames that a rule cannot describe, with every register.
+ *
+ * Rules carry pc, sp and fp. A few frames need another register: lazy binding keeps its CFA in rbx, some assembler code
+ * in whatever was free. The registers of such a frame are found by walking to it again, from right here, outwards through
+ * our own frames and those the rules have already passed, restoring every register on the way.
+ *
+ * That walk stops at the frame in question and is kept in the scratch space. The rules take over again behind it, and the
+ * next such frame further out resumes the kept walk, so no frame is visited twice.
+ */
+#include "expression.h"
+#include "rules.h"
+
+#define OWN_FRAMES_MAX 32 /* between here and the hook's caller */
+
+static bool known(const struct pl_registers *registers, unsigned number)
+{
+    return number < PL_ARCH_REGISTERS && (registers->known >> number & 1);
+}
+
+static void set(struct pl_registers *registers, unsigned number, uint64_t value)
+{
+    registers->value[number] = value;
+    registers->known |= 1u << number;
+}
+
+static COLD bool compute(struct pl_walk *walk, uintptr_t at, const uint64_t *first, uint64_t *out)
+{
+    struct pl_scratch *scratch = pl_walk_scratch(walk);
+    struct pl_expression expression = {&scratch->cfi, at, &scratch->registers, first, walk, scratch->operands};
+    return pl_expression_compute(&expression, out);
+}
+
+static bool compute_cfa(struct pl_walk *walk, uint64_t *cfa)
+{
+    struct pl_scratch *scratch = pl_walk_scratch(walk);
+    const struct pl_cfi_row *row = &scratch->cfi.row;
+    if (row->cfa_is_expression)
+        return compute(walk, row->cfa_expression, NULL, cfa);
+    if (!known(&scratch->registers, row->cfa_register))
+        return false;
+    *cfa = scratch->registers.value[row->cfa_register] + (uint64_t) row->cfa_offset;
+    return true;
+}
+
+/* One register of the caller. False: it is not to be had. */
+static bool restore(struct pl_walk *walk, unsigned number, uint64_t cfa, uint64_t *out)
+{
+    const struct pl_scratch *scratch = pl_walk_scratch(walk);
+    int64_t value = scratch->cfi.row.value[number];
+    uint64_t at;
+    switch ((enum pl_how) scratch->cfi.row.how[number]) {
+    case PL_HOW_SAME:
+    case PL_HOW_UNDEFINED:
+        *out = number == PL_ARCH_SP ? cfa : scratch->registers.value[number];
+        return number == PL_ARCH_SP || known(&scratch->registers, number);
+    case PL_HOW_AT_OFFSET:
+        return pl_bounds_read(walk, cfa + (uint64_t) value, out);
+    case PL_HOW_OFFSET:
+        *out = cfa + (uint64_t) value;
+        return true;
+    case PL_HOW_AT_EXPRESSION:
+        return compute(walk, (uintptr_t) value, &cfa, &at) && pl_bounds_read(walk, at, out);
+    case PL_HOW_EXPRESSION:
+        return compute(walk, (uintptr_t) value, &cfa, out);
+    case PL_HOW_REGISTER:
+        if (value < 0 || !known(&scratch->registers, (unsigned) value))
+            return false;
+        *out = scratch->registers.value[value];
+        return true;
+    }
+    return false;
+}
+
+static COLD void restore_all(struct pl_walk *walk, uint64_t cfa)
+{
+    struct pl_scratch *scratch = pl_walk_scratch(walk);
+    scratch->next.known = 0;
+    for (unsigned i = 0; i < PL_ARCH_REGISTERS; i++) {
+        uint64_t value;
+        if (restore(walk, i, cfa, &value))
+            set(&scratch->next, i, value);
+    }
+    for (unsigned i = 0; i < PL_ARCH_REGISTERS; i++)
+        scratch->registers.value[i] = scratch->next.value[i];
+    scratch->registers.known = scratch->next.known;
+}
+
+static COLD enum pl_stop step_row(struct pl_walk *walk)
+{
+    struct pl_scratch *scratch = pl_walk_scratch(walk);
+    struct pl_place *here = &scratch->here;
+    uint64_t cfa;
+    if (pl_ehframe_find(&scratch->cfi, here->where) != PL_CFI_FOUND || !compute_cfa(walk, &cfa))
+        return PL_STOP_BAD_CFI;
+    bool interrupted = scratch->cfi.signal_frame;
+    bool turns = interrupted || scratch->cfi.row.how[PL_ARCH_SP] > PL_HOW_UNDEFINED;
+    if (!turns && (cfa <= here->sp || cfa % 8 || !pl_bounds_reach(walk, cfa)))
+        return PL_STOP_BOUNDS;
+    restore_all(walk, cfa);
+    const uint32_t needed = 1u << PL_ARCH_PC | 1u << PL_ARCH_SP;
+    if ((scratch->registers.known & needed) != needed)
+        return PL_STOP_BAD_CFI;
+    here->pc = scratch->registers.value[PL_ARCH_PC];
+    here->sp = scratch->registers.value[PL_ARCH_SP];
+    here->fp = known(&scratch->registers, PL_ARCH_FP) ? scratch->registers.value[PL_ARCH_FP] : 0;
+    if (turns)
+        return pl_unwind_turn(walk, here, interrupted);
+    here->floor = here->sp;
+    here->where = here->pc - 1;
+    here->flags = 0;
+    return PL_GO_ON;
+}
+
+static COLD enum pl_stop step_signal(struct pl_walk *walk)
+{
+    struct pl_scratch *scratch = pl_walk_scratch(walk);
+    uintptr_t frame = scratch->here.sp;
+    if (!pl_bounds_reach(walk, frame + PL_ARCH_SIGNAL_BYTES))
+        return PL_STOP_BOUNDS;
+    for (unsigned i = 0; i < PL_ARCH_REGISTERS; i++)
+        set(&scratch->registers, i, pl_ground_load(frame + pl_arch_signal_at[i]));
+    return pl_unwind_leave_signal(walk, &scratch->here);
+}
+
+/* Behind a guess only the guessed registers are known. */
+static COLD enum pl_stop step_guess(struct pl_walk *walk)
+{
+    struct pl_scratch *scratch = pl_walk_scratch(walk);
+    enum pl_stop stop = pl_unwind_guess(walk, &scratch->here);
+    scratch->registers.known = 0;
+    set(&scratch->registers, PL_ARCH_PC, scratch->here.pc);
+    set(&scratch->registers, PL_ARCH_SP, scratch->here.sp);
+    set(&scratch->registers, PL_ARCH_FP, scratch->here.fp);
+    return stop;
+}
+
+static enum pl_stop step(struct pl_walk *walk)
+{
+    struct pl_scratch *scratch = pl_walk_scratch(walk);
+    switch (pl_rule_learn(scratch->here.where, scratch)) {
+    case PL_RULE_MAKE_SPECIAL(PL_SPECIAL_SIGNAL):
+        return step_signal(walk);
+    case PL_RULE_MAKE_SPECIAL(PL_SPECIAL_NO_TABLE):
+    case PL_RULE_MAKE_SPECIAL(PL_SPECIAL_NO_MODULE):
+        return step_guess(walk);
+    default:
+        return step_row(walk);
+    }
+}
+
+/* Begins a walk at the caller, which is why it has to be inlined into a function that stays. */
+INLINE enum pl_stop start_here(struct pl_walk *walk)
+{
+    struct pl_scratch *scratch = pl_walk_scratch(walk);
+    pl_arch_capture(scratch->registers.value);
+    scratch->registers.known = PL_ARCH_CAPTURED;
+    scratch->here.pc = scratch->registers.value[PL_ARCH_PC];
+    scratch->here.sp = scratch->registers.value[PL_ARCH_SP];
+    scratch->here.fp = scratch->registers.value[PL_ARCH_FP];
+    scratch->registers_known = true;
+    return pl_unwind_turn(walk, &scratch->here, true);
+}
+
+COLD enum pl_stop pl_registers_step(struct pl_walk *walk, struct pl_place *place)
+{
+    struct pl_scratch *scratch = pl_walk_scratch(walk);
+    enum pl_stop stop = PL_GO_ON;
+    if (!scratch->registers_known)
+        stop = start_here(walk);
+    else
+        stop = pl_bounds_enter(walk, scratch->here.sp);
+    for (uint32_t steps = 0; stop == PL_GO_ON; steps++) {
+        bool arrived = scratch->here.sp == place->sp && scratch->here.pc == place->pc;
+        stop = step(walk);
+        if (arrived)
+            break;
+        if (steps > walk->walked + OWN_FRAMES_MAX)
+            return PL_STOP_BAD_CFI;
+    }
+    *place = scratch->here;
+    return stop;
+}

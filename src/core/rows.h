@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * rows.h - the figures of a thread at a site: finding the row, adding to it.
+ */
+#ifndef PL_ROWS_H
+#define PL_ROWS_H
+
+#include <stdint.h>
+
+#include "live.h"
+
+struct pl_process;
+struct pl_thread;
+
+/* A thread's own cache: most samples come from stacks that it has just seen. Written by that thread alone. */
+#define PL_ROW_CACHE 128
+struct pl_row_entry {
+    uint64_t hash; /* of all frames and the generation of the modules */
+    uint64_t row;
+};
+
+/* The row for the stack in thread->walk; the thread's overflow row when there is no room; 0 when not even that exists. */
+uint32_t pl_row_number(struct pl_process *process, struct pl_thread *thread);
+
+/* The thread's row for the overflow site. */
+uint32_t pl_row_overflow(struct pl_process *process, struct pl_thread *thread);
+
+/* The owner adds a sample. */
+void pl_row_allocated(struct pl_process *process, const struct pl_record *record);
+
+/* A sampled block is freed by `thread`: the owner adds plainly, anybody else (or NULL: nobody in particular) atomically. */
+void pl_row_freed(struct pl_process *process, const struct pl_thread *thread, const struct pl_record *record);
+
+#endif

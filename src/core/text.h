@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * text.h - the few string functions the core needs, since it may not call libc's.
+ */
+#ifndef PL_TEXT_H
+#define PL_TEXT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "compiler.h"
+
+INLINE size_t pl_text_bytes(const char *text)
+{
+    size_t n = 0;
+    while (text[n])
+        n++;
+    return n;
+}
+
+INLINE void pl_copy(void *to, const void *from, size_t bytes)
+{
+    uint8_t *t = to;
+    const uint8_t *f = from;
+    for (size_t i = 0; i < bytes; i++)
+        t[i] = f[i];
+}
+
+INLINE bool pl_text_same(const char *a, const char *b)
+{
+    while (*a && *a == *b)
+        a++, b++;
+    return *a == *b;
+}
+
+/* A bounded string under construction. `full` says that something did not fit; the text stays terminated. */
+struct pl_line {
+    char *at;
+    size_t room; /* bytes left, the terminator included */
+    bool full;
+};
+
+INLINE struct pl_line pl_line_in(char *buffer, size_t bytes)
+{
+    buffer[0] = 0;
+    return (struct pl_line){buffer, bytes, false};
+}
+
+INLINE void pl_line_char(struct pl_line *line, char c)
+{
+    if (line->room < 2) {
+        line->full = true;
+        return;
+    }
+    *line->at++ = c;
+    *line->at = 0;
+    line->room--;
+}
+
+INLINE void pl_line_text(struct pl_line *line, const char *text)
+{
+    while (*text)
+        pl_line_char(line, *text++);
+}
+
+INLINE void pl_line_number(struct pl_line *line, uint64_t number)
+{
+    char digits[20];
+    int n = 0;
+    do
+        digits[n++] = (char) ('0' + number % 10);
+    while (number /= 10);
+    while (n)
+        pl_line_char(line, digits[--n]);
+}
+
+#endif

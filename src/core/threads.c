@@ -1,0 +1,214 @@
+/* SPDX-License-Identifier: MIT */
+/* threads.c - see threads.h. */
+#include "threads.h"
+
+#include "memory.h"
+#include "process.h"
+#include "rows.h"
+#include "settings.h"
+#include "text.h"
+
+#define GOODBYES_MAX 4 /* as many rounds of destructors as pthreads make */
+#define BLOCKS_AT_ONCE 4
+#define BLOCK_BYTES ((sizeof(struct pl_thread) + 63) & ~(size_t) 63)
+
+__thread struct pl_tls pl_tls INITIAL_EXEC;
+
+/* ---- blocks ---- */
+
+static void prepend(struct pl_process *process, struct pl_thread *thread)
+{
+    struct pl_thread *first = load_relaxed(&process->threads);
+    do
+        thread->next = first;
+    while (!__atomic_compare_exchange_n(&process->threads, &first, thread, 1, __ATOMIC_RELEASE, __ATOMIC_RELAXED));
+}
+
+/* A few blocks come with each mapping; those not needed now wait in the list as dead. */
+static struct pl_thread *new_block(struct pl_process *process)
+{
+    if (fetch_add(&process->thread_count, 1) >= PL_THREADS_MAX) {
+        fetch_add(&process->thread_count, -1);
+        return NULL;
+    }
+    struct pl_thread *spare = NULL;
+    for (struct pl_thread *t = load_acquire(&process->threads); t && !spare; t = t->next)
+        if (load_relaxed(&t->state) == PL_THREAD_NEW && swap_if(&t->state, PL_THREAD_NEW, PL_THREAD_ALIVE))
+            spare = t;
+    if (spare)
+        return spare;
+    uint8_t *blocks = pl_memory_new((BLOCKS_AT_ONCE * BLOCK_BYTES + 4095) & ~(size_t) 4095);
+    if (!blocks) {
+        pl_file_lost(&process->file, PL_LOSS_MEMORY);
+        return NULL;
+    }
+    spare = (struct pl_thread *) (void *) blocks;
+    spare->state = PL_THREAD_ALIVE;
+    for (int i = 0; i < BLOCKS_AT_ONCE; i++)
+        prepend(process, (struct pl_thread *) (void *) (blocks + i * BLOCK_BYTES));
+    return spare;
+}
+
+static struct pl_thread *adopt(struct pl_process *process, const char *name)
+{
+    for (struct pl_thread *t = load_acquire(&process->threads); t; t = t->next) {
+        if (load_acquire(&t->state) != PL_THREAD_DEAD || (name && !pl_text_same(t->name, name)))
+            continue;
+        if (swap_if(&t->state, PL_THREAD_DEAD, PL_THREAD_ALIVE))
+            return t;
+    }
+    return NULL;
+}
+
+static struct pl_thread *find_block(struct pl_process *process, const char *name)
+{
+    struct pl_thread *thread = NULL;
+    if (load_relaxed(&process->thread_count) >= PL_THREADS_OWN)
+        thread = adopt(process, name);
+    if (!thread)
+        thread = new_block(process);
+    return thread ? thread : adopt(process, NULL);
+}
+
+/* ---- registration ---- */
+
+static void add_up(struct pl_thread *thread, const struct pl_tls *tls, uint64_t calls[PL_FN_COUNT], uint64_t *bytes)
+{
+    uint64_t all = 0;
+    for (int i = 0; i < PL_FN_COUNT; i++) {
+        calls[i] = thread->base_calls[i] + tls->calls[i];
+        all += tls->calls[i];
+    }
+    uint64_t charge = thread->charge_spent + (thread->countdown - tls->charge_left);
+    uint64_t requested = charge - all * PL_CALL_CHARGE;
+    *bytes = thread->base_bytes + ((int64_t) requested > 0 ? requested : 0);
+}
+
+void pl_thread_book(struct pl_process *process, struct pl_thread *thread, const struct pl_tls *tls)
+{
+    if (!thread->record)
+        return;
+    uint64_t calls[PL_FN_COUNT], bytes;
+    add_up(thread, tls, calls, &bytes);
+    struct pl_thread_record *record = pl_file_record(&process->file, PL_KIND_THREAD, thread->record);
+    for (int i = 0; i < PL_FN_COUNT; i++)
+        store_relaxed(&record->calls[i], calls[i]);
+    store_relaxed(&record->bytes, bytes);
+}
+
+static void describe(struct pl_process *process, struct pl_thread *thread)
+{
+    struct pl_thread_record *record = pl_file_record(&process->file, PL_KIND_THREAD, thread->record);
+    pl_copy(record->name, thread->name, sizeof record->name);
+    record->tid = thread->tid;
+    record->threads = thread->threads;
+    record->alive = 1;
+    record->end_ns = 0;
+    if (!record->start_ns)
+        record->start_ns = thread->start_ns;
+}
+
+void pl_thread_attach(struct pl_process *process, struct pl_thread *thread)
+{
+    void *at;
+    if (!process->file.base)
+        return;
+    if (!thread->record)
+        thread->record = pl_file_append(&process->file, PL_KIND_THREAD, &at);
+    if (!thread->record)
+        return;
+    describe(process, thread);
+    struct pl_thread_record *record = pl_file_record(&process->file, PL_KIND_THREAD, thread->record);
+    store_release(&record->valid, 1); /* publish */
+    pl_row_overflow(process, thread);
+}
+
+static void name_now(const struct pl_process *process, char name[16])
+{
+    pl_copy(name, process->comm, 16);
+    if (!process->sandboxed)
+        pl_sys_thread_name(name);
+}
+
+struct pl_thread *pl_thread_register(struct pl_process *process, struct pl_tls *tls)
+{
+    char name[16];
+    if (tls->goodbyes >= GOODBYES_MAX) {
+        pl_file_lost(&process->file, PL_LOSS_DEAD_THREAD);
+        return NULL;
+    }
+    name_now(process, name);
+    struct pl_thread *thread = find_block(process, name);
+    if (!thread) {
+        pl_file_lost(&process->file, PL_LOSS_THREADS);
+        return NULL;
+    }
+    pl_copy(thread->name, name, sizeof thread->name);
+    thread->busy = 0;
+    thread->slept = 0;
+    thread->threads += tls->goodbyes == 0; /* a thread that comes back between its destructors is no new one */
+    if (!thread->threads)
+        thread->threads = 1;
+    thread->tid = process->sandboxed ? 0 : pl_sys_gettid();
+    thread->start_ns = process->sandboxed ? 0 : pl_sys_clock_ns(CLOCK_MONOTONIC);
+    thread->countdown = 0;
+    thread->charge_spent = tls->charge_early;
+    thread->walk.may_probe = !process->sandboxed;
+    pl_stack_bounds_find(&thread->walk.own, pl_stack_pointer());
+    pl_sampler_seed(&thread->sampler, process->seed, fetch_add(&process->streams, 1));
+    thread->tls = tls;
+    tls->thread = thread;
+    pl_thread_attach(process, thread);
+    pl_front.thread_started();
+    return thread;
+}
+
+void pl_thread_rename(struct pl_process *process, struct pl_thread *thread, const char *name)
+{
+    for (unsigned i = 0; i < sizeof thread->name - 1; i++) {
+        thread->name[i] = *name;
+        name += *name != 0;
+    }
+    if (thread->record)
+        describe(process, thread);
+}
+
+/* ---- ends ---- */
+
+void pl_thread_goodbye(struct pl_process *process, struct pl_tls *tls)
+{
+    struct pl_thread *thread = tls->thread;
+    if (!thread || thread->tls != tls)
+        return;
+    if (!process->sandboxed)
+        pl_sys_thread_name(thread->name);
+    pl_thread_book(process, thread, tls);
+    add_up(thread, tls, thread->base_calls, &thread->base_bytes);
+    if (thread->record) {
+        struct pl_thread_record *record = pl_file_record(&process->file, PL_KIND_THREAD, thread->record);
+        pl_copy(record->name, thread->name, sizeof record->name);
+        record->end_ns = process->sandboxed ? 0 : pl_sys_clock_ns(CLOCK_MONOTONIC);
+        record->alive = 0;
+    }
+    /* Zero again, as a new thread: should it allocate once more, it registers once more. */
+    uint32_t goodbyes = tls->goodbyes + 1;
+    *tls = (struct pl_tls){.goodbyes = goodbyes};
+    thread->tls = NULL;
+    store_release(&thread->state, PL_THREAD_DEAD);
+}
+
+/* Another thread may be ending while we look at its counters, and its memory go away: copy them with a call that fails
+ * rather than faults. Totals only grow, so a copy that is a little old is a little small. */
+void pl_thread_book_all(struct pl_process *process)
+{
+    for (struct pl_thread *t = load_acquire(&process->threads); t; t = t->next) {
+        struct pl_tls copy;
+        struct pl_tls *tls = load_acquire(&t->tls);
+        if (load_acquire(&t->state) != PL_THREAD_ALIVE || !tls)
+            continue;
+        if (tls == &pl_tls)
+            pl_thread_book(process, t, tls);
+        else if (pl_sys_peek(process->pid, &copy, tls, sizeof copy) == (long) sizeof copy && copy.thread == t)
+            pl_thread_book(process, t, &copy);
+    }
+}

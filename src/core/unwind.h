@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * unwind.h - from a hook's caller to a list of frames.
+ *
+ * Return addresses map to 30-bit rules (rules.h), built once from .eh_frame (ehframe.h) and cached; a walk is then a few
+ * loads per frame. No allocation, no lock, no libc call but _dl_find_object. Async-signal-safe. All memory is the
+ * caller's: struct pl_walk lives in the thread's block, because the cold path owns at most 1 KiB of stack.
+ */
+#ifndef PL_UNWIND_H
+#define PL_UNWIND_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "format.h"
+
+#define PL_WALK_FRAMES 256 /* frames kept; deeper stacks keep the inner and outer half, with a PL_FRAME_GAP between */
+
+/* The registers of the hook's caller as they will be just after the hook returns. */
+struct pl_start {
+    uintptr_t pc;
+    uintptr_t sp;
+    uintptr_t fp;
+};
+
+/* Expand in a function with a frame pointer that the caller reached by a call, or by the hook's tail jump. */
+#define PL_START_HERE(start)                                                                                           \
+    do {                                                                                                               \
+        uintptr_t *frame_ = __builtin_frame_address(0);                                                                \
+        (start)->fp = frame_[0];                                                                                       \
+        (start)->pc = frame_[1];                                                                                       \
+        (start)->sp = (uintptr_t) (frame_ + 2);                                                                        \
+    } while (0)
+
+/*
+ * The thread's own stack. Finding it makes no system call: `hi` is an anchor above sp (the thread pointer, or the main
+ * thread's stack end), and `lo` is as far below it as stacks usually go. What may be read without asking is [proven, hi):
+ * it begins as the anchor's page, and walks move it down (bounds.c). hi = 0: nothing known, every page is probed in every
+ * walk.
+ */
+struct pl_stack_bounds {
+    uintptr_t lo;
+    uintptr_t hi;
+    uintptr_t proven;
+};
+void pl_stack_bounds_find(struct pl_stack_bounds *bounds, uintptr_t sp);
+
+/* One walk and its scratch space. Frames are innermost first; each word is a pc with PL_FRAME_* flags in the top byte
+ * (a GAP word is the flag alone). */
+struct pl_walk {
+    struct pl_stack_bounds own;
+    bool may_probe; /* false once sandboxed: a stack that is not the thread's own ends the walk */
+    uint32_t frames;
+    uint32_t walked; /* frames seen, also those not kept */
+    enum pl_stop stop;
+    uint64_t frame[PL_WALK_FRAMES + 1];
+    uintptr_t ground_lo;   /* what this walk may read around the frame it is at */
+    uintptr_t ground_hi;
+    uint64_t scratch[512]; /* for the slow path: CFI rows, register files (struct pl_scratch) */
+};
+
+void pl_unwind(struct pl_walk *walk, const struct pl_start *start);
+
+/* Code at these addresses may be gone: forget every rule. Called when a module is unloaded. */
+void pl_unwind_forget(void);
+
+#endif

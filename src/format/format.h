@@ -1,0 +1,323 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * format.h - the profile file, byte for byte. This header is the specification.
+ *
+ *      0 ┌──────────────────────┐
+ *        │ struct pl_header     │  who, when, how; control words; losses; how many records of each kind
+ *   4096 ├──────────────────────┤
+ *        │ directory            │  one byte per chunk: the kind of record it holds (0: not in use)
+ *  20480 ├──────────────────────┤
+ *        │ chunk 0   16 KiB     │  an array of one kind of record
+ *        │ chunk 1              │
+ *        │ ...                  │  the k-th chunk of a kind holds that kind's records k*n .. k*n+n-1,
+ *        └──────────────────────┘  where n = PL_CHUNK_BYTES / size of the record
+ *
+ * The file is mapped and written by the profiled process while others read it, and it must make sense after a kill -9 at
+ * any instruction. Three rules see to that:
+ *
+ *   1. A record is reserved by fetch-add on count[kind], filled in, and published by storing its first word last, with
+ *      release order. A record whose first word is zero does not exist.
+ *   2. Records never move and, once published, keep their identity. Record 0 of each kind is never used, so that 0 means
+ *      "none" in every field that names a record.
+ *   3. Counters are monotone and have one writer, except the `remote` part of a row, which is added to atomically.
+ *
+ * Writer and reader share this directory and nothing else. Everything is in the byte order of the machine that wrote it.
+ */
+#ifndef PL_FORMAT_H
+#define PL_FORMAT_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#define PL_MAGIC "PLIMSOLL"
+#define PL_VERSION 1u
+#define PL_BYTE_ORDER 0x01020304u
+
+#define PL_HEADER_BYTES 4096u
+#define PL_CHUNKS_MAX 16384u
+#define PL_CHUNK_BYTES 16384u
+#define PL_CHUNKS_OFFSET (PL_HEADER_BYTES + PL_CHUNKS_MAX)
+#define PL_FILE_BYTES_MAX (PL_CHUNKS_OFFSET + (uint64_t) PL_CHUNKS_MAX * PL_CHUNK_BYTES)
+
+/* Kinds of record. Values are part of the format; numbers up to PL_KINDS_MAX are reserved for later kinds. */
+enum pl_kind {
+    PL_KIND_NONE = 0,
+    PL_KIND_TEXT = 1,   /* bytes; a string never crosses a chunk */
+    PL_KIND_MODULE = 2, /* struct pl_module */
+    PL_KIND_FRAME = 3,  /* struct pl_frame: the stack trie */
+    PL_KIND_THREAD = 4, /* struct pl_thread_record */
+    PL_KIND_SITE = 5,   /* struct pl_site */
+    PL_KIND_ROW = 6,    /* struct pl_row */
+    PL_KIND_SYMBOL = 7, /* struct pl_symbol: written by `plimsoll run` when the process has ended */
+    PL_KINDS_MAX = 32,
+};
+
+/* The allocation functions whose calls are counted, exactly, per thread. Order is part of the format. */
+#define PL_FUNCTIONS(X)                                                                                                \
+    X(MALLOC, "malloc")                                                                                                \
+    X(CALLOC, "calloc")                                                                                                \
+    X(REALLOC, "realloc")                                                                                              \
+    X(ALIGNED, "aligned") /* posix_memalign, aligned_alloc, memalign, valloc, pvalloc */                               \
+    X(NEW, "new")         /* operator new of an allocator that does not go through malloc */
+
+enum pl_function {
+#define PL_ENUM(name, text) PL_FN_##name,
+    PL_FUNCTIONS(PL_ENUM)
+#undef PL_ENUM
+        PL_FN_COUNT
+};
+#define PL_FN_MAX 8
+
+/* Losses: what the runtime saw and could not record. Order is part of the format. */
+#define PL_LOSSES(X)                                                                                                   \
+    X(NESTED, "nested", "samples inside the profiler's own cold path (signal handlers that allocate)")                 \
+    X(FILE_FULL, "file_full", "records that did not fit into the file (bound, disk full or file size limit)")          \
+    X(TABLE_FULL, "table_full", "samples that found a lookup table full")                                              \
+    X(LIVE_FULL, "live_full", "samples whose later free cannot be seen, for want of room in the live table")           \
+    X(MISSED_FREE, "missed_free", "sampled blocks whose free was not seen: their address was handed out again")        \
+    X(THREADS, "threads", "threads that could not be registered")                                                      \
+    X(MEMORY, "memory", "requests for memory that the system refused")                                                 \
+    X(SANDBOX, "sandbox", "growth given up because the program entered a seccomp sandbox")                             \
+    X(STALE_BUSY, "stale_busy", "visits abandoned by longjmp")                                                         \
+    X(DEAD_THREAD, "dead_thread", "samples in threads that had already said goodbye")
+
+enum pl_loss {
+#define PL_ENUM(name, text, help) PL_LOSS_##name,
+    PL_LOSSES(PL_ENUM)
+#undef PL_ENUM
+        PL_LOSS_COUNT
+};
+#define PL_LOSS_MAX 32
+
+/* Why an unwind ended. Only the first is the natural end of a stack. Order is part of the format. */
+#define PL_STOPS(X)                                                                                                    \
+    X(END, "end", "reached the outermost frame")                                                                       \
+    X(DEPTH, "depth", "deeper than the bound: both ends kept")                                                         \
+    X(NO_CFI, "no_cfi", "code without unwind tables, and no frame pointer to trust")                                   \
+    X(BOUNDS, "bounds", "would have left the stack")                                                                   \
+    X(ZERO, "zero", "a return address of zero")                                                                        \
+    X(BAD_CFI, "bad_cfi", "unwind tables that could not be understood")                                                \
+    X(FOREIGN, "foreign", "a stack that is not the thread's own and could not be probed")
+
+enum pl_stop {
+#define PL_ENUM(name, text, help) PL_STOP_##name,
+    PL_STOPS(PL_ENUM)
+#undef PL_ENUM
+        PL_STOP_COUNT
+};
+#define PL_STOP_MAX 16
+
+/* A piece of text: a byte range of the concatenated PL_KIND_TEXT chunks. Not NUL-terminated. {0, 0} is the empty text. */
+struct pl_text {
+    uint32_t offset;
+    uint32_t bytes;
+};
+
+enum pl_mode {
+    PL_MODE_SAMPLED = 1,
+    PL_MODE_EXACT = 2,
+    PL_MODE_AUTO = 3,
+};
+
+/* What the process last said of its own end. The parent knows better: see wait_status. */
+enum pl_end {
+    PL_END_NONE = 0,   /* still running, or killed */
+    PL_END_EXIT = 1,   /* exit() or return from main */
+    PL_END_QUICK = 2,  /* _exit, _Exit, quick_exit */
+    PL_END_EXEC = 3,   /* replaced by another program */
+};
+
+enum pl_flag {
+    PL_FLAG_FORKED = 1u << 0,      /* the process began as a fork of a profiled one, without exec */
+    PL_FLAG_WAITED = 1u << 1,      /* wait_status is known */
+    PL_FLAG_SANDBOXED = 1u << 2,   /* entered seccomp: growth stopped */
+    PL_FLAG_CUT_COMMAND = 1u << 3, /* the command line was too long and is cut */
+    PL_FLAG_SYMBOLS = 1u << 4,     /* symbol records are complete */
+    PL_FLAG_NO_NEXT = 1u << 5,     /* no next malloc was found behind ours */
+};
+
+/* Range-checked words that the reader may write into a live file; the runtime looks at them on its cold path. */
+struct pl_control {
+    uint64_t interval_bytes; /* 0: leave as it is */
+    uint32_t off;            /* 1: take no samples */
+    uint32_t reset;          /* incremented by the reader; the figures to subtract are the reader's own business */
+    uint64_t reserved[2];
+};
+
+struct pl_header {
+    char magic[8];
+    uint32_t version;
+    uint32_t byte_order;
+    uint32_t chunk_bytes;
+    uint32_t machine; /* ELF e_machine */
+    uint32_t flags;   /* enum pl_flag */
+    uint32_t end;     /* enum pl_end */
+
+    uint32_t pid;
+    uint32_t parent_pid;
+    uint32_t uid;
+    uint32_t exit_status; /* with PL_END_EXIT and PL_END_QUICK */
+    uint32_t wait_status; /* with PL_FLAG_WAITED: as waitpid() gave it */
+    uint32_t bad_settings; /* bit n: setting n of settings.h had a value that was not understood, and was ignored */
+    uint64_t start_realtime_ns;
+    uint64_t start_monotonic_ns; /* CLOCK_MONOTONIC, as are all other times in the file */
+    uint64_t end_monotonic_ns;   /* 0 while running */
+    uint64_t start_ticks;        /* field 22 of /proc/PID/stat: tells a process from a later one with its pid */
+
+    uint32_t mode; /* enum pl_mode */
+    uint32_t call_charge;
+    uint64_t interval_bytes;
+    uint64_t seed;
+
+    char comm[16];
+    struct pl_text executable;
+    struct pl_text command; /* argv, NUL-separated */
+    struct pl_text directory;
+    struct pl_text destination; /* where the file belongs once the process has ended; empty: here */
+
+    uint64_t chunks;               /* handed out */
+    uint64_t count[PL_KINDS_MAX];  /* records reserved, record 0 included; bytes for TEXT */
+    uint64_t losses[PL_LOSS_MAX];  /* enum pl_loss */
+    uint64_t stops[PL_STOP_MAX];   /* enum pl_stop */
+    uint64_t visits;               /* cold path visits that ended in a sample */
+    uint64_t frames_walked;
+    uint64_t unloads;              /* modules seen to go away */
+    struct pl_control control;
+    uint8_t reserved[PL_HEADER_BYTES - 864];
+};
+
+/* A loaded object, or the same object loaded again elsewhere. Module 1 is always "no module": its offsets are addresses. */
+#define PL_MODULE_UNKNOWN 1u
+#define PL_BUILD_ID_MAX 32
+struct pl_module {
+    uint32_t valid; /* 1 */
+    uint32_t build_id_bytes;
+    uint8_t build_id[PL_BUILD_ID_MAX];
+    uint64_t bias; /* address in memory = address in the ELF file + bias */
+    uint64_t start;
+    uint64_t end;
+    uint64_t fingerprint; /* FNV-1a over the ELF header and program headers: tells builds without a build-id apart */
+    struct pl_text path;
+    uint64_t reserved[6];
+};
+
+/*
+ * A node of the stack trie: one frame, its caller being `parent` (0: this is the outermost frame).
+ * A stack is named by its innermost node.
+ *
+ *   63      56 55                                              0
+ *  ┌──────────┬─────────────────────────────────────────────────┐
+ *  │  flags   │ address in the module (for module 1: in memory) │
+ *  └──────────┴─────────────────────────────────────────────────┘
+ *
+ * The address is a return address: look up address - 1, unless PL_FRAME_EXACT says that the frame was interrupted there.
+ */
+struct pl_frame {
+    uint32_t module; /* published last */
+    uint32_t parent;
+    uint64_t where;
+};
+#define PL_FRAME_FLAG_SHIFT 56
+#define PL_FRAME_EXACT (1ull << 56) /* the frame was interrupted by a signal here: the address is not a return address */
+#define PL_FRAME_GUESS (1ull << 57) /* found by frame pointer, without unwind tables */
+#define PL_FRAME_GAP (1ull << 58)   /* not a frame: frames were left out here (deeper than the bound) */
+#define PL_FRAME_CUT (1ull << 59)   /* the stack could not be followed beyond (outside of) this frame */
+#define PL_FRAME_ADDRESS_MASK ((1ull << 56) - 1)
+
+struct pl_thread_record {
+    uint32_t valid;   /* 1 */
+    uint32_t tid;     /* of the last thread to use this record; 0: unknown */
+    uint32_t threads; /* how many threads have used it, one after the other */
+    uint32_t alive;
+    char name[16];
+    uint64_t start_ns;
+    uint64_t end_ns;
+    uint64_t calls[PL_FN_MAX]; /* exact; requests, as the hot path does not see results */
+    uint64_t bytes;            /* exact; requested */
+    uint64_t reserved[17];
+};
+
+/* Who allocates: a stack and (later) a tag. Site 1 is always "(overflow)": what found no room. */
+#define PL_SITE_OVERFLOW 1u
+struct pl_site {
+    uint32_t valid; /* 1 */
+    uint32_t stack; /* frame record; 0 for the overflow site */
+    uint32_t tag;
+    uint32_t reserved;
+};
+
+/* Sums over samples. A sample of y (1, or a size) with weight w adds w*y, and w*(w-1)*y*y to the variance. */
+struct pl_sums {
+    double objects;
+    double space;
+    double objects_variance;
+    double space_variance;
+    uint64_t samples;
+};
+
+/*
+ * What one thread allocated at one site, and what became of it. One cache line per writer: the owner's mallocs, the
+ * owner's frees, everybody else's frees (added to atomically, each sum by itself), and one kept for the peak.
+ *
+ *   in use = allocated - freed - remote
+ *
+ * `sequence` is odd while the owner is writing.
+ */
+struct pl_row {
+    uint32_t site; /* published last */
+    uint32_t thread;
+    uint32_t sequence;
+    uint32_t reserved0;
+    struct pl_sums allocated;
+    uint64_t reserved1;
+    struct pl_sums freed;
+    uint64_t reserved2[3];
+    struct pl_sums remote;
+    uint64_t reserved3[3];
+    uint64_t reserved4[8];
+};
+
+/*
+ * A name for a frame, kept in the file so that it can be read on another machine. Several records with the same frame
+ * are the inlined functions there, innermost first, in the order of their numbers.
+ */
+struct pl_symbol {
+    uint32_t frame; /* published last */
+    uint32_t line;
+    struct pl_text function; /* demangled */
+    struct pl_text linkage;  /* as in the symbol table */
+    struct pl_text file;
+    uint32_t inlined; /* 1: inlined into the next record of the same frame */
+    uint32_t column;
+    uint64_t reserved[3];
+};
+
+/* The layout is frozen. A change here is a new PL_VERSION. */
+#define PL_FREEZE(type, size) _Static_assert(sizeof(type) == (size), #type " is frozen at " #size " bytes")
+#define PL_FREEZE_AT(type, field, at) _Static_assert(offsetof(type, field) == (at), #type "." #field " is frozen at " #at)
+PL_FREEZE(struct pl_header, PL_HEADER_BYTES);
+PL_FREEZE_AT(struct pl_header, flags, 24);
+PL_FREEZE_AT(struct pl_header, pid, 32);
+PL_FREEZE_AT(struct pl_header, start_realtime_ns, 56);
+PL_FREEZE_AT(struct pl_header, mode, 88);
+PL_FREEZE_AT(struct pl_header, comm, 112);
+PL_FREEZE_AT(struct pl_header, executable, 128);
+PL_FREEZE_AT(struct pl_header, chunks, 160);
+PL_FREEZE_AT(struct pl_header, count, 168);
+PL_FREEZE_AT(struct pl_header, losses, 424);
+PL_FREEZE_AT(struct pl_header, stops, 680);
+PL_FREEZE_AT(struct pl_header, visits, 808);
+PL_FREEZE_AT(struct pl_header, control, 832);
+PL_FREEZE(struct pl_module, 128);
+PL_FREEZE(struct pl_frame, 16);
+PL_FREEZE(struct pl_thread_record, 256);
+PL_FREEZE_AT(struct pl_thread_record, calls, 48);
+PL_FREEZE(struct pl_site, 16);
+PL_FREEZE(struct pl_sums, 40);
+PL_FREEZE(struct pl_row, 256);
+PL_FREEZE_AT(struct pl_row, allocated, 16);
+PL_FREEZE_AT(struct pl_row, freed, 64);
+PL_FREEZE_AT(struct pl_row, remote, 128);
+PL_FREEZE(struct pl_symbol, 64);
+
+#endif

@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * settings.h - every setting of the runtime, once.
+ *
+ * A row gives: its name; its environment variable; the option of `plimsoll run` that sets it; what the option takes; its
+ * default in words; one line of help. The runtime parses the variables, the CLI the options, and help and docs print the
+ * table: nobody else spells these names. The row number is the bit in pl_header.bad_settings.
+ */
+#ifndef PL_SETTINGS_H
+#define PL_SETTINGS_H
+
+/* clang-format off */
+#define PL_SETTINGS(X)                                                                                                 \
+    X(SAMPLE,   "PLIMSOLL_SAMPLE",   "sample",   "BYTES", "512K",                                                      \
+      "mean number of bytes between samples, with K, M or G; 1 samples every allocation")                              \
+    X(OUT,      "PLIMSOLL_OUT",      "output",   "PATTERN", "plimsoll.%c.%p.plim",                                     \
+      "where the profile goes; %p is the pid, %c the command, %t the start time (seconds since 1970), %h the host, %% a percent sign")      \
+    X(ONLY,     "PLIMSOLL_ONLY",     "only",     "COMM[,COMM]", "every process",                                       \
+      "profile only processes whose command name is COMM, among all that the program starts")                          \
+    X(LIVE_DIR, "PLIMSOLL_LIVE_DIR", "live-dir", "DIRECTORY", "/dev/shm, else $XDG_RUNTIME_DIR",                       \
+      "where the profile lives while the program runs; `.` keeps it at its destination from the start")                \
+    X(MAX_FILE, "PLIMSOLL_MAX_FILE", "max-file", "BYTES", "64M",                                                       \
+      "bound on the size of one profile; what finds no room is counted as lost")                                       \
+    X(OFF,      "PLIMSOLL_OFF",      "off",      "0|1", "0",                                                           \
+      "start switched off: take no samples until told to")                                                             \
+    X(SEED,     "PLIMSOLL_SEED",     "seed",     "NUMBER", "from the system",                                          \
+      "seed of the random gaps between samples, to repeat a run")                                                      \
+    X(RUN,      "PLIMSOLL_RUN",      0,          "DIRECTORY", "unset",                                                 \
+      "set by `plimsoll run` for its children: leave finished profiles in this directory, it will collect them")
+/* clang-format on */
+
+enum pl_setting {
+#define PL_ENUM(name, variable, option, takes, fallback, help) PL_SETTING_##name,
+    PL_SETTINGS(PL_ENUM)
+#undef PL_ENUM
+        PL_SETTING_COUNT
+};
+
+/* Bounds within which a value is accepted; both sides check them. */
+#define PL_SAMPLE_DEFAULT (512ull << 10)
+#define PL_SAMPLE_MIN 1ull
+#define PL_SAMPLE_MAX (1ull << 40)
+#define PL_MAX_FILE_DEFAULT (64ull << 20)
+#define PL_MAX_FILE_MIN (256ull << 10)
+
+/* The call charge K: sampling probability grows with size + K. See docs/maths.md. */
+#define PL_CALL_CHARGE 64u
+
+/* Default file name, and the suffix by which `plimsoll ls` knows a mapped profile. */
+#define PL_OUT_DEFAULT "plimsoll.%c.%p.plim"
+#define PL_SUFFIX ".plim"
+
+#endif

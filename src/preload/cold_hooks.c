@@ -1,0 +1,162 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * cold_hooks.c - see cold_hooks.h.
+ *
+ * The order is the same everywhere. An allocation is recorded after the real call and before its address escapes. A
+ * record is removed before the real free, because another thread may be given the address at once, and put back if the
+ * real call turns out to have failed.
+ *
+ * Built with frame pointers: PL_START_HERE reads the caller from the frame.
+ */
+#include "cold_hooks.h"
+
+#include <errno.h>
+
+#include "bootstrap.h"
+#include "cold.h"
+#include "compiler.h"
+#include "hot.h"
+#include "next.h"
+#include "text.h"
+
+/* Before relocation there is no thread-local storage, no next definition and no errno: only the pool. */
+#define RETURN_BEFORE_RELOCATION(value)                                                                                \
+    do {                                                                                                               \
+        if (unlikely(!pl_is_relocated()))                                                                              \
+            return (value);                                                                                            \
+    } while (0)
+
+/* ---- allocating ---- */
+
+COLD void *pl_cold_malloc(size_t n)
+{
+    RETURN_BEFORE_RELOCATION(pl_bootstrap_alloc(n, 16));
+    struct pl_start start;
+    PL_START_HERE(&start);
+    void *block = pl_next.malloc(n);
+    pl_cold_allocated(PL_FN_MALLOC, n, block, &start);
+    return block;
+}
+
+COLD void *pl_cold_calloc(size_t n, size_t m)
+{
+    RETURN_BEFORE_RELOCATION(pl_bootstrap_alloc(n * m, 16));
+    struct pl_start start;
+    PL_START_HERE(&start);
+    void *block = pl_next.calloc(n, m);
+    pl_cold_allocated(PL_FN_CALLOC, n * m, block, &start);
+    return block;
+}
+
+COLD int pl_cold_posix_memalign(void **out, size_t alignment, size_t n)
+{
+    RETURN_BEFORE_RELOCATION((*out = pl_bootstrap_alloc(n, alignment)) ? 0 : ENOMEM);
+    struct pl_start start;
+    PL_START_HERE(&start);
+    int error = pl_next.posix_memalign(out, alignment, n);
+    pl_cold_allocated(PL_FN_ALIGNED, n, error ? NULL : *out, &start);
+    return error;
+}
+
+COLD void *pl_cold_aligned_alloc(size_t alignment, size_t n)
+{
+    RETURN_BEFORE_RELOCATION(pl_bootstrap_alloc(n, alignment));
+    struct pl_start start;
+    PL_START_HERE(&start);
+    void *block = pl_next.aligned_alloc(alignment, n);
+    pl_cold_allocated(PL_FN_ALIGNED, n, block, &start);
+    return block;
+}
+
+COLD void *pl_cold_memalign(size_t alignment, size_t n)
+{
+    RETURN_BEFORE_RELOCATION(pl_bootstrap_alloc(n, alignment));
+    struct pl_start start;
+    PL_START_HERE(&start);
+    void *block = pl_next.memalign(alignment, n);
+    pl_cold_allocated(PL_FN_ALIGNED, n, block, &start);
+    return block;
+}
+
+COLD void *pl_cold_valloc(size_t n)
+{
+    RETURN_BEFORE_RELOCATION(pl_bootstrap_alloc(n, 4096));
+    struct pl_start start;
+    PL_START_HERE(&start);
+    void *block = pl_next.valloc(n);
+    pl_cold_allocated(PL_FN_ALIGNED, n, block, &start);
+    return block;
+}
+
+COLD void *pl_cold_pvalloc(size_t n)
+{
+    RETURN_BEFORE_RELOCATION(pl_bootstrap_alloc((n + 4095) & ~(size_t) 4095, 4096));
+    struct pl_start start;
+    PL_START_HERE(&start);
+    void *block = pl_next.pvalloc(n);
+    pl_cold_allocated(PL_FN_ALIGNED, n, block, &start);
+    return block;
+}
+
+/* ---- freeing ---- */
+
+/* True when the real free is to follow. */
+static bool forget(void *p)
+{
+    struct pl_record record;
+    if (pl_bootstrap_owns(p))
+        return false;
+    if (pl_cold_take(p, &record))
+        pl_cold_freed(&record);
+    return true;
+}
+
+COLD void pl_cold_free(void *p)
+{
+    if (forget(p))
+        pl_next.free(p);
+}
+
+COLD void pl_cold_free_sized(void *p, size_t n)
+{
+    if (forget(p))
+        pl_next.free_sized(p, n);
+}
+
+COLD void pl_cold_free_aligned_sized(void *p, size_t alignment, size_t n)
+{
+    if (forget(p))
+        pl_next.free_aligned_sized(p, alignment, n);
+}
+
+/* ---- moving ---- */
+
+static void *copy_from_pool(void *p, size_t n, void *block)
+{
+    size_t bytes = p ? pl_bootstrap_size(p) : 0;
+    if (block)
+        pl_copy(block, p, bytes < n ? bytes : n);
+    return block;
+}
+
+/* realloc(p, 0) frees and returns NULL in glibc: that is no failure, and no allocation either. */
+COLD void *pl_cold_realloc(void *p, size_t n, bool sampled)
+{
+    RETURN_BEFORE_RELOCATION(copy_from_pool(p, n, pl_bootstrap_alloc(n, 16)));
+    struct pl_start start;
+    struct pl_record record;
+    PL_START_HERE(&start);
+    bool in_pool = p && pl_bootstrap_owns(p);
+    bool taken = p && !in_pool && pl_cold_take(p, &record);
+    void *block = in_pool ? copy_from_pool(p, n, pl_next.malloc(n)) : pl_next.realloc(p, n);
+    bool gone = block || (p && !n);
+    if (taken && gone)
+        pl_cold_freed(&record);
+    else if (taken)
+        pl_cold_restore(p, &record);
+    if (sampled)
+        pl_cold_allocated(PL_FN_REALLOC, n, block, &start);
+    else if (!block)
+        pl_cold_uncount(PL_FN_REALLOC, n);
+    return block;
+}

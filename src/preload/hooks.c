@@ -1,0 +1,125 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * hooks.c - the allocation functions as the program sees them.
+ *
+ * The whole hot path of the profiler is in this file. Each hook asks its question, nearly always hears no, and jumps to
+ * the next definition: malloc in 8 instructions, free in 6, the jump included (`make hot` shows them, a test holds them).
+ * No atomics, no system calls; malloc touches one line of thread-local storage, free one byte.
+ *
+ * A request counts when it is made. That it failed is seen only when it is sampled, and then taken back.
+ */
+#include <errno.h>
+#include <stdlib.h>
+
+#include "cold_hooks.h"
+#include "hot.h"
+#include "next.h"
+
+#define EXPORT __attribute__((visibility("default")))
+
+/* Declared here and not in headers we include: a program's own prototypes are none of our business. */
+EXPORT HOT void *malloc(size_t n);
+EXPORT HOT void free(void *p);
+EXPORT HOT void *calloc(size_t n, size_t m);
+EXPORT HOT void *realloc(void *p, size_t n);
+EXPORT HOT void *reallocarray(void *p, size_t n, size_t m);
+EXPORT HOT int posix_memalign(void **out, size_t alignment, size_t n);
+EXPORT HOT void *aligned_alloc(size_t alignment, size_t n);
+EXPORT HOT void *memalign(size_t alignment, size_t n);
+EXPORT HOT void *valloc(size_t n);
+EXPORT HOT void *pvalloc(size_t n);
+EXPORT HOT void free_sized(void *p, size_t n);
+EXPORT HOT void free_aligned_sized(void *p, size_t alignment, size_t n);
+
+void *malloc(size_t n)
+{
+    if (unlikely(HOT_CHARGE(PL_FN_MALLOC, n)))
+        return pl_cold_malloc(n);
+    return pl_next.malloc(n);
+}
+
+void free(void *p)
+{
+    if (unlikely(hot_maybe_sampled(p)))
+        pl_cold_free(p);
+    else
+        pl_next.free(p);
+}
+
+void *calloc(size_t n, size_t m)
+{
+    size_t bytes;
+    if (unlikely(__builtin_mul_overflow(n, m, &bytes)))
+        return pl_next.calloc(n, m); /* fails */
+    if (unlikely(HOT_CHARGE(PL_FN_CALLOC, bytes)))
+        return pl_cold_calloc(n, m);
+    return pl_next.calloc(n, m);
+}
+
+void *realloc(void *p, size_t n)
+{
+    bool sampled = HOT_CHARGE(PL_FN_REALLOC, n);
+    if (unlikely(sampled || !n || hot_maybe_sampled(p)))
+        return pl_cold_realloc(p, n, sampled);
+    return pl_next.realloc(p, n);
+}
+
+/* libc's reallocarray calls realloc, which is ours: going there ourselves keeps it from being counted twice. */
+void *reallocarray(void *p, size_t n, size_t m)
+{
+    size_t bytes;
+    if (unlikely(__builtin_mul_overflow(n, m, &bytes)))
+        return pl_next.reallocarray(p, n, m); /* fails */
+    return realloc(p, bytes);
+}
+
+int posix_memalign(void **out, size_t alignment, size_t n)
+{
+    if (unlikely(HOT_CHARGE(PL_FN_ALIGNED, n)))
+        return pl_cold_posix_memalign(out, alignment, n);
+    return pl_next.posix_memalign(out, alignment, n);
+}
+
+void *aligned_alloc(size_t alignment, size_t n)
+{
+    if (unlikely(HOT_CHARGE(PL_FN_ALIGNED, n)))
+        return pl_cold_aligned_alloc(alignment, n);
+    return pl_next.aligned_alloc(alignment, n);
+}
+
+void *memalign(size_t alignment, size_t n)
+{
+    if (unlikely(HOT_CHARGE(PL_FN_ALIGNED, n)))
+        return pl_cold_memalign(alignment, n);
+    return pl_next.memalign(alignment, n);
+}
+
+void *valloc(size_t n)
+{
+    if (unlikely(HOT_CHARGE(PL_FN_ALIGNED, n)))
+        return pl_cold_valloc(n);
+    return pl_next.valloc(n);
+}
+
+void *pvalloc(size_t n)
+{
+    if (unlikely(HOT_CHARGE(PL_FN_ALIGNED, n)))
+        return pl_cold_pvalloc(n);
+    return pl_next.pvalloc(n);
+}
+
+void free_sized(void *p, size_t n)
+{
+    if (unlikely(hot_maybe_sampled(p)))
+        pl_cold_free_sized(p, n);
+    else
+        pl_next.free_sized(p, n);
+}
+
+void free_aligned_sized(void *p, size_t alignment, size_t n)
+{
+    if (unlikely(hot_maybe_sampled(p)))
+        pl_cold_free_aligned_sized(p, alignment, n);
+    else
+        pl_next.free_aligned_sized(p, alignment, n);
+}

@@ -1,0 +1,151 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * lifecycle.c - the calls by which a process forks, turns into another program, ends, or is renamed or confined.
+ *
+ * None of them changes what the call does. A vfork child runs in its parent's memory: the core knows by the pid, and
+ * leaves everything alone.
+ */
+#include <pthread.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "compiler.h"
+#include "next.h"
+#include "process.h"
+#include "sys.h"
+
+#define EXPORT __attribute__((visibility("default")))
+
+/* The next definition of `name`, looked up once. */
+#define NEXT(name)                                                                                                     \
+    ({                                                                                                                 \
+        static void *next_;                                                                                            \
+        if (!load_relaxed(&next_))                                                                                     \
+            store_relaxed(&next_, pl_next_find(#name));                                                                \
+        (__typeof__(&name)) load_relaxed(&next_);                                                                      \
+    })
+
+/* ---- fork ---- */
+
+EXPORT pid_t _Fork(void);
+pid_t _Fork(void)
+{
+    pid_t (*next)(void) = NEXT(_Fork);
+    pid_t pid = next ? next() : fork();
+    if (pid == 0) /* no handlers run */
+        pl_process_forked(pl_process, &pl_tls);
+    return pid;
+}
+
+/* ---- exit ---- */
+
+EXPORT void _exit(int status);
+void _exit(int status)
+{
+    pl_process_end(pl_process, PL_END_QUICK, status);
+    for (;;)
+        pl_sys3(SYS_exit_group, status, 0, 0);
+}
+
+EXPORT void _Exit(int status);
+void _Exit(int status)
+{
+    _exit(status);
+}
+
+/* ---- exec ---- */
+
+#define EXEC(name, ...)                                                                                                \
+    do {                                                                                                               \
+        bool copied_ = pl_process_exec(pl_process);                                                                    \
+        int result_ = NEXT(name)(__VA_ARGS__);                                                                         \
+        pl_process_exec_failed(pl_process, copied_);                                                                   \
+        return result_;                                                                                                \
+    } while (0)
+
+EXPORT int execve(const char *path, char *const argv[], char *const envp[]);
+int execve(const char *path, char *const argv[], char *const envp[])
+{
+    EXEC(execve, path, argv, envp);
+}
+
+EXPORT int execv(const char *path, char *const argv[]);
+int execv(const char *path, char *const argv[])
+{
+    EXEC(execv, path, argv);
+}
+
+EXPORT int execvp(const char *file, char *const argv[]);
+int execvp(const char *file, char *const argv[])
+{
+    EXEC(execvp, file, argv);
+}
+
+EXPORT int execvpe(const char *file, char *const argv[], char *const envp[]);
+int execvpe(const char *file, char *const argv[], char *const envp[])
+{
+    EXEC(execvpe, file, argv, envp);
+}
+
+EXPORT int fexecve(int fd, char *const argv[], char *const envp[]);
+int fexecve(int fd, char *const argv[], char *const envp[])
+{
+    EXEC(fexecve, fd, argv, envp);
+}
+
+/* ---- names ---- */
+
+static void renamed(const char *name)
+{
+    struct pl_thread *thread = pl_tls.thread;
+    if (pl_process->state == PL_PROCESS_ON && thread && thread->tls == &pl_tls)
+        pl_thread_rename(pl_process, thread, name);
+}
+
+EXPORT int pthread_setname_np(pthread_t thread, const char *name);
+int pthread_setname_np(pthread_t thread, const char *name)
+{
+    int error = NEXT(pthread_setname_np)(thread, name);
+    if (!error && pthread_equal(thread, pthread_self()))
+        renamed(name);
+    return error;
+}
+
+/* ---- sandboxes ---- */
+
+#ifndef SYS_seccomp
+#define SYS_seccomp 317
+#endif
+
+EXPORT int prctl(int option, ...);
+int prctl(int option, ...)
+{
+    va_list list;
+    va_start(list, option);
+    unsigned long a = va_arg(list, unsigned long), b = va_arg(list, unsigned long);
+    unsigned long c = va_arg(list, unsigned long), d = va_arg(list, unsigned long);
+    va_end(list);
+    if (option == PR_SET_SECCOMP)
+        pl_process_sandbox(pl_process);
+    int result = NEXT(prctl)(option, a, b, c, d);
+    if (option == PR_SET_NAME && result == 0)
+        renamed((const char *) a);
+    return result;
+}
+
+/* glibc has no wrapper for seccomp(2): those who want it come through here. */
+EXPORT long syscall(long number, ...);
+long syscall(long number, ...)
+{
+    va_list list;
+    va_start(list, number);
+    long a = va_arg(list, long), b = va_arg(list, long), c = va_arg(list, long);
+    long d = va_arg(list, long), e = va_arg(list, long), f = va_arg(list, long);
+    va_end(list);
+    if (number == SYS_seccomp || (number == SYS_prctl && a == PR_SET_SECCOMP))
+        pl_process_sandbox(pl_process);
+    return NEXT(syscall)(number, a, b, c, d, e, f);
+}

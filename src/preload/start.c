@@ -1,0 +1,91 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * start.c - how the runtime begins and ends in a process, and what the core needs to know from its front end.
+ *
+ * The core starts at the first allocation, which may well come before our constructor. The constructor makes sure that it
+ * has started, and arranges to hear of forks, of ends of threads, and of the end.
+ */
+#include <pthread.h>
+#include <stdlib.h>
+#include <sys/auxv.h>
+#include <unistd.h>
+
+#include "find.h"
+#include "process.h"
+#include "snapshot.h"
+
+static pthread_key_t end_of_thread;
+static bool key_ready;
+static int exit_status;
+
+/* ---- threads ---- */
+
+/* A key's destructor runs once per round of destructors in which its value is set: setting it again on every return of
+ * the thread keeps us among the last to go. */
+static void thread_ends(void *unused)
+{
+    (void) unused;
+    pl_thread_goodbye(pl_process, &pl_tls);
+}
+
+static void thread_started(void)
+{
+    if (key_ready)
+        pthread_setspecific(end_of_thread, &pl_tls);
+}
+
+/* ---- what the core asks ---- */
+
+/* The loader allocates before libc knows its environment. The kernel left it behind the arguments, on the stack on which
+ * the process began. */
+extern void *__libc_stack_end __attribute__((weak));
+
+static char **environment(void)
+{
+    if (environ || !&__libc_stack_end || !__libc_stack_end)
+        return environ;
+    char **arguments = (char **) __libc_stack_end + 1;
+    return arguments + *(const long *) __libc_stack_end + 1;
+}
+
+static bool secure(void)
+{
+    return getauxval(AT_SECURE) != 0;
+}
+
+const struct pl_front pl_front = {
+    .environment = environment,
+    .secure = secure,
+    .thread_started = thread_started,
+};
+
+/* ---- begin and end ---- */
+
+static void forked(void)
+{
+    pl_process_forked(pl_process, &pl_tls);
+}
+
+static void remember_status(int status, void *unused)
+{
+    (void) unused;
+    exit_status = status;
+}
+
+__attribute__((constructor)) static void begin(void)
+{
+    key_ready = pthread_key_create(&end_of_thread, thread_ends) == 0;
+    if (pl_tls.thread)
+        thread_started();
+    pthread_atfork(NULL, NULL, forked);
+    on_exit(remember_status, NULL);
+    if (pl_module_find_needs_snapshot())
+        pl_snapshot_refill();
+    pl_process_start(pl_process);
+}
+
+/* Frees go on after this, and are recorded as long as the file is there. */
+__attribute__((destructor)) static void finish(void)
+{
+    pl_process_end(pl_process, PL_END_EXIT, exit_status);
+}

@@ -1,0 +1,102 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * debuginfod.c - debug files from the servers in DEBUGINFOD_URLS.
+ *
+ * libdebuginfod brings an HTTP client and all its libraries, so it is loaded only when there is somebody to ask. It is
+ * kept quiet, and on a leash: all waiting together ends after a minute, and servers that fail (other than by not having
+ * the file) are not asked again.
+ */
+#include <dlfcn.h>
+#include <elfutils/debuginfod.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "grow.h"
+#include "symbolizer.h"
+
+#define WAIT_MAX_S 60
+
+/* What is used of libdebuginfod. */
+#define FUNCTIONS(X)                                                                                                   \
+    X(begin)                                                                                                           \
+    X(end)                                                                                                             \
+    X(find_debuginfo)                                                                                                  \
+    X(set_progressfn)
+
+#define DECLARE(name) static __typeof__(&debuginfod_##name) name;
+FUNCTIONS(DECLARE)
+#undef DECLARE
+
+struct pl_debuginfod {
+    void *library;
+    debuginfod_client *client;
+    bool given_up;
+};
+
+static time_t deadline_s; /* of the client: there is one at a time, and its callback has no context */
+
+static time_t now_s(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return now.tv_sec;
+}
+
+/* Called about once a second; anything but 0 ends the transfer. Having one also silences the library's own. */
+static int keep_waiting(debuginfod_client *client, long done, long all)
+{
+    (void) client, (void) done, (void) all;
+    return now_s() >= deadline_s;
+}
+
+static bool resolve(void *library)
+{
+    if (!library)
+        return false;
+#define RESOLVE(name)                                                                                                  \
+    if (!(name = (__typeof__(name)) dlsym(library, "debuginfod_" #name)))                                              \
+        return false;
+    FUNCTIONS(RESOLVE)
+#undef RESOLVE
+    return true;
+}
+
+struct pl_debuginfod *pl_debuginfod_new(void)
+{
+    const char *urls = getenv(DEBUGINFOD_URLS_ENV_VAR);
+    if (!urls || !urls[0])
+        return NULL;
+    struct pl_debuginfod *server = pl_grow_zeroed(1, sizeof *server);
+    server->library = dlopen(DEBUGINFOD_SONAME, RTLD_NOW | RTLD_LOCAL);
+    if (resolve(server->library) && (server->client = begin())) {
+        set_progressfn(server->client, keep_waiting);
+        deadline_s = now_s() + WAIT_MAX_S;
+        return server;
+    }
+    pl_debuginfod_free(server);
+    return NULL;
+}
+
+int pl_debuginfod_find(struct pl_debuginfod *server, const char *build_id, struct pl_file *out)
+{
+    if (server->given_up || now_s() >= deadline_s)
+        return -ETIMEDOUT;
+    int fd = find_debuginfo(server->client, (const unsigned char *) build_id, 0, NULL);
+    if (fd >= 0)
+        return pl_file_open_fd(fd, out);
+    server->given_up = fd != -ENOENT;
+    return fd;
+}
+
+void pl_debuginfod_free(struct pl_debuginfod *server)
+{
+    if (!server)
+        return;
+    if (server->client)
+        end(server->client);
+    if (server->library)
+        dlclose(server->library);
+    free(server);
+}

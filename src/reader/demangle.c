@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * demangle.c - readable names, by libiberty.
+ *
+ * A prefix says whose mangling it is; names without one are passed through untouched, which is nearly all of C. Names
+ * longer than any compiler writes are passed through too: the demangler's stack grows with them.
+ */
+#include <libiberty/demangle.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "arena.h"
+#include "symbolize.h"
+
+#define NAME_BYTES_MAX (64u << 10)
+#define OPTIONS (DMGL_PARAMS | DMGL_ANSI)
+
+static const struct mangling {
+    const char *prefix;
+    int style;
+} mangling[] = {
+    {"_Z", DMGL_AUTO}, /* C++, and Rust as it used to be */
+    {"_R", DMGL_RUST},
+    {"_D", DMGL_DLANG},
+};
+
+static const struct mangling *find_mangling(const char *name)
+{
+    for (size_t i = 0; i < sizeof mangling / sizeof *mangling; i++)
+        if (strncmp(name, mangling[i].prefix, strlen(mangling[i].prefix)) == 0)
+            return &mangling[i];
+    return NULL;
+}
+
+const char *pl_demangle(struct pl_arena *arena, const char *name)
+{
+    const struct mangling *by = name[0] == '_' ? find_mangling(name) : NULL;
+    if (!by || strnlen(name, NAME_BYTES_MAX) == NAME_BYTES_MAX)
+        return name;
+    char *readable = cplus_demangle(name, OPTIONS | by->style);
+    if (!readable)
+        return name;
+    const char *kept = pl_arena_text(arena, readable, strlen(readable));
+    free(readable);
+    return kept;
+}

@@ -1,0 +1,170 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * profile.h - a profile as the reader sees it: opened, checked, copied, folded.
+ *
+ * pl_profile_open() takes a snapshot: it copies the file once and never looks at it again, so a file that is being
+ * written to, truncated or replaced meanwhile cannot change what was checked. Every offset, count and string is checked
+ * before it is believed; what cannot be believed is dropped and counted in `damage`.
+ *
+ * The order of reading makes a live file consistent: rows first, then what rows name (sites, frames, modules), so that
+ * everything named is there. In use = allocated - freed - remote; frees are read before allocations, so that a figure
+ * caught in motion errs towards "in use", never below zero.
+ *
+ * Libraries return 0 or a negative errno and leave outputs untouched on failure; `why` gets one line for a person.
+ */
+#ifndef PL_PROFILE_H
+#define PL_PROFILE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "format.h"
+
+/* An estimate and its 95% interval. Exact figures have low == value == high and error 0. */
+struct pl_estimate {
+    double value;
+    double error; /* half-width, for showing as ± */
+    double low;
+    double high;
+};
+
+/* The metrics, one vocabulary everywhere. Adding one is one row. */
+#define PL_METRICS(X)                                                                                                  \
+    X(ALLOC_OBJECTS, "alloc_objects", "calls", "calls", "allocations made")                                            \
+    X(ALLOC_SPACE, "alloc_space", "allocated", "bytes", "bytes requested by all allocations")                          \
+    X(INUSE_OBJECTS, "inuse_objects", "blocks", "blocks", "blocks not freed (yet)")                                    \
+    X(INUSE_SPACE, "inuse_space", "live", "bytes", "bytes not freed (yet)")
+
+enum pl_metric {
+#define PL_ENUM(name, key, word, unit, help) PL_METRIC_##name,
+    PL_METRICS(PL_ENUM)
+#undef PL_ENUM
+        PL_METRIC_COUNT
+};
+
+struct pl_metric_info {
+    const char *key;  /* as in JSON and pprof */
+    const char *word; /* as people say it; accepted by --metric beside the key */
+    const char *unit; /* "bytes", "calls", "blocks" */
+    const char *help;
+};
+extern const struct pl_metric_info pl_metric_info[PL_METRIC_COUNT];
+
+struct pl_module_view {
+    const char *path; /* "" for the module of addresses without one */
+    char build_id[2 * PL_BUILD_ID_MAX + 1]; /* hex, "" if none */
+    uint64_t bias, start, end, fingerprint;
+};
+
+/* A place in the code. `function` and `file` are "" until symbolized, or when unknown. */
+struct pl_place {
+    const char *function; /* demangled */
+    const char *linkage;  /* mangled; "" if same as function */
+    const char *file;
+    uint32_t line;
+    uint32_t column;
+    bool inlined; /* into the next place of the same frame */
+};
+
+/* One address; its places are innermost first, and there is at least one after symbolizing. */
+struct pl_frame_view {
+    uint32_t module; /* index into modules */
+    uint64_t address; /* in the module */
+    uint64_t flags;   /* PL_FRAME_EXACT, GUESS, GAP, CUT */
+    uint32_t places;
+    const struct pl_place *place;
+    uint32_t record; /* a frame record of the file that says so: what pl_symbol.frame names */
+};
+
+/* A stack: indexes of frames, innermost first. */
+struct pl_stack_view {
+    uint32_t frames;
+    const uint32_t *frame;
+};
+
+struct pl_thread_view {
+    uint32_t tid;
+    uint32_t threads; /* how many threads these figures stand for */
+    bool alive;
+    char name[17];
+    uint64_t start_ns, end_ns; /* since the start of the process; end 0 while alive */
+    uint64_t calls[PL_FN_MAX];
+    uint64_t bytes;
+};
+
+/* A thread's share of a site. */
+struct pl_site_view {
+    uint32_t stack;  /* index into stacks; PL_NO_STACK for the overflow site */
+    uint32_t thread; /* index into threads */
+    struct pl_sums allocated;
+    struct pl_sums freed; /* by whomever */
+    struct pl_estimate metric[PL_METRIC_COUNT];
+};
+#define PL_NO_STACK UINT32_MAX
+
+struct pl_profile {
+    char *path;
+    uint64_t file_bytes;
+    struct pl_header header; /* strings in it are not to be trusted: use the fields below */
+
+    const char *comm;
+    const char *executable;
+    const char *directory;
+    const char *destination;
+    const char **argv; /* NULL-terminated */
+    bool running;      /* the process exists now and is the one that wrote the file */
+    double duration_s;
+
+    uint32_t modules;
+    struct pl_module_view *module;
+    uint32_t frames;
+    struct pl_frame_view *frame;
+    uint32_t stacks;
+    struct pl_stack_view *stack;
+    uint32_t threads;
+    struct pl_thread_view *thread;
+    uint32_t sites;
+    struct pl_site_view *site;
+
+    struct pl_estimate total[PL_METRIC_COUNT]; /* alloc_* are exact: from the threads' counters */
+    uint64_t samples;
+    uint64_t samples_live;
+
+    uint64_t damage;    /* records that made no sense and were dropped */
+    uint64_t in_flight; /* rows caught, or killed, in the middle of an update */
+    struct pl_arena *arena;
+};
+
+#define PL_WHY_BYTES 512
+int pl_profile_open(const char *path, struct pl_profile **out, char why[PL_WHY_BYTES]);
+
+/* The same from memory: the fuzzer's door. `bytes` is not modified and not needed afterwards. */
+int pl_profile_load(const void *data, size_t bytes, struct pl_profile **out, char why[PL_WHY_BYTES]);
+void pl_profile_close(struct pl_profile *profile);
+
+/* Every index in range, every string there, every site with 0 <= freed <= allocated: what an opened profile promises. */
+bool pl_profile_valid(const struct pl_profile *profile);
+
+/* 95% interval of a sum over samples (docs/maths.md). `samples` is the number of samples in it. */
+struct pl_estimate pl_estimate_of(double value, double variance, double samples);
+
+/* Adds the figures of sites: sums are added, then one interval is computed from them. */
+void pl_estimate_sums(const struct pl_sums *allocated, const struct pl_sums *freed,
+                      struct pl_estimate metric[PL_METRIC_COUNT]);
+
+/* Where not one sample was taken: 0, and how much can hide behind that. */
+void pl_estimate_unsampled(uint64_t interval_bytes, uint32_t call_charge, struct pl_estimate metric[PL_METRIC_COUNT]);
+
+/* A line on how the process ended: "running", "exited 0", "killed by SIGKILL", "ended without a word", ... */
+void pl_profile_ending(const struct pl_profile *profile, char *out, size_t bytes);
+
+extern const char *const pl_function_name[PL_FN_COUNT];
+struct pl_named_counter {
+    const char *key;
+    const char *help;
+};
+extern const struct pl_named_counter pl_loss_info[PL_LOSS_COUNT];
+extern const struct pl_named_counter pl_stop_info[PL_STOP_COUNT];
+
+#endif

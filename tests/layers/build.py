@@ -1,0 +1,66 @@
+# SPDX-License-Identifier: MIT
+"""build - facts about what was built, for the tests of the layers: compile commands, headers read, objects.
+
+Everything is asked of the build directory itself (PLIMSOLL_BUILD), so what is tested is what the compiler really saw.
+"""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+SOURCE = Path(os.environ["PLIMSOLL_SOURCE"]).resolve()
+BUILD = Path(os.environ["PLIMSOLL_BUILD"]).resolve()
+LIBRARY = BUILD / "libplimsoll.so"
+
+# Every build of the runtime, and the map of what it exports.
+EXPORT_MAPS = {BUILD / f"libplimsoll{path.stem.removeprefix('exports')}.so": path
+               for path in (SOURCE / "src/preload").glob("exports*.map")}
+
+
+def output_of(*command, cwd=BUILD):
+    return subprocess.run([str(word) for word in command], check=True, capture_output=True, text=True, cwd=cwd).stdout
+
+
+def layer_of(path):
+    """The directory below src/ that a file belongs to, or None."""
+    try:
+        return Path(os.path.normpath(BUILD / path)).relative_to(SOURCE / "src").parts[0]
+    except ValueError:
+        return None
+
+
+def compile_commands():
+    return json.loads((BUILD / "compile_commands.json").read_text())
+
+
+def runtime_commands(layer=None):
+    """Compile commands of the objects that go into libplimsoll.so, or of those from one layer."""
+    linked = set(output_of("ninja", "-t", "inputs", LIBRARY.name).split())
+    for entry in compile_commands():
+        if entry["output"] in linked and layer in (None, layer_of(entry["file"])):
+            yield entry
+
+
+def headers_read():
+    """Pairs (object, header) as the compiler reported them to ninja."""
+    current = None
+    for line in output_of("ninja", "-t", "deps").splitlines():
+        if line and not line[0].isspace():
+            current = line.split(":")[0]
+        elif line.strip() and not line.startswith("ninja:"):
+            yield current, line.strip()
+
+
+def runtime_objects(layer):
+    return [BUILD / entry["output"] for entry in runtime_commands(layer)]
+
+
+def verdict(problems, looked_at):
+    """Ends a test: with the problems, or with a failure too when there was nothing to look at."""
+    if not looked_at:
+        problems = ["nothing was looked at: this test has lost its subject"]
+    for problem in problems:
+        print(problem)
+    sys.exit(1 if problems else 0)

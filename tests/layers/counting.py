@@ -1,0 +1,41 @@
+# SPDX-License-Identifier: MIT
+"""counting - the closing line of `make check` must count what ran, and must not lose a failure."""
+
+import sys
+from importlib.machinery import SourceFileLoader
+from importlib.util import module_from_spec, spec_from_loader
+
+from build import SOURCE, verdict
+
+CASES = [
+    ("points of a TAP stream", "OK", "1..3\nok 1 - a\nok 2 - b\nok 3 - c # SKIP no gdb\n", "2 passed, 0 failed, 1 skipped"),
+    ("a failed point", "FAIL", "1..2\nok 1 - a\nnot ok 2 - b\n", "1 passed, 1 failed"),
+    ("a program that died after a good point", "FAIL", "1..2\nok 1 - a\n", "1 passed, 1 failed"),
+    ("cmocka's tests", "OK", "[==========] 12 test(s) run.\n[  PASSED  ] 12 test(s).\n", "12 passed, 0 failed"),
+    ("cmocka's failures", "FAIL", "[  PASSED  ] 3 test(s).\n[  FAILED  ] 2 test(s), listed below:\n", "3 passed, 2 failed"),
+    ("a script that prints what it likes", "OK", "hello\n", "1 passed, 0 failed"),
+    ("a timeout", "TIMEOUT", "", "0 passed, 1 failed"),
+    ("a skipped entry", "SKIP", "", "0 passed, 0 failed, 1 skipped"),
+]
+
+
+def load_check():
+    sys.dont_write_bytecode = True
+    loader = SourceFileLoader("check", str(SOURCE / "tools/check"))
+    module = module_from_spec(spec_from_loader("check", loader))
+    loader.exec_module(module)
+    return module
+
+
+def main():
+    count = load_check().count_entry
+    problems = []
+    for what, result, stdout, expected in CASES:
+        got = str(count({"result": result, "stdout": stdout}))
+        if got != expected:
+            problems.append(f"{what}: counted as {got}, not {expected}")
+    verdict(problems, len(CASES))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,90 @@
+# SPDX-License-Identifier: MIT
+"""docs - what the documents say must be true. usage: docs.py functions | commands
+
+functions   every `name()` in ARCHITECTURE.md is a function of src/
+commands    every line of a code block that begins with `$ ` runs, in a scratch directory that looks like the tree
+"""
+
+import os
+import re
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+from build import BUILD, SOURCE, verdict
+
+# Not run as they stand: (pattern, what runs instead). These either contain this very test, or change the build under
+# test, or take minutes; that their targets exist is still checked.
+REPLACED = [
+    (r"\bmake (check|soak|bench|clean|format|install\b.*)", r"make -n \1"),
+    (r"^tools/check\b.*", "tools/check --help"),
+]
+
+# PID in a command is the pid of this program, profiled.
+RUNNING = "import time; kept = [bytes(1000) for _ in range(20000)]; print('up', flush=True); time.sleep(600)"
+
+
+def documents():
+    return [SOURCE / "README.md", SOURCE / "CONTRIBUTING.md", *sorted((SOURCE / "docs").rglob("*.md"))]
+
+
+def functions():
+    names = sorted(set(re.findall(r"`(\w+)\(\)`", (SOURCE / "ARCHITECTURE.md").read_text())))
+    code = "\n".join(path.read_text() for path in (SOURCE / "src").rglob("*.[ch]"))
+    problems = [f"ARCHITECTURE.md names {name}(), which src/ does not define"
+                for name in names if not re.search(rf"^(?!\s)[^\n;=]*\b{name}\(", code, re.MULTILINE)]
+    verdict(problems, len(names))
+
+
+def commands_of(document):
+    for block in re.findall(r"^```[^\n]*\n(.*?)^```", document.read_text(), re.MULTILINE | re.DOTALL):
+        for command in re.findall(r"^\$ ((?:.*\\\n)*.*)$", block, re.MULTILINE):
+            yield command
+
+
+def make_scratch(directory):
+    """A directory in which the tree's own paths work, and what is written stays out of the tree."""
+    for entry in SOURCE.iterdir():
+        if not entry.name.startswith((".", "build")):
+            (directory / entry.name).symlink_to(entry)
+    (directory / "build").symlink_to(BUILD)
+
+
+def start_running(directory):
+    """A profiled process for commands that ask for a PID."""
+    environment = {**os.environ, "LD_PRELOAD": str(BUILD / "libplimsoll.so")}
+    process = subprocess.Popen(["/usr/bin/python3", "-c", RUNNING], cwd=directory, env=environment,
+                               stdout=subprocess.PIPE, text=True)
+    process.stdout.readline()
+    return process
+
+
+def run(command, directory, pid):
+    for pattern, replacement in REPLACED:
+        command = re.sub(pattern, replacement, command)
+    command = re.sub(r"\bPID\b", str(pid), command)
+    environment = {**os.environ, "SETUP": ":", "PATH": f"{BUILD}:{os.environ['PATH']}", "DEBUGINFOD_URLS": ""}
+    return subprocess.run(["bash", "-c", command], cwd=directory, env=environment, stdin=subprocess.DEVNULL,
+                          stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace", timeout=120)
+
+
+def commands():
+    problems, looked_at = [], 0
+    for document in documents():
+        with tempfile.TemporaryDirectory() as name:
+            directory = Path(name)
+            make_scratch(directory)
+            process = start_running(directory)
+            for command in commands_of(document):
+                looked_at += 1
+                done = run(command, directory, process.pid)
+                if done.returncode:
+                    problems.append(f"{document.name}: $ {command}\nexit {done.returncode}\n{done.stdout}")
+            process.kill()
+            process.wait()
+    verdict(problems, looked_at)
+
+
+if __name__ == "__main__":
+    {"functions": functions, "commands": commands}[sys.argv[1]]()

@@ -1,0 +1,46 @@
+# SPDX-License-Identifier: MIT
+"""includes - who may know whom. usage: includes.py layers | system"""
+
+import re
+import sys
+
+from build import SOURCE, compile_commands, headers_read, layer_of, verdict
+
+# A layer may read headers of these layers, directly or through others. `format` is all that writer and reader share.
+MAY_READ = {
+    "format": {"format"},
+    "core": {"core", "format"},
+    "preload": {"preload", "core", "format"},
+    "reader": {"reader", "format"},
+    "export": {"export", "reader", "format"},
+    "cli": {"cli", "export", "reader", "format"},
+}
+
+# Headers that declare types and constants only, and so bring no call with them.
+PLAIN = re.compile(r"(std(arg|bool|def|int)|limits|elf|link|endian|linux/.*|asm/.*)\.h|immintrin\.h|x86intrin\.h")
+
+
+def layers():
+    problems, looked_at = [], 0
+    layer_of_object = {entry["output"]: layer_of(entry["file"]) for entry in compile_commands()}
+    for compiled, header in headers_read():
+        layer, known = layer_of_object.get(compiled), layer_of(header)
+        if layer and known:
+            looked_at += 1
+            if known not in MAY_READ[layer]:
+                problems.append(f"{compiled} ({layer}) reads {header}")
+    verdict(problems, looked_at)
+
+
+def system():
+    problems, looked_at = [], 0
+    for path in sorted((SOURCE / "src" / "core").rglob("*.[ch]")):
+        for header in re.findall(r"^#\s*include\s*<(.*?)>", path.read_text(), re.MULTILINE):
+            looked_at += 1
+            if not PLAIN.fullmatch(header):
+                problems.append(f"{path.relative_to(SOURCE)} includes <{header}>")
+    verdict(problems, looked_at)
+
+
+if __name__ == "__main__":
+    {"layers": layers, "system": system}[sys.argv[1]]()

@@ -1,0 +1,67 @@
+# SPDX-License-Identifier: MIT
+"""objects - what the built runtime asks for and offers. usage: objects.py exports | calls | needed | tls"""
+
+import re
+import sys
+
+from build import EXPORT_MAPS, output_of, runtime_objects, verdict
+
+# What the core may ask of the world: the loader's lookup, the end of the main thread's stack, and the linker's own.
+MAY_CALL = {"_dl_find_object", "__libc_stack_end", "_r_debug", "_GLOBAL_OFFSET_TABLE_"}
+MAY_NEED = {"libc.so.6", "ld-linux-x86-64.so.2"}
+TLS_BYTES_MAX = 127
+
+
+def listed_exports(export_map):
+    """The names between `global:` and `local:` in an export map."""
+    text = re.sub(r"/\*.*?\*/|#[^\n]*", "", export_map.read_text(), flags=re.DOTALL)
+    names = set()
+    for part in re.findall(r"global:(.*?)(?:local:|\})", text, re.DOTALL):
+        names.update(part.replace(";", " ").split())
+    return names
+
+
+def exports():
+    problems, looked_at = [], 0
+    for library, export_map in EXPORT_MAPS.items():
+        lines = output_of("nm", "-D", "--defined-only", library).splitlines()
+        built, listed = {line.split()[-1].split("@")[0] for line in lines}, listed_exports(export_map)
+        problems += [f"{library.name} exports {name}, not in {export_map.name}" for name in sorted(built - listed)]
+        problems += [f"{export_map.name} lists {name}, not in {library.name}" for name in sorted(listed - built)]
+        looked_at += len(listed)
+    verdict(problems, looked_at)
+
+
+def symbols(option, objects):
+    lines = output_of("nm", "--no-sort", option, *objects).splitlines()
+    return {line.split()[-1] for line in lines if line.strip() and not line.endswith(":")}
+
+
+def calls():
+    core = runtime_objects("core")
+    unknown = symbols("--undefined-only", core) - symbols("--defined-only", core) - MAY_CALL if core else set()
+    verdict([f"the core asks for {name}" for name in sorted(unknown)], len(core))
+
+
+def needed():
+    problems, looked_at = [], 0
+    for library in EXPORT_MAPS:
+        names = re.findall(r"\(NEEDED\).*\[(.*)\]", output_of("readelf", "--dynamic", "--wide", library))
+        problems += [f"{library.name} needs {name}" for name in names if name not in MAY_NEED]
+        looked_at += 1
+    verdict(problems, looked_at)
+
+
+def tls():
+    problems, looked_at = [], 0
+    for library in EXPORT_MAPS:
+        segments = output_of("readelf", "--segments", "--wide", library)
+        for size in re.findall(r"^\s*TLS\s+(?:0x\w+\s+){4}(0x\w+)", segments, re.MULTILINE):
+            looked_at += 1
+            if int(size, 16) > TLS_BYTES_MAX:
+                problems.append(f"{library.name}: {int(size, 16)} bytes of thread-local storage")
+    verdict(problems, looked_at)
+
+
+if __name__ == "__main__":
+    {"exports": exports, "calls": calls, "needed": needed, "tls": tls}[sys.argv[1]]()

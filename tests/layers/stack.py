@@ -1,0 +1,155 @@
+# SPDX-License-Identifier: MIT
+"""stack - the deepest the cold path can go, in bytes of the program's stack.
+
+The frame of each function is what the compiler says it is (-fstack-usage, with the runtime's own compile commands, and
+without a red zone, which would hide a leaf's locals). Who calls whom is read from the linked library's disassembly. The
+deepest chain from any entry into the cold path is then a longest path in a graph.
+
+A call through a pointer cannot be followed: each function that makes one is listed in INDIRECT with where it may lead.
+Calls of other libraries (the real allocator, the loader) are not the cold path's own depth.
+
+usage: stack.py [--show]
+"""
+
+import re
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+from build import BUILD, LIBRARY, output_of, runtime_commands, verdict
+
+LIMIT_BYTES = 1024
+ENTRY = re.compile(r"pl_cold_\w+")
+
+# function -> functions of ours it may reach through a pointer; (): only ever other people's code.
+INDIRECT = {}
+
+FUNCTION = re.compile(r"^([0-9a-f]+) <(.+)>:$")
+BRANCH = re.compile(r"^\s+[0-9a-f]+:\t(?:notrack |bnd )?(call|j[a-z]+)\s+(?:([0-9a-f]+) <([^>+]+)(\+0x\w+)?>|(\*.*))")
+
+
+def frame_bytes():
+    """function -> size of its frame, return address included. Where names repeat across files, the largest."""
+    frames = {}
+    with tempfile.TemporaryDirectory() as directory:
+        for number, entry in enumerate(runtime_commands()):
+            made = Path(directory) / f"{number}.o"
+            command = re.sub(r" -o \S+", f" -o {made}", entry["command"]) + " -fstack-usage -mno-red-zone"
+            subprocess.run(command, shell=True, check=True, cwd=BUILD)
+        for usage in Path(directory).glob("*.su"):
+            for line in usage.read_text().splitlines():
+                where, size, kind = line.split("\t")
+                name = where.split(":")[-1]
+                size = int(size) if kind in ("static", "dynamic,bounded") else LIMIT_BYTES * 1000
+                frames[name] = max(size, frames.get(name, 0))
+    return frames
+
+
+def plain(name):
+    """A symbol's name as -fstack-usage spells it: without the number of a clone."""
+    return re.sub(r"\.\d+$", "", name)
+
+
+class Function:
+    """A function of the library; several may have the same name."""
+
+    def __init__(self, name):
+        self.name = name
+        self.calls = {}  # start address -> True when the caller's frame is gone by then (a tail call)
+        self.indirect = False
+
+    @property
+    def plain(self):
+        return self.name.split(".")[0]
+
+    @property
+    def part(self):
+        """Not a function, but the unlikely part of one, moved out of the way by the compiler: it has no own frame."""
+        return self.name.endswith(".cold")
+
+
+def add_branch(caller, functions, match):
+    kind, address, name, inside, pointer = match.groups()
+    if pointer:
+        caller.indirect = True
+        return
+    start = int(address, 16) - int(inside or "0", 16)
+    part = name.endswith(".cold")
+    if "@" in name or functions.get(start) is caller or (inside and not part):
+        return  # another library; a loop; or the way back from an unlikely part
+    caller.calls[start] = kind != "call" and not part
+
+
+def call_graph():
+    """start address -> Function, read from the disassembly."""
+    lines = output_of("objdump", "-d", "--no-show-raw-insn", LIBRARY).splitlines()
+    functions = {int(match[1], 16): Function(match[2]) for line in lines if (match := FUNCTION.match(line))}
+    caller = None
+    for line in lines:
+        if match := FUNCTION.match(line):
+            caller = functions[int(match[1], 16)]
+        elif match := BRANCH.match(line):
+            add_branch(caller, functions, match)
+    for caller in functions.values():
+        for start, function in functions.items():
+            if function.plain in INDIRECT.get(caller.plain, ()):
+                caller.calls[start] = False
+    return functions
+
+
+class Walk:
+    """Longest path by depth-first search; a cycle has no longest path and is reported."""
+
+    def __init__(self, functions, frames):
+        self.functions, self.frames = functions, frames
+        self.done, self.active, self.problems = {}, [], []
+
+    def frame(self, function):
+        if function.part:
+            return 0
+        for name in (re.sub(r"\.\d+$", "", function.name), function.plain):
+            if name in self.frames:
+                return self.frames[name]
+        self.problems.append(f"{function.name}: no frame size known")
+        return 0
+
+    def deepest(self, start):
+        """(bytes, chain) of the deepest path from this function."""
+        function = self.functions[start]
+        if start in self.active:
+            self.problems.append("recursion through " + function.name)
+            return 0, []
+        if start not in self.done:
+            self.active.append(start)
+            own = self.frame(function)
+            best = (own, [function])
+            for callee, tail in function.calls.items():
+                below, chain = self.deepest(callee)
+                best = max(best, (below + (0 if tail else own), [function, *chain]), key=lambda path: path[0])
+            self.active.pop()
+            self.done[start] = best
+        return self.done[start]
+
+
+def main():
+    functions = call_graph()
+    walk = Walk(functions, frame_bytes())
+    entries = [start for start, function in functions.items() if ENTRY.fullmatch(function.name)]
+    worst = sorted((walk.deepest(start) for start in entries), key=lambda path: path[0], reverse=True)
+
+    problems = list(walk.problems)
+    reached = [functions[start] for start in walk.done]
+    problems += [f"{function.name} calls through a pointer: list it in INDIRECT"
+                 for function in reached if function.indirect and function.plain not in INDIRECT]
+    for total, chain in worst:
+        line = f"{total:5} bytes: " + " -> ".join(f"{function.name} {walk.frame(function)}" for function in chain)
+        if total > LIMIT_BYTES:
+            problems.append(line)
+        elif "--show" in sys.argv:
+            print(line)
+    verdict(problems, len(entries))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,248 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * forge.c - writes the format as format.h describes it.
+ */
+#include <elf.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "forge.h"
+
+static const uint32_t record_bytes[PL_KINDS_MAX] = {
+    [PL_KIND_TEXT] = 1,
+    [PL_KIND_MODULE] = sizeof(struct pl_module),
+    [PL_KIND_FRAME] = sizeof(struct pl_frame),
+    [PL_KIND_THREAD] = sizeof(struct pl_thread_record),
+    [PL_KIND_SITE] = sizeof(struct pl_site),
+    [PL_KIND_ROW] = sizeof(struct pl_row),
+    [PL_KIND_SYMBOL] = sizeof(struct pl_symbol),
+};
+
+struct forge {
+    unsigned char *image;
+    uint32_t chunk[PL_KINDS_MAX][PL_CHUNKS_MAX]; /* which chunk is the k-th of its kind */
+    uint32_t chunks[PL_KINDS_MAX];
+};
+
+static void die(const char *what)
+{
+    fprintf(stderr, "forge: %s\n", what);
+    exit(1);
+}
+
+struct pl_header *forge_header(struct forge *forge)
+{
+    return (struct pl_header *) forge->image;
+}
+
+unsigned char *forge_image(struct forge *forge)
+{
+    return forge->image;
+}
+
+size_t forge_bytes(const struct forge *forge)
+{
+    return PL_CHUNKS_OFFSET + ((const struct pl_header *) forge->image)->chunks * (size_t) PL_CHUNK_BYTES;
+}
+
+void *forge_record(struct forge *forge, enum pl_kind kind, uint32_t number)
+{
+    uint32_t per_chunk = PL_CHUNK_BYTES / record_bytes[kind];
+    if (number / per_chunk >= forge->chunks[kind])
+        die("no such record");
+    uint32_t chunk = forge->chunk[kind][number / per_chunk];
+    return forge->image + PL_CHUNKS_OFFSET + (size_t) chunk * PL_CHUNK_BYTES + number % per_chunk * record_bytes[kind];
+}
+
+static void add_chunk(struct forge *forge, enum pl_kind kind)
+{
+    struct pl_header *header = forge_header(forge);
+    if (header->chunks >= PL_CHUNKS_MAX)
+        die("the image is full");
+    forge->chunk[kind][forge->chunks[kind]++] = (uint32_t) header->chunks;
+    forge->image[PL_HEADER_BYTES + header->chunks] = (unsigned char) kind;
+    header->chunks++;
+}
+
+uint32_t forge_append(struct forge *forge, enum pl_kind kind, uint32_t records)
+{
+    uint64_t *count = &forge_header(forge)->count[kind];
+    uint32_t number = (uint32_t) *count;
+    *count += records;
+    while (*count * record_bytes[kind] > (uint64_t) forge->chunks[kind] * PL_CHUNK_BYTES)
+        add_chunk(forge, kind);
+    return number;
+}
+
+struct pl_text forge_text(struct forge *forge, const char *text, size_t bytes)
+{
+    uint64_t used = forge_header(forge)->count[PL_KIND_TEXT];
+    if (bytes > PL_CHUNK_BYTES)
+        die("a text is at most a chunk long");
+    if (bytes == 0)
+        return (struct pl_text){0, 0};
+    if (used % PL_CHUNK_BYTES + bytes > PL_CHUNK_BYTES)
+        forge_append(forge, PL_KIND_TEXT, (uint32_t) (PL_CHUNK_BYTES - used % PL_CHUNK_BYTES));
+    uint32_t offset = forge_append(forge, PL_KIND_TEXT, (uint32_t) bytes);
+    memcpy(forge_record(forge, PL_KIND_TEXT, offset), text, bytes);
+    return (struct pl_text){offset, (uint32_t) bytes};
+}
+
+static struct pl_text text_of(struct forge *forge, const char *text)
+{
+    return forge_text(forge, text, strlen(text));
+}
+
+uint32_t forge_module(struct forge *forge, const char *path, uint8_t build_id)
+{
+    uint32_t number = forge_append(forge, PL_KIND_MODULE, 1);
+    struct pl_module *module = forge_record(forge, PL_KIND_MODULE, number);
+    module->build_id_bytes = build_id ? 20 : 0;
+    memset(module->build_id, build_id, module->build_id_bytes);
+    module->bias = 0x555500000000 + number * 0x100000ull;
+    module->start = module->bias;
+    module->end = module->bias + 0x100000;
+    module->path = text_of(forge, path);
+    module->valid = 1;
+    return number;
+}
+
+uint32_t forge_frame(struct forge *forge, uint32_t parent, uint32_t module, uint64_t where)
+{
+    uint32_t number = forge_append(forge, PL_KIND_FRAME, 1);
+    *(struct pl_frame *) forge_record(forge, PL_KIND_FRAME, number) =
+        (struct pl_frame){.module = module, .parent = parent, .where = where};
+    return number;
+}
+
+uint32_t forge_thread(struct forge *forge, const char *name, uint64_t calls, uint64_t bytes)
+{
+    const struct pl_header *header = forge_header(forge);
+    uint32_t number = forge_append(forge, PL_KIND_THREAD, 1);
+    struct pl_thread_record *thread = forge_record(forge, PL_KIND_THREAD, number);
+    thread->tid = header->pid + number - 1;
+    thread->threads = 1;
+    thread->alive = number == 1;
+    thread->start_ns = header->start_monotonic_ns + (number - 1) * 1000000000ull;
+    thread->end_ns = thread->alive ? 0 : thread->start_ns + 500000000ull;
+    thread->calls[PL_FN_MALLOC] = calls;
+    thread->bytes = bytes;
+    memcpy(thread->name, name, strnlen(name, sizeof thread->name));
+    thread->valid = 1;
+    return number;
+}
+
+uint32_t forge_site(struct forge *forge, uint32_t stack)
+{
+    uint32_t number = forge_append(forge, PL_KIND_SITE, 1);
+    *(struct pl_site *) forge_record(forge, PL_KIND_SITE, number) = (struct pl_site){.valid = 1, .stack = stack};
+    return number;
+}
+
+uint32_t forge_row(struct forge *forge, uint32_t site, uint32_t thread)
+{
+    uint32_t number = forge_append(forge, PL_KIND_ROW, 1);
+    *forge_row_at(forge, number) = (struct pl_row){.site = site, .thread = thread};
+    return number;
+}
+
+struct pl_row *forge_row_at(struct forge *forge, uint32_t row)
+{
+    return forge_record(forge, PL_KIND_ROW, row);
+}
+
+uint32_t forge_symbol(struct forge *forge, uint32_t frame, const char *function, const char *file, uint32_t line)
+{
+    uint32_t number = forge_append(forge, PL_KIND_SYMBOL, 1);
+    *(struct pl_symbol *) forge_record(forge, PL_KIND_SYMBOL, number) = (struct pl_symbol){
+        .frame = frame, .line = line, .function = text_of(forge, function), .file = text_of(forge, file)};
+    return number;
+}
+
+void forge_sample(struct pl_sums *sums, double size, double weight, uint64_t samples)
+{
+    double n = (double) samples, spread = weight * (weight - 1);
+    sums->objects += n * weight;
+    sums->space += n * weight * size;
+    sums->objects_variance += n * spread;
+    sums->space_variance += n * spread * size * size;
+    sums->samples += samples;
+}
+
+static void fill_header(struct forge *forge)
+{
+    static const char command[] = "./example\0--rows\0 12";
+    struct pl_header *header = forge_header(forge);
+    memcpy(header->magic, PL_MAGIC, sizeof header->magic);
+    header->version = PL_VERSION;
+    header->byte_order = PL_BYTE_ORDER;
+    header->chunk_bytes = PL_CHUNK_BYTES;
+    header->machine = EM_X86_64;
+    header->end = PL_END_EXIT;
+    header->pid = 4711;
+    header->parent_pid = 4710;
+    header->start_realtime_ns = 1700000000000000000ull;
+    header->start_monotonic_ns = 1000000000000ull;
+    header->end_monotonic_ns = header->start_monotonic_ns + 12800000000ull;
+    header->start_ticks = UINT64_MAX; /* of no process that is running here */
+    header->mode = PL_MODE_SAMPLED;
+    header->call_charge = 64;
+    header->interval_bytes = 512 << 10;
+    header->seed = 1;
+    memcpy(header->comm, "example", 8);
+    header->executable = text_of(forge, "/opt/example/bin/example");
+    header->command = forge_text(forge, command, sizeof command);
+    header->directory = text_of(forge, "/home/someone");
+    header->destination = text_of(forge, "/home/someone/plimsoll.example.4711.plim");
+}
+
+struct forge *forge_new(void)
+{
+    struct forge *forge = calloc(1, sizeof *forge);
+    void *image = mmap(NULL, PL_FILE_BYTES_MAX, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (!forge || image == MAP_FAILED)
+        die("out of memory");
+    forge->image = image;
+    for (int kind = PL_KIND_TEXT; kind <= PL_KIND_SYMBOL; kind++)
+        forge_append(forge, kind, kind == PL_KIND_TEXT ? 8 : 1); /* number 0 means none */
+    fill_header(forge);
+    forge_module(forge, "", 0);
+    forge_site(forge, 0);
+    return forge;
+}
+
+void forge_free(struct forge *forge)
+{
+    munmap(forge->image, PL_FILE_BYTES_MAX);
+    free(forge);
+}
+
+int forge_write(const struct forge *forge, const char *path)
+{
+    int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+    if (fd < 0)
+        return -errno;
+    int result = 0;
+    for (size_t done = 0; done < forge_bytes(forge) && result == 0;) {
+        ssize_t wrote = write(fd, forge->image + done, forge_bytes(forge) - done);
+        if (wrote > 0)
+            done += (size_t) wrote;
+        else
+            result = wrote < 0 ? -errno : -EIO;
+    }
+    close(fd);
+    return result;
+}
+
+const struct forge_scenario *forge_find(const char *name)
+{
+    for (const struct forge_scenario *scenario = forge_scenario; scenario->name; scenario++)
+        if (strcmp(scenario->name, name) == 0)
+            return scenario;
+    return NULL;
+}

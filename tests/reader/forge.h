@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * forge.h - makes profile files without a profiled process: honest ones, and anything else.
+ *
+ * The image is one piece of memory as large as a file may be, so records never move and a test may change any byte of it
+ * before it is read. Written from format.h alone, not with the runtime's code: where the two disagree, a test fails.
+ */
+#ifndef PL_FORGE_H
+#define PL_FORGE_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "format.h"
+
+struct forge;
+
+/* An image with a header and nothing else: no records but the unknown module and the overflow site. */
+struct forge *forge_new(void);
+void forge_free(struct forge *forge);
+
+struct pl_header *forge_header(struct forge *forge);
+unsigned char *forge_image(struct forge *forge);
+size_t forge_bytes(const struct forge *forge);
+int forge_write(const struct forge *forge, const char *path);
+
+/* Each adds a record and returns its number. */
+uint32_t forge_module(struct forge *forge, const char *path, uint8_t build_id);
+uint32_t forge_frame(struct forge *forge, uint32_t parent, uint32_t module, uint64_t where);
+uint32_t forge_thread(struct forge *forge, const char *name, uint64_t calls, uint64_t bytes);
+uint32_t forge_site(struct forge *forge, uint32_t stack);
+uint32_t forge_row(struct forge *forge, uint32_t site, uint32_t thread);
+uint32_t forge_symbol(struct forge *forge, uint32_t frame, const char *function, const char *file, uint32_t line);
+
+struct pl_text forge_text(struct forge *forge, const char *text, size_t bytes);
+
+/* A new chunk of a kind; a record of any kind; records of a kind. */
+void *forge_record(struct forge *forge, enum pl_kind kind, uint32_t number);
+uint32_t forge_append(struct forge *forge, enum pl_kind kind, uint32_t records);
+
+struct pl_row *forge_row_at(struct forge *forge, uint32_t row);
+
+/* `samples` samples of `size` bytes and weight `weight`, added to the sums as the runtime does. */
+void forge_sample(struct pl_sums *sums, double size, double weight, uint64_t samples);
+
+/* Scenarios by name; NULL ends the table. */
+struct forge_scenario {
+    const char *name;
+    const char *help;
+    void (*build)(struct forge *forge);
+};
+extern const struct forge_scenario forge_scenario[];
+const struct forge_scenario *forge_find(const char *name);
+
+#endif

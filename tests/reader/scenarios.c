@@ -1,0 +1,246 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * scenarios.c - profiles worth reading: each a claim about a program, made without running it.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "forge.h"
+
+#define INTERVAL (512.0 * 1024)
+
+/* A stack from its functions, outermost first, named in one file, a line apart; returns its innermost frame. */
+static uint32_t name_stack(struct forge *forge, uint32_t module, const char *file, const char *const *function)
+{
+    uint32_t frame = 0;
+    for (uint32_t i = 0; function[i]; i++) {
+        uint64_t where = 0x1000;
+        for (const char *c = function[i]; *c; c++)
+            where = where * 31 % 0xfffffff + (unsigned char) *c;
+        frame = forge_frame(forge, frame, module, where);
+        forge_symbol(forge, frame, function[i], file, 10 * (i + 1));
+    }
+    forge_header(forge)->flags |= PL_FLAG_SYMBOLS;
+    return frame;
+}
+
+static struct pl_row *add_row(struct forge *forge, uint32_t stack, uint32_t thread)
+{
+    return forge_row_at(forge, forge_row(forge, forge_site(forge, stack), thread));
+}
+
+static void build_empty(struct forge *forge)
+{
+    forge_thread(forge, "example", 0, 0);
+}
+
+/* index_add_term never frees 1.9 MiB; parse_line frees everything; rows_grow keeps one large block. */
+static void build_leak(struct forge *forge)
+{
+    static const char *const term[] = {"_start", "main", "index_file", "index_add_term", NULL};
+    static const char *const line[] = {"_start", "main", "index_file", "parse_line", "string_new", NULL};
+    static const char *const rows[] = {"_start", "main", "rows_grow", NULL};
+    uint32_t module = forge_module(forge, "/opt/example/bin/example", 0xab);
+    uint32_t thread = forge_thread(forge, "example", 412918, 100768153);
+    uint32_t worker = forge_thread(forge, "worker-1", 1000, 64000);
+
+    struct pl_row *row = add_row(forge, name_stack(forge, module, "src/index.c", term), thread);
+    forge_sample(&row->allocated, 1648, INTERVAL / (1648 + 64), 40);
+    row = add_row(forge, name_stack(forge, module, "src/parse.c", line), thread);
+    forge_sample(&row->allocated, 48, INTERVAL / (48 + 64), 60);
+    forge_sample(&row->freed, 48, INTERVAL / (48 + 64), 50);
+    forge_sample(&row->remote, 48, INTERVAL / (48 + 64), 10);
+    row = add_row(forge, name_stack(forge, module, "src/table.c", rows), worker);
+    forge_sample(&row->allocated, 8 << 20, 1, 1);
+    forge_header(forge)->visits = 101;
+    forge_header(forge)->frames_walked = 460;
+}
+
+/* A C++ function inlined into another, and a frame of which nothing is known. */
+static void build_inlined(struct forge *forge)
+{
+    uint32_t module = forge_module(forge, "/opt/example/bin/example", 0xab);
+    uint32_t thread = forge_thread(forge, "example", 10, 10240);
+    uint32_t outer = forge_frame(forge, 0, module, 0x1234);
+    uint32_t jit = forge_frame(forge, outer, PL_MODULE_UNKNOWN, 0x7f0000001000 | PL_FRAME_GUESS);
+    uint32_t inner = forge_frame(forge, jit, module, 0x5678);
+    uint32_t inlined = forge_symbol(forge, inner, "std::vector<Row>::push_back", "/usr/include/c++/12/bits/stl_vector.h", 1280);
+    struct pl_symbol *symbol = forge_record(forge, PL_KIND_SYMBOL, inlined);
+    symbol->inlined = 1;
+    symbol->linkage = forge_text(forge, "_ZNSt6vectorI3RowSaIS0_EE9push_backERKS0_", 41);
+    forge_symbol(forge, inner, "Table::add", "src/table.cpp", 41);
+    forge_symbol(forge, outer, "main", "src/main.cpp", 31);
+    forge_header(forge)->flags |= PL_FLAG_SYMBOLS;
+    forge_sample(&add_row(forge, inner, thread)->allocated, 1024, 1.5, 8);
+}
+
+/* Names that want to be markup, terminal control, new lines or very long. */
+static void build_hostile_names(struct forge *forge)
+{
+    static char endless[4001];
+    memset(endless, 'T', 4000);
+    static const char *const name[] = {
+        "<script>alert(1)</script>", "\"quoted\" \\back\\slash", "line one\nline two\r\n", "semi;colon;frames",
+        "\x1b[31mred\x1b[0m",        "tab\there, bell\a",       "not utf-8: \xff\xfe\xc3", "]]></name>&amp;'",
+        "{\"json\": [1, 2]}",        "%s%n%p",                  "$(reboot) `reboot`",      endless,
+    };
+    uint32_t module = forge_module(forge, "/tmp/<b>mod\"ule\n</b>", 0xcd);
+    uint32_t thread = forge_thread(forge, "<i>\"th;\nread\"</i>", 1200, 120000);
+    for (uint32_t i = 0; i < sizeof name / sizeof *name; i++) {
+        uint32_t caller = forge_frame(forge, 0, module, 0x100 + i);
+        uint32_t frame = forge_frame(forge, caller, module, 0x1000 + i);
+        forge_symbol(forge, caller, "main", "a \"file\"\n<name>.c", i);
+        forge_symbol(forge, frame, name[i], name[(i + 1) % (sizeof name / sizeof *name)], i);
+        forge_sample(&add_row(forge, frame, thread)->allocated, 100, 20, 5 + i);
+    }
+    static const char command[] = "./ex\"ample\0<script>\0new\nline\0\x1b[31m\0\xff\xfe";
+    struct pl_header *header = forge_header(forge);
+    header->flags |= PL_FLAG_SYMBOLS;
+    header->command = forge_text(forge, command, sizeof command);
+    memcpy(header->comm, "ex\"<&>\n\x1b[31m\xff\xff\xff\xff", sizeof header->comm); /* no NUL at its end */
+}
+
+/* Every loss and every reason to stop unwinding has its own number. */
+static void build_losses(struct forge *forge)
+{
+    build_leak(forge);
+    struct pl_header *header = forge_header(forge);
+    for (int i = 0; i < PL_LOSS_COUNT; i++)
+        header->losses[i] = 100 + (uint64_t) i;
+    for (int i = 0; i < PL_STOP_COUNT; i++)
+        header->stops[i] = 200 + (uint64_t) i;
+    uint32_t row = forge_row(forge, PL_SITE_OVERFLOW, 1);
+    forge_sample(&forge_row_at(forge, row)->allocated, 4096, INTERVAL / 4160, 12);
+    header->flags |= PL_FLAG_SANDBOXED | PL_FLAG_CUT_COMMAND;
+}
+
+static uint32_t next_random(uint32_t *state)
+{
+    *state ^= *state << 13;
+    *state ^= *state >> 17;
+    *state ^= *state << 5;
+    return *state;
+}
+
+/* A trie like a large program's: most calls take the usual way. `child` holds the calls made from each frame, and in [8]
+ * whether a stack ends there already. */
+static uint32_t grow_stack(struct forge *forge, uint32_t (*child)[9], uint32_t module, uint32_t depth, uint32_t *state)
+{
+    uint32_t frame = 0;
+    for (uint32_t i = 0; i < depth; i++) {
+        uint32_t random = next_random(state);
+        uint32_t choice = random % 8 ? 0 : random / 8 % 8;
+        uint32_t *next = &child[frame][choice];
+        if (*next == 0)
+            *next = forge_frame(forge, frame, module, 0x1000 + 16 * ((i * 977 + choice * 131 + frame % 97) % 40000));
+        frame = *next;
+    }
+    return frame;
+}
+
+static uint32_t grow_new_stack(struct forge *forge, uint32_t (*child)[9], const uint32_t module[4], uint32_t *state)
+{
+    for (;;) {
+        uint32_t random = next_random(state);
+        uint32_t stack = grow_stack(forge, child, module[random % 4], 25 + random / 4 % 11, state);
+        if (child[stack][8]++ == 0)
+            return stack;
+    }
+}
+
+static void build_many_stacks(struct forge *forge, uint32_t stacks)
+{
+    uint32_t(*child)[9] = calloc(40 * stacks, sizeof *child);
+    uint32_t module[4], thread[4], state = 1;
+    if (!child)
+        abort();
+    for (int i = 0; i < 4; i++) {
+        char name[64];
+        snprintf(name, sizeof name, "/opt/example/lib/libexample%d.so", i);
+        module[i] = forge_module(forge, name, (uint8_t) (i + 1));
+        snprintf(name, sizeof name, "worker-%d", i);
+        thread[i] = forge_thread(forge, name, 25000000, 2500000000);
+    }
+    for (uint32_t i = 0; i < stacks; i++) {
+        uint32_t random = next_random(&state);
+        struct pl_row *row = add_row(forge, grow_new_stack(forge, child, module, &state), thread[random % 4]);
+        forge_sample(&row->allocated, 16 + random % 1000, 400, 1 + random % 40);
+        forge_sample(&row->freed, 16 + random % 1000, 400, random / 1024 % 2 ? 1 + random % 40 : 0);
+    }
+    free(child);
+}
+
+static void build_100k_stacks(struct forge *forge)
+{
+    build_many_stacks(forge, 100000);
+}
+
+static void build_1k_stacks(struct forge *forge)
+{
+    build_many_stacks(forge, 1000);
+}
+
+/* What a lock-free writer leaves behind: everything twice. */
+static void build_duplicates(struct forge *forge)
+{
+    uint32_t thread = forge_thread(forge, "example", 40, 4000);
+    for (int i = 0; i < 2; i++) {
+        uint32_t module = forge_module(forge, "/opt/example/bin/example", 0xab);
+        uint32_t outer = forge_frame(forge, 0, module, 0x1000);
+        uint32_t inner = forge_frame(forge, outer, module, 0x2000);
+        for (int s = 0; s < 2; s++)
+            forge_sample(&add_row(forge, inner, thread)->allocated, 100, 1, 10);
+    }
+}
+
+/* Cut in the middle of an update, and never waited for. */
+static void build_killed(struct forge *forge)
+{
+    build_leak(forge);
+    forge_header(forge)->end = PL_END_NONE;
+    forge_header(forge)->end_monotonic_ns = 0;
+    forge_row_at(forge, 2)->sequence = 7;
+}
+
+/* 300 threads, the last standing for 100,000. */
+static void build_threads(struct forge *forge)
+{
+    uint32_t module = forge_module(forge, "/opt/example/bin/example", 0xab);
+    uint32_t stack = forge_frame(forge, 0, module, 0x1000);
+    uint32_t site = forge_site(forge, stack);
+    for (uint32_t i = 0; i < 300; i++) {
+        char name[16];
+        snprintf(name, sizeof name, "thread %u", i);
+        uint32_t thread = forge_thread(forge, name, 10 + i, 1000 + i);
+        forge_sample(&forge_row_at(forge, forge_row(forge, site, thread))->allocated, 100, 2, 5);
+        if (i == 299)
+            ((struct pl_thread_record *) forge_record(forge, PL_KIND_THREAD, thread))->threads = 100000;
+    }
+}
+
+/* 256 frames with a gap in the middle: a recursion deeper than the bound. */
+static void build_deep(struct forge *forge)
+{
+    uint32_t module = forge_module(forge, "/opt/example/bin/example", 0xab), frame = 0;
+    for (uint32_t i = 0; i < 257; i++)
+        frame = i == 128 ? forge_frame(forge, frame, PL_MODULE_UNKNOWN, PL_FRAME_GAP)
+                         : forge_frame(forge, frame, module, 0x1000 + 16 * (i < 4 ? i : 4));
+    uint32_t thread = forge_thread(forge, "example", 10, 1000);
+    forge_sample(&add_row(forge, frame, thread)->allocated, 100, 1, 10);
+}
+
+const struct forge_scenario forge_scenario[] = {
+    {"empty", "a process that allocated nothing", build_empty},
+    {"leak", "one site that never frees, one that frees all, one large block", build_leak},
+    {"inlined", "inlined functions, and a frame without a module", build_inlined},
+    {"losses", "every loss counter set, and an overflow site", build_losses},
+    {"hostile-names", "names with markup, quotes, new lines, escapes, 4,000 characters", build_hostile_names},
+    {"duplicates", "modules, frames and sites published twice", build_duplicates},
+    {"killed", "ended without a word, with a row in flight", build_killed},
+    {"threads", "300 thread records, one of which stands for 100,000", build_threads},
+    {"deep", "a stack with a gap", build_deep},
+    {"1k-stacks", "1,000 stacks of about 30 frames", build_1k_stacks},
+    {"100k-stacks", "100,000 stacks of about 30 frames", build_100k_stacks},
+    {NULL, NULL, NULL},
+};

@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * support.h - what the reader's tests share: cmocka, and the short way from a forged image to a profile.
+ */
+#ifndef PL_READER_SUPPORT_H
+#define PL_READER_SUPPORT_H
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "forge.h"
+#include "profile.h"
+
+static inline struct forge *forge_build(const char *scenario)
+{
+    const struct forge_scenario *found = forge_find(scenario);
+    assert_non_null(found);
+    struct forge *forge = forge_new();
+    found->build(forge);
+    return forge;
+}
+
+/* Reads the image from a copy of exactly its size, so that a sanitizer sees a read beyond its end. */
+static inline int load_copy(const void *image, size_t bytes, struct pl_profile **out, char why[PL_WHY_BYTES])
+{
+    void *copy = malloc(bytes > 0 ? bytes : 1);
+    assert_non_null(copy);
+    memcpy(copy, image, bytes);
+    int result = pl_profile_load(copy, bytes, out, why);
+    free(copy);
+    return result;
+}
+
+static inline struct pl_profile *forge_load(struct forge *forge)
+{
+    struct pl_profile *profile = NULL;
+    char why[PL_WHY_BYTES] = "";
+    if (load_copy(forge_image(forge), forge_bytes(forge), &profile, why) != 0)
+        fail_msg("%s", why);
+    assert_true(pl_profile_valid(profile));
+    return profile;
+}
+
+/* Builds, loads and forgets the image. */
+static inline struct pl_profile *load_scenario(const char *scenario)
+{
+    struct forge *forge = forge_build(scenario);
+    struct pl_profile *profile = forge_load(forge);
+    forge_free(forge);
+    return profile;
+}
+
+/* A file that is gone when the test is: its path must be unlinked by the test. */
+static inline void forge_to_file(struct forge *forge, char path[64])
+{
+    strcpy(path, "/tmp/plimsoll-test.XXXXXX");
+    int fd = mkstemp(path);
+    assert_true(fd >= 0);
+    close(fd);
+    assert_int_equal(forge_write(forge, path), 0);
+}
+
+static inline const struct pl_site_view *largest_site(const struct pl_profile *profile, enum pl_metric metric)
+{
+    const struct pl_site_view *largest = NULL;
+    for (uint32_t i = 0; i < profile->sites; i++)
+        if (!largest || profile->site[i].metric[metric].value > largest->metric[metric].value)
+            largest = &profile->site[i];
+    assert_non_null(largest);
+    return largest;
+}
+
+#endif

@@ -1,0 +1,425 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * test_hostile.c - files that are not what they say: refused with a reason, or read with the damage counted.
+ *
+ * The arenas' memory is counted (calloc is wrapped by the linker): a file may not cost more than a small multiple of its
+ * size, whatever its counts claim.
+ */
+#include <errno.h>
+#include <math.h>
+
+#include "support.h"
+
+#define COST_FACTOR 12 /* measured: 7 for a file of nothing but one stack, 6 for one whose stacks unfold to the bound */
+#define COST_FIXED (4u << 20)
+
+void *__real_calloc(size_t count, size_t bytes);
+void *__wrap_calloc(size_t count, size_t bytes);
+static size_t cost_bytes;
+
+void *__wrap_calloc(size_t count, size_t bytes)
+{
+    cost_bytes += count * bytes;
+    return __real_calloc(count, bytes);
+}
+
+/* Loads what can be loaded, checks the promise and the cost, and returns the damage; -1 if it was refused. */
+static int64_t damage_of(const void *image, size_t bytes)
+{
+    struct pl_profile *profile = NULL;
+    char why[PL_WHY_BYTES] = "";
+    cost_bytes = 0;
+    int result = load_copy(image, bytes, &profile, why);
+    assert_true(cost_bytes <= COST_FIXED + COST_FACTOR * bytes);
+    if (result != 0) {
+        assert_null(profile);
+        assert_true(strlen(why) > 0);
+        return -1;
+    }
+    assert_true(pl_profile_valid(profile));
+    int64_t damage = (int64_t) profile->damage;
+    pl_profile_close(profile);
+    return damage;
+}
+
+static int64_t damage_of_forge(struct forge *forge)
+{
+    return damage_of(forge_image(forge), forge_bytes(forge));
+}
+
+static void assert_refused(const void *image, size_t bytes, const char *expected)
+{
+    struct pl_profile *profile = NULL;
+    char why[PL_WHY_BYTES] = "";
+    assert_true(load_copy(image, bytes, &profile, why) < 0);
+    assert_null(profile);
+    assert_string_equal(why, expected);
+}
+
+/* A file with a module (2), three frames (1, 2, 3: outermost to innermost), a thread, a site (2) and a row (1). */
+static struct forge *small_forge(void)
+{
+    struct forge *forge = forge_build("empty");
+    uint32_t module = forge_module(forge, "/bin/app", 1), frame = 0;
+    for (uint64_t i = 1; i <= 3; i++)
+        frame = forge_frame(forge, frame, module, 0x1000 * i);
+    forge_sample(&forge_row_at(forge, forge_row(forge, forge_site(forge, frame), 1))->allocated, 100, 10, 3);
+    assert_int_equal(damage_of_forge(forge), 0);
+    return forge;
+}
+
+static struct pl_frame *frame_at(struct forge *forge, uint32_t frame)
+{
+    return forge_record(forge, PL_KIND_FRAME, frame);
+}
+
+static void what_is_not_a_profile_is_refused_by_its_first_bytes(void **state)
+{
+    (void) state;
+    assert_refused("", 0, "the profile in memory is empty: not a Plimsoll profile");
+    assert_refused("\x7f" "ELF\2\1\1\0", 8,
+                   "the profile in memory is not a Plimsoll profile (it starts with \"\\x7fELF\")");
+    assert_refused("#!/bin/sh\n", 10, "the profile in memory is not a Plimsoll profile (it starts with \"#!/bin/s\")");
+    assert_refused("a\"b\\", 4, "the profile in memory is not a Plimsoll profile (it starts with \"a\\x22b\\x5c\")");
+    assert_refused("\0\0\0\0\0\0\0\0", 8, "the profile in memory is not a Plimsoll profile (it starts with zeros)");
+}
+
+static void a_profile_without_its_directory_is_refused(void **state)
+{
+    (void) state;
+    struct forge *forge = forge_build("leak");
+    assert_refused(forge_image(forge), 8,
+                   "the profile in memory is cut short: 8 bytes, and a profile has at least 20480");
+    assert_refused(forge_image(forge), PL_CHUNKS_OFFSET - 1,
+                   "the profile in memory is cut short: 20479 bytes, and a profile has at least 20480");
+    forge_free(forge);
+}
+
+static void the_other_byte_order_is_named(void **state)
+{
+    (void) state;
+    struct forge *forge = forge_build("leak");
+    forge_header(forge)->byte_order = __builtin_bswap32(PL_BYTE_ORDER);
+    forge_header(forge)->version = __builtin_bswap32(PL_VERSION);
+    assert_refused(forge_image(forge), forge_bytes(forge),
+                   "the profile in memory was written on a machine of the other byte order: read it on one like that");
+    forge_free(forge);
+}
+
+static void a_newer_version_is_named(void **state)
+{
+    (void) state;
+    struct forge *forge = forge_build("leak");
+    forge_header(forge)->version = PL_VERSION + 1;
+    assert_refused(forge_image(forge), forge_bytes(forge),
+                   "the profile in memory has format version 2, and this plimsoll reads version 1: use a newer one");
+    forge_header(forge)->version = 0;
+    assert_refused(forge_image(forge), forge_bytes(forge),
+                   "the profile in memory has format version 0, which no plimsoll has written");
+    forge_free(forge);
+}
+
+static void what_cannot_be_opened_is_named_with_the_reason(void **state)
+{
+    (void) state;
+    struct pl_profile *profile = NULL;
+    char why[PL_WHY_BYTES];
+    assert_int_equal(pl_profile_open("/nowhere/x.plim", &profile, why), -ENOENT);
+    assert_string_equal(why, "cannot open /nowhere/x.plim: No such file or directory");
+    assert_int_equal(pl_profile_open("/tmp", &profile, why), -EISDIR);
+    assert_string_equal(why, "/tmp is a directory, not a profile");
+    assert_int_equal(pl_profile_open("/dev/null", &profile, why), -EINVAL);
+    assert_null(profile);
+}
+
+static void a_file_cut_anywhere_is_read_up_to_there_or_refused(void **state)
+{
+    (void) state;
+    struct forge *forge = forge_build("leak");
+    size_t bytes = forge_bytes(forge);
+    for (size_t cut = 0; cut < PL_CHUNKS_OFFSET; cut += 61)
+        assert_int_equal(damage_of(forge_image(forge), cut), -1);
+    for (size_t cut = PL_CHUNKS_OFFSET; cut < bytes; cut += 509)
+        assert_true(damage_of(forge_image(forge), cut) > 0);
+    assert_int_equal(damage_of(forge_image(forge), bytes), 0);
+    forge_free(forge);
+}
+
+static void a_record_that_is_half_there_is_not_there(void **state)
+{
+    (void) state;
+    struct forge *forge = small_forge();
+    struct pl_row *row = forge_row_at(forge, 1);
+    size_t cut = (size_t) ((unsigned char *) row - forge_image(forge)) + sizeof *row / 2;
+    struct pl_profile *profile;
+    char why[PL_WHY_BYTES];
+    assert_int_equal(load_copy(forge_image(forge), cut, &profile, why), 0);
+    assert_int_equal(profile->sites, 0);
+    assert_true(profile->damage > 0);
+    pl_profile_close(profile);
+    forge_free(forge);
+}
+
+static void counts_beyond_the_chunks_cost_nothing(void **state)
+{
+    (void) state;
+    struct forge *forge = forge_build("leak");
+    struct pl_header *header = forge_header(forge);
+    for (int kind = 0; kind < PL_KINDS_MAX; kind++)
+        header->count[kind] = kind % 2 ? UINT64_MAX : 0xffffffff;
+    header->chunks = UINT64_MAX;
+    struct pl_profile *profile;
+    char why[PL_WHY_BYTES];
+    cost_bytes = 0;
+    size_t bytes = PL_CHUNKS_OFFSET + 7 * PL_CHUNK_BYTES;
+    assert_int_equal(load_copy(forge_image(forge), bytes, &profile, why), 0);
+    assert_true(cost_bytes <= COST_FIXED);
+    assert_int_equal(profile->sites, 3);
+    assert_int_equal(profile->damage, 0); /* a writer that found no more room goes on counting */
+    pl_profile_close(profile);
+    forge_free(forge);
+}
+
+static void a_directory_that_claims_all_chunks_costs_nothing(void **state)
+{
+    (void) state;
+    struct forge *forge = forge_build("leak");
+    for (int kind = PL_KIND_TEXT; kind <= PL_KIND_SYMBOL; kind++) {
+        memset(forge_image(forge) + PL_HEADER_BYTES, kind, PL_CHUNKS_MAX);
+        forge_header(forge)->count[kind] = UINT32_MAX;
+        assert_true(damage_of(forge_image(forge), PL_CHUNKS_OFFSET + PL_CHUNK_BYTES) >= PL_CHUNKS_MAX - 1);
+    }
+    forge_free(forge);
+}
+
+static void a_frame_that_is_its_own_caller_loses_its_stack_but_not_its_figures(void **state)
+{
+    (void) state;
+    for (uint32_t parent = 1; parent <= 3; parent++) { /* itself, or one that leads back to it */
+        struct forge *forge = small_forge();
+        frame_at(forge, 1)->parent = parent;
+        struct pl_profile *profile = forge_load(forge);
+        assert_true(profile->damage > 0);
+        assert_int_equal(profile->sites, 1);
+        assert_int_equal(profile->site[0].stack, PL_NO_STACK);
+        assert_int_equal(profile->samples, 3);
+        pl_profile_close(profile);
+        forge_free(forge);
+    }
+}
+
+static void frames_that_name_what_is_not_there_are_damage(void **state)
+{
+    (void) state;
+    static const uint32_t nonsense[] = {0, 3, 128, 0xffff, UINT32_MAX};
+    for (size_t i = 0; i < sizeof nonsense / sizeof *nonsense; i++) {
+        struct forge *forge = small_forge();
+        frame_at(forge, 2)->module = nonsense[i];
+        assert_true(damage_of_forge(forge) > 0);
+        forge_free(forge);
+    }
+}
+
+static void rows_and_sites_that_name_what_is_not_there_are_damage(void **state)
+{
+    (void) state;
+    static const uint32_t nonsense[] = {4, 1024, 1u << 20, UINT32_MAX};
+    for (size_t i = 0; i < sizeof nonsense / sizeof *nonsense; i++) {
+        struct forge *forge = small_forge();
+        forge_row_at(forge, 1)->site = nonsense[i];
+        assert_int_equal(damage_of_forge(forge), 1);
+        forge_row_at(forge, 1)->site = 2;
+        forge_row_at(forge, 1)->thread = nonsense[i];
+        assert_int_equal(damage_of_forge(forge), 1);
+        forge_row_at(forge, 1)->thread = 1;
+        ((struct pl_site *) forge_record(forge, PL_KIND_SITE, 2))->stack = nonsense[i];
+        assert_int_equal(damage_of_forge(forge), 1);
+        ((struct pl_site *) forge_record(forge, PL_KIND_SITE, PL_SITE_OVERFLOW))->stack = nonsense[i];
+        forge_row_at(forge, 1)->site = PL_SITE_OVERFLOW;
+        assert_int_equal(damage_of_forge(forge), 0); /* nobody asks for the overflow site's stack */
+        forge_free(forge);
+    }
+}
+
+static void sums_that_are_not_sums_are_dropped(void **state)
+{
+    (void) state;
+    const double nonsense[] = {NAN, -NAN, INFINITY, -INFINITY, -1, -1e-300, 1e301, HUGE_VAL};
+    for (size_t i = 0; i < sizeof nonsense / sizeof *nonsense; i++) {
+        for (size_t sums = 0; sums < 3; sums++) {
+            for (size_t field = 0; field < 4; field++) {
+                struct forge *forge = small_forge();
+                struct pl_row *row = forge_row_at(forge, 1);
+                struct pl_sums *const choice[] = {&row->allocated, &row->freed, &row->remote};
+                memcpy((char *) choice[sums] + field * sizeof(double), &nonsense[i], sizeof(double));
+                struct pl_profile *profile = forge_load(forge);
+                assert_int_equal(profile->damage, 1);
+                assert_int_equal(profile->sites, 0);
+                assert_true(isfinite(profile->total[PL_METRIC_INUSE_SPACE].value));
+                pl_profile_close(profile);
+                forge_free(forge);
+            }
+        }
+    }
+}
+
+static void more_samples_than_there_can_be_are_dropped(void **state)
+{
+    (void) state;
+    struct forge *forge = small_forge();
+    forge_row_at(forge, 1)->allocated.samples = UINT64_MAX;
+    assert_int_equal(damage_of_forge(forge), 1);
+    forge_free(forge);
+}
+
+static void texts_outside_the_file_are_empty(void **state)
+{
+    (void) state;
+    const struct pl_text nonsense[] = {
+        {0, UINT32_MAX}, {UINT32_MAX, 1}, {UINT32_MAX, UINT32_MAX}, {PL_CHUNK_BYTES - 2, 4}, {8, PL_CHUNK_BYTES},
+    };
+    for (size_t i = 0; i < sizeof nonsense / sizeof *nonsense; i++) {
+        struct forge *forge = small_forge();
+        for (int t = 0; t < 3; t++) /* a second chunk, so that crossing into it is not past the end */
+            forge_text(forge, (char[PL_CHUNK_BYTES / 2]){0}, PL_CHUNK_BYTES / 2);
+        struct pl_header *header = forge_header(forge);
+        header->executable = header->command = nonsense[i];
+        ((struct pl_module *) forge_record(forge, PL_KIND_MODULE, 2))->path = nonsense[i];
+        struct pl_profile *profile = forge_load(forge);
+        assert_true(profile->damage > 0);
+        assert_string_equal(profile->executable, "");
+        assert_null(profile->argv[0]);
+        assert_string_equal(profile->module[1].path, "");
+        pl_profile_close(profile);
+        forge_free(forge);
+    }
+}
+
+static void overlapping_texts_are_not_copied_without_end(void **state)
+{
+    (void) state;
+    struct forge *forge = small_forge();
+    char text[PL_CHUNK_BYTES];
+    memset(text, 'x', sizeof text);
+    uint32_t offset = forge_text(forge, text, sizeof text).offset;
+    for (uint32_t i = 0; i < 8000; i++) {
+        uint32_t module = forge_module(forge, "", 1);
+        ((struct pl_module *) forge_record(forge, PL_KIND_MODULE, module))->path =
+            (struct pl_text){offset + i, PL_CHUNK_BYTES - i};
+    }
+    assert_true(damage_of_forge(forge) > 0); /* and the cost is checked there */
+    forge_free(forge);
+}
+
+static void stacks_that_would_unfold_without_end_are_damage(void **state)
+{
+    (void) state;
+    struct forge *forge = small_forge();
+    uint32_t frame = 0;
+    for (uint32_t i = 0; i < 50000; i++) { /* 50,000 stacks of up to 50,000 frames: 1.25 billion entries */
+        frame = forge_frame(forge, frame, 2, 0x1000 + i);
+        forge_sample(&forge_row_at(forge, forge_row(forge, forge_site(forge, frame), 1))->allocated, 1, 1, 1);
+    }
+    struct pl_profile *profile = forge_load(forge);
+    assert_int_equal(profile->samples, 50003);
+    assert_true(profile->damage > 0);
+    pl_profile_close(profile);
+    assert_true(damage_of_forge(forge) > 0);
+    forge_free(forge);
+}
+
+static void a_file_of_nothing_but_one_stack_costs_a_multiple_of_its_size(void **state)
+{
+    (void) state;
+    struct forge *forge = small_forge();
+    uint32_t frame = 0;
+    for (uint32_t i = 0; i < 300000; i++)
+        frame = forge_frame(forge, frame, 2, 0x1000 + i);
+    forge_sample(&forge_row_at(forge, forge_row(forge, forge_site(forge, frame), 1))->allocated, 1, 1, 1);
+    assert_int_equal(damage_of_forge(forge), 0);
+    forge_free(forge);
+}
+
+static void a_build_id_longer_than_its_field_is_none(void **state)
+{
+    (void) state;
+    struct forge *forge = small_forge();
+    ((struct pl_module *) forge_record(forge, PL_KIND_MODULE, 2))->build_id_bytes = PL_BUILD_ID_MAX + 1;
+    struct pl_profile *profile = forge_load(forge);
+    assert_int_equal(profile->damage, 1);
+    assert_string_equal(profile->module[1].build_id, "");
+    pl_profile_close(profile);
+    forge_free(forge);
+}
+
+static void symbols_for_frames_that_are_not_there_are_damage(void **state)
+{
+    (void) state;
+    struct forge *forge = small_forge();
+    forge_symbol(forge, 1000, "f", "f.c", 1);
+    forge_symbol(forge, UINT32_MAX, "f", "f.c", 1);
+    forge_header(forge)->flags |= PL_FLAG_SYMBOLS;
+    assert_int_equal(damage_of_forge(forge), 2);
+    forge_free(forge);
+}
+
+static void chunks_of_an_unknown_kind_are_skipped(void **state)
+{
+    (void) state;
+    struct forge *forge = small_forge();
+    unsigned char *directory = forge_image(forge) + PL_HEADER_BYTES;
+    directory[forge_header(forge)->chunks++] = 31;
+    directory[forge_header(forge)->chunks++] = 255;
+    assert_int_equal(damage_of_forge(forge), 0);
+    forge_free(forge);
+}
+
+/* Any byte of the parts that mean something, any value: read or refused, within the cost. */
+static void random_changes_never_break_the_promise(void **state)
+{
+    (void) state;
+    uint64_t random = 12345;
+    for (int round = 0; round < 1500; round++) {
+        struct forge *forge = forge_build(round % 3 == 0 ? "inlined" : round % 3 == 1 ? "duplicates" : "leak");
+        size_t bytes = forge_bytes(forge); /* before its own count of chunks is changed */
+        for (int change = 0; change < 12; change++) {
+            random = random * 6364136223846793005ull + 1442695040888963407ull;
+            size_t at = (random >> 20) % (change < 4 ? 900 : bytes - PL_CHUNKS_OFFSET);
+            if (change >= 4) /* records sit at the beginning of chunks */
+                at = PL_CHUNKS_OFFSET + at / PL_CHUNK_BYTES * PL_CHUNK_BYTES + at % 1024;
+            if (at >= 32) /* past what would only be refused */
+                forge_image(forge)[at] = (unsigned char) (random >> 56);
+        }
+        damage_of(forge_image(forge), bytes);
+        forge_free(forge);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(what_is_not_a_profile_is_refused_by_its_first_bytes),
+        cmocka_unit_test(a_profile_without_its_directory_is_refused),
+        cmocka_unit_test(the_other_byte_order_is_named),
+        cmocka_unit_test(a_newer_version_is_named),
+        cmocka_unit_test(what_cannot_be_opened_is_named_with_the_reason),
+        cmocka_unit_test(a_file_cut_anywhere_is_read_up_to_there_or_refused),
+        cmocka_unit_test(a_record_that_is_half_there_is_not_there),
+        cmocka_unit_test(counts_beyond_the_chunks_cost_nothing),
+        cmocka_unit_test(a_directory_that_claims_all_chunks_costs_nothing),
+        cmocka_unit_test(a_frame_that_is_its_own_caller_loses_its_stack_but_not_its_figures),
+        cmocka_unit_test(frames_that_name_what_is_not_there_are_damage),
+        cmocka_unit_test(rows_and_sites_that_name_what_is_not_there_are_damage),
+        cmocka_unit_test(sums_that_are_not_sums_are_dropped),
+        cmocka_unit_test(more_samples_than_there_can_be_are_dropped),
+        cmocka_unit_test(texts_outside_the_file_are_empty),
+        cmocka_unit_test(overlapping_texts_are_not_copied_without_end),
+        cmocka_unit_test(stacks_that_would_unfold_without_end_are_damage),
+        cmocka_unit_test(a_file_of_nothing_but_one_stack_costs_a_multiple_of_its_size),
+        cmocka_unit_test(a_build_id_longer_than_its_field_is_none),
+        cmocka_unit_test(symbols_for_frames_that_are_not_there_are_damage),
+        cmocka_unit_test(chunks_of_an_unknown_kind_are_skipped),
+        cmocka_unit_test(random_changes_never_break_the_promise),
+    };
+    return cmocka_run_group_tests_name("hostile", tests, NULL, NULL);
+}

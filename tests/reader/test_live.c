@@ -1,0 +1,330 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * test_live.c - a file that is written to, grown or cut while it is read.
+ *
+ * Threads of this program play the profiled process on a shared mapping of a forged file, with the writer's protocol. What
+ * they write obeys equations (every sample has weight 10 and 100 bytes), so a reading that mixes two moments shows.
+ */
+#include <fcntl.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+
+#include "support.h"
+
+#define ROWS 200
+#define READINGS 150
+#define WEIGHT 10.0
+#define SIZE 100.0
+#define KEPT 3
+
+struct stage {
+    char path[64];
+    unsigned char *map;
+    size_t bytes;
+    size_t row_offset[ROWS];
+    atomic_bool stop;
+};
+
+/* A file with ROWS rows at a stack each, mapped. */
+static void set_up(struct stage *stage)
+{
+    struct forge *forge = forge_build("empty");
+    uint32_t module = forge_module(forge, "/bin/app", 1);
+    for (uint32_t i = 0; i < ROWS; i++) {
+        uint32_t row = forge_row(forge, forge_site(forge, forge_frame(forge, 0, module, 0x1000 + i)), 1);
+        stage->row_offset[i] = (size_t) ((unsigned char *) forge_row_at(forge, row) - forge_image(forge));
+    }
+    forge_to_file(forge, stage->path);
+    stage->bytes = forge_bytes(forge);
+    forge_free(forge);
+    int fd = open(stage->path, O_RDWR | O_CLOEXEC);
+    assert_true(fd >= 0);
+    stage->map = mmap(NULL, PL_FILE_BYTES_MAX, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, fd, 0);
+    assert_true(stage->map != MAP_FAILED);
+    close(fd);
+    atomic_store(&stage->stop, false);
+}
+
+static void tear_down(struct stage *stage)
+{
+    munmap(stage->map, PL_FILE_BYTES_MAX);
+    unlink(stage->path);
+}
+
+static struct pl_row *row_of(struct stage *stage, uint32_t i)
+{
+    return (struct pl_row *) (stage->map + stage->row_offset[i]);
+}
+
+static void store(double *to, double value)
+{
+    __atomic_store(to, &value, __ATOMIC_RELAXED);
+}
+
+/* One sample, word by word, between two steps of the sequence. */
+static void write_sample(struct pl_row *row, struct pl_sums *sums)
+{
+    struct pl_sums next = *sums;
+    forge_sample(&next, SIZE, WEIGHT, 1);
+    __atomic_store_n(&row->sequence, row->sequence + 1, __ATOMIC_RELAXED);
+    __atomic_thread_fence(__ATOMIC_RELEASE);
+    store(&sums->objects, next.objects);
+    store(&sums->space, next.space);
+    store(&sums->objects_variance, next.objects_variance);
+    store(&sums->space_variance, next.space_variance);
+    __atomic_store_n(&sums->samples, next.samples, __ATOMIC_RELAXED);
+    __atomic_store_n(&row->sequence, row->sequence + 1, __ATOMIC_RELEASE);
+}
+
+static void *allocate_and_free(void *context)
+{
+    struct stage *stage = context;
+    for (uint32_t i = 0; !atomic_load(&stage->stop); i++) {
+        struct pl_row *row = row_of(stage, i % ROWS);
+        write_sample(row, &row->allocated);
+        if (i / ROWS % 2)
+            write_sample(row, &row->freed);
+    }
+    return NULL;
+}
+
+static void add(double *to, double value)
+{
+    double now = *to, next;
+    do
+        next = now + value;
+    while (!__atomic_compare_exchange(to, &now, &next, true, __ATOMIC_RELAXED, __ATOMIC_RELAXED));
+}
+
+/* Frees blocks of another thread as soon as they are allocated, but for the last KEPT of each row. */
+static void *free_remotely(void *context)
+{
+    struct stage *stage = context;
+    for (uint32_t i = 0; !atomic_load(&stage->stop); i++) {
+        struct pl_row *row = row_of(stage, i % ROWS);
+        struct pl_sums *sums = &row->remote;
+        if (__atomic_load_n(&row->allocated.samples, __ATOMIC_ACQUIRE) <= sums->samples + KEPT)
+            continue;
+        add(&sums->objects, WEIGHT);
+        add(&sums->space, WEIGHT * SIZE);
+        add(&sums->objects_variance, WEIGHT * (WEIGHT - 1));
+        add(&sums->space_variance, WEIGHT * (WEIGHT - 1) * SIZE * SIZE);
+        __atomic_fetch_add(&sums->samples, 1, __ATOMIC_RELEASE);
+    }
+    return NULL;
+}
+
+static void *only_allocate(void *context)
+{
+    struct stage *stage = context;
+    for (uint32_t i = 0; !atomic_load(&stage->stop); i++) {
+        struct pl_row *row = row_of(stage, i % ROWS);
+        write_sample(row, &row->allocated);
+    }
+    return NULL;
+}
+
+static struct pl_profile *open_profile(const struct stage *stage)
+{
+    struct pl_profile *profile = NULL;
+    char why[PL_WHY_BYTES] = "";
+    if (pl_profile_open(stage->path, &profile, why) != 0)
+        fail_msg("%s", why);
+    assert_true(pl_profile_valid(profile));
+    return profile;
+}
+
+static bool one_moment(const struct pl_sums *sums)
+{
+    double n = (double) sums->samples;
+    return sums->objects == n * WEIGHT && sums->space == n * WEIGHT * SIZE &&
+           sums->objects_variance == n * WEIGHT * (WEIGHT - 1) &&
+           sums->space_variance == n * WEIGHT * (WEIGHT - 1) * SIZE * SIZE;
+}
+
+static void every_row_is_read_at_one_moment(void **state)
+{
+    (void) state;
+    static struct stage stage;
+    pthread_t writer;
+    set_up(&stage);
+    assert_int_equal(pthread_create(&writer, NULL, allocate_and_free, &stage), 0);
+    uint64_t torn = 0, in_flight = 0, samples = 0;
+    for (int i = 0; i < READINGS; i++) {
+        struct pl_profile *profile = open_profile(&stage);
+        for (uint32_t s = 0; s < profile->sites; s++)
+            torn += !one_moment(&profile->site[s].allocated) || !one_moment(&profile->site[s].freed);
+        assert_true(profile->samples >= samples); /* a later reading never sees less */
+        samples = profile->samples;
+        in_flight += profile->in_flight;
+        assert_int_equal(profile->damage, 0);
+        pl_profile_close(profile);
+    }
+    atomic_store(&stage.stop, true);
+    pthread_join(writer, NULL);
+    assert_true(samples > 0);
+    assert_true(torn <= in_flight); /* none, but for rows that are said to be in flight */
+    assert_true(in_flight < READINGS * ROWS / 20);
+    tear_down(&stage);
+}
+
+static void a_free_by_another_thread_is_never_seen_without_its_allocation(void **state)
+{
+    (void) state;
+    static struct stage stage;
+    pthread_t owner, other;
+    set_up(&stage);
+    for (uint32_t i = 0; i < KEPT * ROWS; i++)
+        write_sample(row_of(&stage, i % ROWS), &row_of(&stage, i % ROWS)->allocated);
+    assert_int_equal(pthread_create(&owner, NULL, only_allocate, &stage), 0);
+    assert_int_equal(pthread_create(&other, NULL, free_remotely, &stage), 0);
+    double freed = 0;
+    for (int i = 0; i < READINGS; i++) {
+        struct pl_profile *profile = open_profile(&stage);
+        assert_int_equal(profile->sites, ROWS);
+        for (uint32_t s = 0; s < profile->sites; s++) {
+            const struct pl_site_view *site = &profile->site[s];
+            freed += site->freed.objects;
+            assert_true(site->allocated.objects - site->freed.objects >= KEPT * WEIGHT);
+        }
+        pl_profile_close(profile);
+    }
+    atomic_store(&stage.stop, true);
+    pthread_join(owner, NULL);
+    pthread_join(other, NULL);
+    assert_true(freed > 0);
+    tear_down(&stage);
+}
+
+/* Publishes frames, sites and rows, in chunks of its own at the end of the file, as long as they have room. */
+static void *publish(void *context)
+{
+    struct stage *stage = context;
+    struct pl_header *header = (struct pl_header *) stage->map;
+    static const uint8_t kinds[] = {PL_KIND_FRAME, PL_KIND_SITE, PL_KIND_ROW};
+    uint32_t per_row_chunk = PL_CHUNK_BYTES / sizeof(struct pl_row), row = 0;
+    uint32_t frame = 1024, site = 1024; /* the first of their second chunks */
+    while (!atomic_load(&stage->stop) && frame < 2048) {
+        for (int k = row % per_row_chunk ? 3 : row ? 2 : 0; k < 3; k++) {
+            uint64_t chunk = header->chunks;
+            if (truncate(stage->path, (off_t) (PL_CHUNKS_OFFSET + (chunk + 1) * PL_CHUNK_BYTES)) != 0)
+                return "cannot grow";
+            header->chunks = chunk + 1;
+            __atomic_store_n(stage->map + PL_HEADER_BYTES + chunk, kinds[k], __ATOMIC_RELEASE);
+        }
+        uint32_t row_chunk = (uint32_t) header->chunks - 1;
+        static uint32_t frame_chunk, site_chunk;
+        if (row == 0)
+            frame_chunk = row_chunk - 2, site_chunk = row_chunk - 1;
+        unsigned char *chunks = stage->map + PL_CHUNKS_OFFSET;
+        struct pl_frame *f = (struct pl_frame *) (chunks + (size_t) frame_chunk * PL_CHUNK_BYTES) + frame % 1024;
+        struct pl_site *s = (struct pl_site *) (chunks + (size_t) site_chunk * PL_CHUNK_BYTES) + site % 1024;
+        struct pl_row *r = (struct pl_row *) (chunks + (size_t) row_chunk * PL_CHUNK_BYTES) + row % per_row_chunk;
+        header->count[PL_KIND_FRAME] = frame + 1;
+        f->parent = frame > 1024 + 20 ? frame - 1 - frame % 20 : 0;
+        f->where = 0x100000 + frame;
+        __atomic_store_n(&f->module, 2, __ATOMIC_RELEASE);
+        header->count[PL_KIND_SITE] = site + 1;
+        s->stack = frame;
+        __atomic_store_n(&s->valid, 1, __ATOMIC_RELEASE);
+        header->count[PL_KIND_ROW] = 4 * per_row_chunk + row + 1; /* ROWS filled three chunks and a bit of the fourth */
+        r->thread = 1;
+        forge_sample(&r->allocated, SIZE, WEIGHT, 1);
+        __atomic_store_n(&r->site, site, __ATOMIC_RELEASE);
+        frame++, site++, row++;
+        if (row % 16 == 0)
+            sched_yield();
+    }
+    return NULL;
+}
+
+static void whatever_a_row_names_is_there_while_the_file_grows(void **state)
+{
+    (void) state;
+    for (int round = 0; round < 20; round++) {
+        static struct stage stage;
+        pthread_t writer;
+        void *problem;
+        set_up(&stage);
+        assert_int_equal(pthread_create(&writer, NULL, publish, &stage), 0);
+        uint64_t samples = 0;
+        for (int i = 0; i < 10000 && samples < 1024; i++) {
+            struct pl_profile *profile = open_profile(&stage);
+            assert_int_equal(profile->damage, 0);
+            assert_true(profile->samples >= samples);
+            samples = profile->samples;
+            for (uint32_t s = 0; s < profile->sites; s++)
+                assert_true(profile->site[s].stack != PL_NO_STACK);
+            pl_profile_close(profile);
+        }
+        atomic_store(&stage.stop, true);
+        pthread_join(writer, &problem);
+        assert_null(problem);
+        assert_int_equal(samples, 1024);
+        tear_down(&stage);
+    }
+}
+
+static void *cut_and_restore(void *context)
+{
+    struct stage *stage = context;
+    for (uint32_t i = 0; !atomic_load(&stage->stop); i++)
+        if (truncate(stage->path, (off_t) (i % 2 ? stage->bytes : i * 997 % stage->bytes)) != 0)
+            return "cannot truncate";
+    return NULL;
+}
+
+static void a_file_cut_while_it_is_read_is_not_the_end_of_us(void **state)
+{
+    (void) state;
+    static struct stage stage;
+    pthread_t cutter;
+    void *problem;
+    set_up(&stage);
+    assert_int_equal(pthread_create(&cutter, NULL, cut_and_restore, &stage), 0);
+    for (int i = 0; i < READINGS; i++) {
+        struct pl_profile *profile = NULL;
+        char why[PL_WHY_BYTES] = "";
+        if (pl_profile_open(stage.path, &profile, why) == 0) {
+            assert_true(pl_profile_valid(profile));
+            pl_profile_close(profile);
+        } else {
+            assert_true(strlen(why) > 0);
+        }
+    }
+    atomic_store(&stage.stop, true);
+    pthread_join(cutter, &problem);
+    assert_null(problem);
+    tear_down(&stage);
+}
+
+static void a_row_that_never_holds_still_does_not_keep_us(void **state)
+{
+    (void) state;
+    static struct stage stage;
+    set_up(&stage);
+    for (uint32_t i = 0; i < ROWS; i++) {
+        write_sample(row_of(&stage, i), &row_of(&stage, i)->allocated);
+        row_of(&stage, i)->sequence = 1;
+    }
+    struct pl_profile *profile = open_profile(&stage);
+    assert_int_equal(profile->in_flight, ROWS);
+    assert_int_equal(profile->samples, ROWS);
+    pl_profile_close(profile);
+    tear_down(&stage);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(every_row_is_read_at_one_moment),
+        cmocka_unit_test(a_free_by_another_thread_is_never_seen_without_its_allocation),
+        cmocka_unit_test(whatever_a_row_names_is_there_while_the_file_grows),
+        cmocka_unit_test(a_file_cut_while_it_is_read_is_not_the_end_of_us),
+        cmocka_unit_test(a_row_that_never_holds_still_does_not_keep_us),
+    };
+    return cmocka_run_group_tests_name("live", tests, NULL, NULL);
+}

@@ -1,0 +1,340 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * test_gaps.c - the gaps between samples are exponential, and a sample weighs what its gap says.
+ *
+ * Seeds are fixed, so every test gives the same result every time; tolerances are those of a test on fresh numbers that
+ * would fail one time in 10,000: Kolmogorov-Smirnov distances below 2.23/sqrt(n), means within 4 standard errors.
+ */
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <cmocka.h>
+
+#include "sampler.h"
+#include "settings.h"
+
+#define KS_LIMIT 2.23
+#define SEED 20240229u
+#define DRAWS 2000000u
+
+/* A distribution function over whole numbers: P(gap <= g). */
+struct law {
+    double interval;
+    uint64_t from; /* given that from <= gap < to */
+    uint64_t to;
+};
+
+static double survival(const struct law *law, uint64_t gap)
+{
+    return exp(-(double) gap / law->interval);
+}
+
+/* floor(x) <= g iff x < g + 1. */
+static double probability_up_to(const struct law *law, uint64_t gap)
+{
+    double start = survival(law, law->from), end = law->to == UINT64_MAX ? 0 : survival(law, law->to);
+    return (start - survival(law, gap + 1)) / (start - end);
+}
+
+static int compare(const void *a, const void *b)
+{
+    uint64_t x = *(const uint64_t *) a, y = *(const uint64_t *) b;
+    return (x > y) - (x < y);
+}
+
+/*
+ * sqrt(n) times the largest distance between the law and what was drawn. Both are steps at whole numbers, so looking at
+ * the last of equal gaps is exact.
+ */
+static double ks_distance(uint64_t *gap, size_t n, const struct law *law)
+{
+    double worst = 0;
+    qsort(gap, n, sizeof(*gap), compare);
+    for (size_t i = 0; i < n; i++) {
+        if (i + 1 < n && gap[i + 1] == gap[i])
+            continue;
+        worst = fmax(worst, fabs((double) (i + 1) / (double) n - probability_up_to(law, gap[i])));
+        if (i + 1 < n) /* just before the next step */
+            worst = fmax(worst, fabs((double) (i + 1) / (double) n - probability_up_to(law, gap[i + 1] - 1)));
+    }
+    return worst * sqrt((double) n);
+}
+
+static uint64_t *draw(uint64_t interval, size_t n)
+{
+    struct pl_sampler sampler;
+    uint64_t *gap = malloc(n * sizeof(*gap));
+    assert_non_null(gap);
+    pl_sampler_seed(&sampler, SEED, interval);
+    for (size_t i = 0; i < n; i++)
+        gap[i] = pl_sampler_draw(&sampler, interval);
+    return gap;
+}
+
+static size_t keep_between(uint64_t *gap, size_t n, const struct law *law)
+{
+    size_t kept = 0;
+    for (size_t i = 0; i < n; i++)
+        if (gap[i] >= law->from && gap[i] < law->to)
+            gap[kept++] = gap[i];
+    return kept;
+}
+
+static void check_law(struct law law, size_t at_least)
+{
+    uint64_t *gap = draw((uint64_t) law.interval, DRAWS);
+    size_t n = keep_between(gap, DRAWS, &law);
+    assert_true(n >= at_least);
+    assert_true(ks_distance(gap, n, &law) < KS_LIMIT);
+    free(gap);
+}
+
+static void gaps_are_exponential(void **state)
+{
+    (void) state;
+    check_law((struct law){PL_SAMPLE_DEFAULT, 0, UINT64_MAX}, DRAWS);
+    check_law((struct law){4096, 0, UINT64_MAX}, DRAWS);
+    check_law((struct law){PL_SAMPLE_MAX, 0, UINT64_MAX}, DRAWS);
+}
+
+/* Where floor() matters most, and where "every allocation" is decided. */
+static void gaps_of_small_intervals_are_exponential_rounded_down(void **state)
+{
+    (void) state;
+    for (uint64_t interval = 1; interval <= 1000; interval = interval * 3 + 1)
+        check_law((struct law){(double) interval, 0, UINT64_MAX}, DRAWS);
+}
+
+/* The shortest 1%: -log(1 - 0.01) = 0.01005. */
+static void the_shortest_gaps_are_exponential_too(void **state)
+{
+    (void) state;
+    double interval = PL_SAMPLE_DEFAULT;
+    check_law((struct law){interval, 0, (uint64_t) (0.01005 * interval)}, DRAWS / 110);
+    check_law((struct law){interval, 0, (uint64_t) (0.001 * interval)}, DRAWS / 1100);
+}
+
+/* The longest 1%, and the longest 0.1%: -log 0.01 = 4.605. What lies beyond is exponential again. */
+static void the_longest_gaps_are_exponential_too(void **state)
+{
+    (void) state;
+    double interval = PL_SAMPLE_DEFAULT;
+    check_law((struct law){interval, (uint64_t) (4.605 * interval), UINT64_MAX}, DRAWS / 110);
+    check_law((struct law){interval, (uint64_t) (6.908 * interval), UINT64_MAX}, DRAWS / 1100);
+}
+
+/* A short thread sees only the first numbers of its stream, so those must be as good as any. */
+static void check_first_draws(bool by_seed, unsigned skip)
+{
+    struct law law = {PL_SAMPLE_DEFAULT, 0, UINT64_MAX};
+    uint64_t *gap = malloc(DRAWS * sizeof(*gap));
+    assert_non_null(gap);
+    for (uint64_t i = 0; i < DRAWS; i++) {
+        struct pl_sampler sampler;
+        pl_sampler_seed(&sampler, by_seed ? i : SEED, by_seed ? 1 : i);
+        for (unsigned s = 0; s <= skip; s++)
+            gap[i] = pl_sampler_draw(&sampler, PL_SAMPLE_DEFAULT);
+    }
+    assert_true(ks_distance(gap, DRAWS, &law) < KS_LIMIT);
+    free(gap);
+}
+
+static void the_first_gaps_of_two_million_threads_are_exponential(void **state)
+{
+    (void) state;
+    check_first_draws(false, 0);
+    check_first_draws(false, 1);
+}
+
+static void the_first_gaps_under_two_million_seeds_are_exponential(void **state)
+{
+    (void) state;
+    check_first_draws(true, 0);
+    check_first_draws(true, 1);
+}
+
+/* Correlation of n independent pairs has a standard error of 1/sqrt(n). */
+static double correlation(const uint64_t *x, const uint64_t *y, size_t n)
+{
+    double sx = 0, sy = 0, sxx = 0, syy = 0, sxy = 0, count = (double) n;
+    for (size_t i = 0; i < n; i++) {
+        double a = (double) x[i] / PL_SAMPLE_DEFAULT, b = (double) y[i] / PL_SAMPLE_DEFAULT;
+        sx += a, sy += b, sxx += a * a, syy += b * b, sxy += a * b;
+    }
+    return (sxy - sx * sy / count) / sqrt((sxx - sx * sx / count) * (syy - sy * sy / count));
+}
+
+static void a_gap_knows_nothing_of_the_one_before(void **state)
+{
+    (void) state;
+    uint64_t *gap = draw(PL_SAMPLE_DEFAULT, DRAWS);
+    for (size_t lag = 1; lag <= 3; lag++)
+        assert_true(fabs(correlation(gap, gap + lag, DRAWS - lag)) < 4 / sqrt((double) (DRAWS - lag)));
+    free(gap);
+}
+
+static void a_thread_knows_nothing_of_its_neighbour(void **state)
+{
+    (void) state;
+    uint64_t *first = malloc(DRAWS * sizeof(*first));
+    assert_non_null(first);
+    for (uint64_t i = 0; i < DRAWS; i++) {
+        struct pl_sampler sampler;
+        pl_sampler_seed(&sampler, SEED, i);
+        first[i] = pl_sampler_draw(&sampler, PL_SAMPLE_DEFAULT);
+    }
+    assert_true(fabs(correlation(first, first + 1, DRAWS - 1)) < 4 / sqrt(DRAWS - 1.0));
+    free(first);
+}
+
+/* A state whose next random number is `number`: the inverse of xoroshiro128++'s output. */
+static struct pl_sampler about_to_draw(uint64_t number)
+{
+    uint64_t a = 0x0123456789abcdef, sum = number - a;
+    return (struct pl_sampler){.state = {a, (sum >> 17 | sum << 47) - a}};
+}
+
+static void the_extreme_random_numbers_give_gaps_of_nothing_and_of_37_intervals(void **state)
+{
+    (void) state;
+    struct pl_sampler zero = about_to_draw(0), ones = about_to_draw(UINT64_MAX);
+    assert_int_equal(pl_sampler_draw(&zero, 1000), 36736); /* 53 log 2 = 36.7368 */
+    assert_int_equal(pl_sampler_draw(&ones, 1000), 0);
+    assert_int_equal(pl_sampler_draw(&ones, 0), 0);
+}
+
+static void a_gap_is_never_beyond_2_to_the_62(void **state)
+{
+    (void) state;
+    struct pl_sampler sampler = about_to_draw(0);
+    assert_int_equal(pl_sampler_draw(&sampler, UINT64_MAX), 1ull << 62);
+    sampler = about_to_draw(0);
+    assert_true(pl_sampler_draw(&sampler, 1ull << 56) < 1ull << 62);
+}
+
+static void a_weight_is_one_over_the_probability(void **state)
+{
+    (void) state;
+    for (unsigned c = 0; c < 64; c++)
+        for (unsigned t = 0; t < 64; t++) {
+            double want = -1 / expm1(-ldexp(1, (int) c - (int) t));
+            double got = pl_sampler_weight(1ull << c, 1ull << t);
+            assert_true(got >= 1);
+            assert_true(fabs(got / want - 1) < 1e-14);
+        }
+    assert_true(fabs(pl_sampler_weight(80, PL_SAMPLE_DEFAULT) - 6554.1) < 0.01);
+    assert_true(pl_sampler_weight(UINT64_MAX, 1) == 1);
+    assert_true(pl_sampler_weight(1 + PL_CALL_CHARGE, PL_SAMPLE_MIN) == 1);
+}
+
+static void a_sample_weighs_what_the_interval_of_its_own_gap_says(void **state)
+{
+    (void) state;
+    struct pl_sampler sampler;
+    uint64_t countdown;
+    pl_sampler_seed(&sampler, SEED, 1);
+    pl_sampler_draw(&sampler, 4096);
+    assert_true(pl_sampler_visit(&sampler, 80, 1 << 20, &countdown) == pl_sampler_weight(80, 4096));
+    assert_true(pl_sampler_visit(&sampler, 80, 1, &countdown) == pl_sampler_weight(80, 1 << 20));
+    assert_true(pl_sampler_visit(&sampler, 80, 1, &countdown) == 1);
+}
+
+/* n trials, each a sample with probability p: within 4 standard errors. */
+static void assert_samples(double samples, double n, double p)
+{
+    assert_true(fabs(samples - n * p) < 4 * sqrt(n * p * (1 - p)));
+}
+
+/* Threads that allocate once: each goes to the cold path, one in 51 is a sample. */
+static void a_threads_first_allocation_is_a_sample_only_by_chance(void **state)
+{
+    (void) state;
+    const uint64_t charge = 80, interval = 4096;
+    double samples = 0;
+    for (uint64_t thread = 0; thread < DRAWS; thread++) {
+        struct pl_sampler sampler;
+        uint64_t countdown;
+        pl_sampler_seed(&sampler, SEED, thread);
+        samples += pl_sampler_visit(&sampler, charge, interval, &countdown) > 0;
+    }
+    assert_samples(samples, DRAWS, 1 / pl_sampler_weight(charge, interval));
+}
+
+/* Waking up is as good as starting: the allocation in which it happens gets the chance that its charge deserves. */
+static void waking_up_is_no_sample_by_itself(void **state)
+{
+    (void) state;
+    const uint64_t charge = 1000, interval = 4096;
+    struct pl_sampler sampler;
+    double samples = 0;
+    pl_sampler_seed(&sampler, SEED, 1);
+    for (unsigned i = 0; i < DRAWS; i++) {
+        uint64_t countdown = pl_sampler_sleep(&sampler, 64 << 20);
+        assert_int_equal(countdown, 64 << 20);
+        samples += pl_sampler_visit(&sampler, charge, interval, &countdown) > 0;
+    }
+    assert_samples(samples, DRAWS, 1 / pl_sampler_weight(charge, interval));
+}
+
+/* What is left of a fresh gap after an allocation that it did not hit is what the next one has to count down. */
+static void a_missed_allocation_is_paid_for(void **state)
+{
+    (void) state;
+    struct pl_sampler sampler, copy;
+    uint64_t countdown;
+    unsigned missed = 0;
+    pl_sampler_seed(&sampler, SEED, 1);
+    for (unsigned i = 0; i < 1000; i++) {
+        sampler.armed = false;
+        copy = sampler;
+        uint64_t gap = pl_sampler_draw(&copy, 4096);
+        if (pl_sampler_visit(&sampler, 1000, 4096, &countdown) > 0)
+            continue;
+        missed++;
+        assert_int_equal(countdown, gap - 1000);
+        assert_true(sampler.armed);
+    }
+    assert_true(missed > 0);
+}
+
+static void the_same_seed_and_stream_repeat_themselves(void **state)
+{
+    (void) state;
+    struct pl_sampler a, b, other;
+    unsigned equal = 0;
+    pl_sampler_seed(&a, SEED, 7);
+    pl_sampler_seed(&b, SEED, 7);
+    pl_sampler_seed(&other, SEED, 8);
+    for (unsigned i = 0; i < 1000; i++) {
+        uint64_t gap = pl_sampler_draw(&a, PL_SAMPLE_DEFAULT);
+        assert_int_equal(gap, pl_sampler_draw(&b, PL_SAMPLE_DEFAULT));
+        equal += gap == pl_sampler_draw(&other, PL_SAMPLE_DEFAULT);
+    }
+    assert_true(equal < 10);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(gaps_are_exponential),
+        cmocka_unit_test(gaps_of_small_intervals_are_exponential_rounded_down),
+        cmocka_unit_test(the_shortest_gaps_are_exponential_too),
+        cmocka_unit_test(the_longest_gaps_are_exponential_too),
+        cmocka_unit_test(the_first_gaps_of_two_million_threads_are_exponential),
+        cmocka_unit_test(the_first_gaps_under_two_million_seeds_are_exponential),
+        cmocka_unit_test(a_gap_knows_nothing_of_the_one_before),
+        cmocka_unit_test(a_thread_knows_nothing_of_its_neighbour),
+        cmocka_unit_test(the_extreme_random_numbers_give_gaps_of_nothing_and_of_37_intervals),
+        cmocka_unit_test(a_gap_is_never_beyond_2_to_the_62),
+        cmocka_unit_test(a_weight_is_one_over_the_probability),
+        cmocka_unit_test(a_sample_weighs_what_the_interval_of_its_own_gap_says),
+        cmocka_unit_test(a_threads_first_allocation_is_a_sample_only_by_chance),
+        cmocka_unit_test(waking_up_is_no_sample_by_itself),
+        cmocka_unit_test(a_missed_allocation_is_paid_for),
+        cmocka_unit_test(the_same_seed_and_stream_repeat_themselves),
+    };
+    return cmocka_run_group_tests_name("gaps", tests, NULL, NULL);
+}
