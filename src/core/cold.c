@@ -128,8 +128,7 @@ static void sample(struct pl_process *process, struct pl_thread *thread, uint64_
 {
     if (!pl_process_open(process))
         return;
-    if (unlikely(!thread->record))
-        pl_thread_attach(process, thread);
+    pl_thread_attach(process, thread);
     pl_unwind(&thread->walk, start);
     uint32_t row = pl_row_number(process, thread);
     struct pl_header *header = pl_file_header(&process->file);

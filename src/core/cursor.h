@@ -30,64 +30,19 @@ INLINE void pl_cursor_fail(struct pl_cursor *cursor)
     cursor->bad = true;
 }
 
-INLINE void pl_cursor_skip(struct pl_cursor *cursor, uint64_t bytes)
-{
-    if (bytes <= pl_cursor_left(cursor))
-        cursor->at += bytes;
-    else
-        pl_cursor_fail(cursor);
-}
-
-/* An unsigned number of 1 to 8 bytes, least significant first. */
-INLINE uint64_t pl_cursor_fixed(struct pl_cursor *cursor, unsigned bytes)
-{
-    uint64_t value = 0;
-    if (bytes > pl_cursor_left(cursor)) {
-        pl_cursor_fail(cursor);
-        return 0;
-    }
-    for (unsigned i = 0; i < bytes; i++)
-        value |= (uint64_t) cursor->at[i] << (8 * i);
-    cursor->at += bytes;
-    return value;
-}
-
-INLINE uint8_t pl_cursor_byte(struct pl_cursor *cursor)
-{
-    return (uint8_t) pl_cursor_fixed(cursor, 1);
-}
-
+/* The lower `bits` of a number as a signed one. */
 INLINE int64_t pl_sign_extend(uint64_t value, unsigned bits)
 {
-    return bits >= 64 ? (int64_t) value : (int64_t) (value << (64 - bits)) >> (64 - bits);
+    return bits == 0 || bits >= 64 ? (int64_t) value : (int64_t) (value << (64 - bits)) >> (64 - bits);
 }
 
-/* LEB128; *bits is how many bits were spelled out. */
-INLINE uint64_t pl_cursor_leb(struct pl_cursor *cursor, unsigned *bits)
-{
-    uint64_t value = 0;
-    uint8_t byte;
-    *bits = 0;
-    do {
-        byte = pl_cursor_byte(cursor);
-        if (*bits < 64)
-            value |= (uint64_t) (byte & 0x7f) << *bits;
-        *bits += 7;
-    } while (byte & 0x80);
-    return value;
-}
+void pl_cursor_skip(struct pl_cursor *cursor, uint64_t bytes);
+uint8_t pl_cursor_byte(struct pl_cursor *cursor);
 
-INLINE uint64_t pl_cursor_uleb(struct pl_cursor *cursor)
-{
-    unsigned bits;
-    return pl_cursor_leb(cursor, &bits);
-}
+/* An unsigned number of 0 to 8 bytes, least significant first. */
+uint64_t pl_cursor_fixed(struct pl_cursor *cursor, unsigned bytes);
 
-INLINE int64_t pl_cursor_sleb(struct pl_cursor *cursor)
-{
-    unsigned bits;
-    uint64_t value = pl_cursor_leb(cursor, &bits);
-    return pl_sign_extend(value, bits);
-}
+uint64_t pl_cursor_uleb(struct pl_cursor *cursor);
+int64_t pl_cursor_sleb(struct pl_cursor *cursor);
 
 #endif

@@ -23,7 +23,6 @@
 #define FORM_ULEB 1
 #define FORM_SLEB 9
 #define SORTED_TABLE 0x3b /* signed 4-byte offsets from the header: what every linker writes */
-#define ENTRIES_MAX (1u << 22)
 
 #define PAGE_BYTES 4096
 
@@ -144,25 +143,8 @@ static COLD void take_augmentation(struct pl_cfi *cfi, struct pl_cursor *data)
     }
 }
 
-static void skip_text(struct pl_cursor *cursor)
-{
-    while (pl_cursor_byte(cursor) != 0)
-        ;
-}
-
-/* What follows the text in a CIE up to the augmentation's data. */
-static COLD bool take_factors(struct pl_cfi *cfi, uint8_t version)
-{
-    struct pl_cursor *cursor = &cfi->common;
-    if (version == 4 && pl_cursor_fixed(cursor, 2) != sizeof(uintptr_t)) /* address size 8, no segments */
-        return false;
-    cfi->code_align = pl_cursor_uleb(cursor);
-    cfi->data_align = pl_cursor_sleb(cursor);
-    uint64_t return_register = version == 1 ? pl_cursor_byte(cursor) : pl_cursor_uleb(cursor);
-    return return_register == PL_ARCH_PC && (version == 1 || version == 3 || version == 4);
-}
-
-static COLD bool parse_cie(struct pl_cfi *cfi, uintptr_t at)
+/* The fixed part of a CIE. The cursor is left behind it, `letters` at the augmentation that says what follows. */
+static COLD bool open_cie(struct pl_cfi *cfi, uintptr_t at)
 {
     struct pl_cursor *cursor = &cfi->common;
     uint32_t word;
@@ -170,16 +152,26 @@ static COLD bool parse_cie(struct pl_cfi *cfi, uintptr_t at)
         return false;
     uint8_t version = pl_cursor_byte(cursor);
     cfi->letters = *cursor;
-    skip_text(cursor);
-    if (!take_factors(cfi, version))
+    while (pl_cursor_byte(cursor) != 0)
+        ;
+    if (version == 4 && pl_cursor_fixed(cursor, 2) != sizeof(uintptr_t)) /* address size 8, no segments */
         return false;
+    cfi->code_align = pl_cursor_uleb(cursor);
+    cfi->data_align = pl_cursor_sleb(cursor);
+    uint64_t return_register = version == 1 ? pl_cursor_byte(cursor) : pl_cursor_uleb(cursor);
+    return return_register == PL_ARCH_PC && (version == 1 || version == 3 || version == 4) && !cursor->bad;
+}
 
+/* The rest of it, up to its program. */
+static COLD bool augment_cie(struct pl_cfi *cfi)
+{
+    struct pl_cursor *cursor = &cfi->common;
     cfi->pointer_encoding = BASE_ABSOLUTE;
     cfi->signal_frame = false;
     uint8_t first = pl_cursor_byte(&cfi->letters);
     cfi->augmented = first == 'z';
     if (!cfi->augmented)
-        return first == 0 && !cursor->bad;
+        return first == 0;
     uint64_t bytes = pl_cursor_uleb(cursor);
     const uint8_t *data = cursor->at;
     take_augmentation(cfi, cursor);
@@ -194,7 +186,8 @@ static COLD enum pl_cfi_result open_fde(struct pl_cfi *cfi, uintptr_t at)
 {
     struct pl_cursor *cursor = &cfi->cursor;
     uint32_t word;
-    if (!open_entry(cfi, at, cursor, &word) || word == 0 || !parse_cie(cfi, at + 4 - word))
+    if (!open_entry(cfi, at, cursor, &word) || word == 0 || !open_cie(cfi, at + 4 - word) ||
+        !augment_cie(cfi))
         return PL_CFI_BAD;
     uintptr_t start = take_pointer(cursor, cfi->pointer_encoding, 0);
     uintptr_t bytes = take_number(cursor, ENCODING_FORM(cfi->pointer_encoding));
@@ -206,11 +199,13 @@ static COLD enum pl_cfi_result open_fde(struct pl_cfi *cfi, uintptr_t at)
     return cfi->where - start < bytes ? PL_CFI_FOUND : PL_CFI_NO_FDE;
 }
 
-/* One half of a pair of the sorted table. */
+/* One half of a pair of the sorted table, which is aligned by nobody's promise. */
 static int64_t table_offset(const uint8_t *table, uint64_t number)
 {
-    struct pl_cursor cursor = {table + 4 * number, table + 4 * number + 4, false};
-    return pl_sign_extend(pl_cursor_fixed(&cursor, 4), 32);
+    struct offset {
+        int32_t value;
+    } __attribute__((packed));
+    return ((const struct offset *) table)[number].value;
 }
 
 /* Pairs of (function, FDE), sorted by function, both as offsets from the header. 0: before the first function. */
@@ -233,49 +228,47 @@ static COLD uintptr_t search_table(const struct pl_cfi *cfi, uint64_t count)
     return low ? header + (uintptr_t) table_offset(table, 2 * low - 1) : 0;
 }
 
-/* No sorted table: one entry after the other. */
-static COLD enum pl_cfi_result scan_entries(struct pl_cfi *cfi, uintptr_t at)
-{
-    uint32_t word;
-    for (unsigned i = 0; i < ENTRIES_MAX && open_entry(cfi, at, &cfi->cursor, &word); i++) {
-        uintptr_t next = (uintptr_t) cfi->cursor.end;
-        if (word != 0 && open_fde(cfi, at) == PL_CFI_FOUND)
-            return PL_CFI_FOUND;
-        at = next;
-    }
-    return PL_CFI_NO_FDE;
-}
-
-/* Where to look for the FDE: the FDE itself, if the header has a sorted table; else the first of all entries. */
-struct search {
-    uintptr_t at;
-    bool sorted;
-};
-
-static COLD bool search_header(struct pl_cfi *cfi, struct search *search)
+/*
+ * Where to begin to look. A header with a sorted table names the one FDE that can be it (0: none); without one, all
+ * entries have to be gone through from the first.
+ */
+static COLD bool search_header(struct pl_cfi *cfi)
 {
     uintptr_t header = (uintptr_t) cfi->module.eh_frame_hdr;
     struct pl_cursor *cursor = &cfi->cursor;
     *cursor = pl_ehframe_cursor(cfi, header);
-    uint32_t encodings = (uint32_t) pl_cursor_fixed(cursor, 4); /* and the version, the first byte */
+    uint32_t encodings = (uint32_t) pl_cursor_fixed(cursor, 4); /* the first byte is the version */
     uint8_t count_encoding = (uint8_t) (encodings >> 16);
-    search->at = take_pointer(cursor, (uint8_t) (encodings >> 8), header);
-    search->sorted = count_encoding != ENCODING_OMIT && encodings >> 24 == SORTED_TABLE;
-    if (search->sorted) {
+    cfi->entry = take_pointer(cursor, (uint8_t) (encodings >> 8), header);
+    cfi->sorted = count_encoding != ENCODING_OMIT && encodings >> 24 == SORTED_TABLE;
+    if (cfi->sorted) {
         uint64_t count = take_pointer(cursor, count_encoding, header);
-        search->at = search_table(cfi, count);
+        cfi->entry = search_table(cfi, count);
     }
     return !cursor->bad && (uint8_t) encodings == 1;
 }
 
+/* The entry behind the one just looked at. */
+static COLD bool next_entry(struct pl_cfi *cfi)
+{
+    uint32_t word;
+    if (cfi->sorted || !open_entry(cfi, cfi->entry, &cfi->cursor, &word))
+        return false;
+    cfi->entry = (uintptr_t) cfi->cursor.end;
+    return true;
+}
+
 static enum pl_cfi_result find_fde(struct pl_cfi *cfi)
 {
-    struct search search;
-    if (!search_header(cfi, &search))
+    enum pl_cfi_result result = PL_CFI_NO_FDE;
+    if (!search_header(cfi))
         return PL_CFI_BAD;
-    if (!search.sorted)
-        return scan_entries(cfi, search.at);
-    return search.at ? open_fde(cfi, search.at) : PL_CFI_NO_FDE;
+    if (cfi->entry == 0)
+        return PL_CFI_NO_FDE;
+    do {
+        result = open_fde(cfi, cfi->entry);
+    } while (result != PL_CFI_FOUND && next_entry(cfi));
+    return cfi->sorted || result == PL_CFI_FOUND ? result : PL_CFI_NO_FDE;
 }
 
 /* Structs are copied by hand: a compiler would call memcpy. */

@@ -62,6 +62,8 @@ struct pl_cfi {
     /* the search's own */
     uintptr_t where;
     uintptr_t row_start; /* the address that the row being made begins at */
+    uintptr_t entry;     /* of .eh_frame, being looked at */
+    bool sorted;         /* no other entry can be it */
     uint64_t code_align;
     int64_t data_align;
     struct pl_cursor cursor;  /* into the header, then an FDE: in the end, its program */

@@ -7,7 +7,7 @@
  */
 #include "expression.h"
 
-#include "cursor.h"
+#include "walk.h"
 
 #define STEPS_MAX 1000
 
@@ -56,44 +56,36 @@ enum {
     OP_NOTHING = 0x96,
 };
 
-struct machine {
-    const struct pl_expression *expression;
-    struct pl_cursor program;
-    const uint8_t *start;
-    unsigned depth;
-    bool bad;
-};
-
-static void push(struct machine *machine, uint64_t value)
+static COLD void push(struct pl_machine *machine, uint64_t value)
 {
     if (machine->depth == PL_EXPRESSION_DEPTH)
         machine->bad = true;
     else
-        machine->expression->operands[machine->depth++] = value;
+        machine->operand[machine->depth++] = value;
 }
 
-static uint64_t pop(struct machine *machine)
+static COLD uint64_t pop(struct pl_machine *machine)
 {
     if (machine->depth == 0) {
         machine->bad = true;
         return 0;
     }
-    return machine->expression->operands[--machine->depth];
+    return machine->operand[--machine->depth];
 }
 
 /* The operand `below` the top. */
-static uint64_t pick(struct machine *machine, unsigned below)
+static COLD uint64_t pick(struct pl_machine *machine, unsigned below)
 {
     if (below >= machine->depth) {
         machine->bad = true;
         return 0;
     }
-    return machine->expression->operands[machine->depth - 1 - below];
+    return machine->operand[machine->depth - 1 - below];
 }
 
-static uint64_t get_register(struct machine *machine, uint64_t number)
+static COLD uint64_t get_register(struct pl_machine *machine, uint64_t number)
 {
-    const struct pl_registers *registers = machine->expression->registers;
+    const struct pl_registers *registers = machine->registers;
     if (number >= PL_ARCH_REGISTERS || !(registers->known >> number & 1)) {
         machine->bad = true;
         return 0;
@@ -102,27 +94,26 @@ static uint64_t get_register(struct machine *machine, uint64_t number)
 }
 
 /* An aligned word or a part of one: nothing else is needed, and it cannot straddle a page. */
-static uint64_t load(struct machine *machine, uint64_t address, unsigned bytes)
+static COLD void load(struct pl_machine *machine, unsigned bytes)
 {
-    uint64_t word = 0;
-    unsigned within = address % 8;
-    struct pl_walk *memory = machine->expression->memory;
-    if (memory == NULL || bytes == 0 || within + bytes > 8 || !pl_bounds_read(memory, address - within, &word)) {
+    uint64_t address = pop(machine);
+    uint64_t *operand = &machine->operand[machine->depth]; /* where the address was */
+    unsigned shift = 8 * (address % 8);
+    if (machine->bad || machine->memory == NULL || bytes == 0 || shift + 8 * bytes > 64 ||
+        !pl_bounds_read(machine->memory, address & ~7ull, operand))
         machine->bad = true;
-        return 0;
-    }
-    word >>= 8 * within;
-    return bytes == 8 ? word : word & ((1ull << 8 * bytes) - 1);
+    else
+        push(machine, *operand >> shift & ~0ull >> (64 - 8 * bytes));
 }
 
-static uint64_t take_constant(struct pl_cursor *program, uint8_t op)
+static COLD uint64_t take_constant(struct pl_cursor *program, uint8_t op)
 {
     unsigned bytes = 1u << (op - OP_CONSTANTS) / 2;
     uint64_t value = pl_cursor_fixed(program, bytes);
     return (op - OP_CONSTANTS) % 2 ? (uint64_t) pl_sign_extend(value, 8 * bytes) : value;
 }
 
-static void jump(struct machine *machine, bool taken)
+static COLD void jump(struct pl_machine *machine, bool taken)
 {
     int64_t by = pl_sign_extend(pl_cursor_fixed(&machine->program, 2), 16);
     int64_t from = machine->program.at - machine->start;
@@ -134,7 +125,7 @@ static void jump(struct machine *machine, bool taken)
         machine->program.at = machine->start + from + by;
 }
 
-static void rotate(struct machine *machine)
+static COLD void rotate(struct pl_machine *machine)
 {
     uint64_t top = pop(machine);
     uint64_t second = pop(machine);
@@ -144,7 +135,7 @@ static void rotate(struct machine *machine)
     push(machine, second);
 }
 
-static void swap(struct machine *machine)
+static COLD void swap(struct pl_machine *machine)
 {
     uint64_t top = pop(machine);
     uint64_t second = pop(machine);
@@ -152,7 +143,7 @@ static void swap(struct machine *machine)
     push(machine, second);
 }
 
-static uint64_t divide(struct machine *machine, int64_t a, int64_t b)
+static uint64_t divide(struct pl_machine *machine, int64_t a, int64_t b)
 {
     if (b == 0 || (b == -1 && a == INT64_MIN)) {
         machine->bad = true;
@@ -161,14 +152,14 @@ static uint64_t divide(struct machine *machine, int64_t a, int64_t b)
     return (uint64_t) (a / b);
 }
 
-static uint64_t modulo(struct machine *machine, uint64_t a, uint64_t b)
+static uint64_t modulo(struct pl_machine *machine, uint64_t a, uint64_t b)
 {
     machine->bad |= b == 0;
     return b ? a % b : 0;
 }
 
 /* Operations on the two topmost operands. */
-static void combine(struct machine *machine, uint8_t op)
+static COLD void combine(struct pl_machine *machine, uint8_t op)
 {
     uint64_t b = pop(machine);
     uint64_t a = pop(machine);
@@ -234,7 +225,7 @@ static void combine(struct machine *machine, uint8_t op)
 }
 
 /* Operations that have a range of opcodes, so that the operand is in the opcode. True: it was one of them. */
-static bool run_ranged(struct machine *machine, uint8_t op)
+static COLD bool run_ranged(struct pl_machine *machine, uint8_t op)
 {
     if (op >= OP_CONSTANTS && op < OP_ULEB)
         push(machine, take_constant(&machine->program, op));
@@ -249,7 +240,7 @@ static bool run_ranged(struct machine *machine, uint8_t op)
     return true;
 }
 
-static void run_one(struct machine *machine, uint8_t op)
+static COLD void run_one(struct pl_machine *machine, uint8_t op)
 {
     struct pl_cursor *program = &machine->program;
     uint64_t value;
@@ -258,11 +249,10 @@ static void run_one(struct machine *machine, uint8_t op)
         push(machine, pl_cursor_fixed(program, 8));
         break;
     case OP_LOAD:
-        push(machine, load(machine, pop(machine), 8));
+        load(machine, 8);
         break;
     case OP_LOAD_BYTES:
-        value = pop(machine);
-        push(machine, load(machine, value, pl_cursor_byte(program)));
+        load(machine, pl_cursor_byte(program));
         break;
     case OP_ULEB:
         push(machine, pl_cursor_uleb(program));
@@ -321,38 +311,39 @@ static void run_one(struct machine *machine, uint8_t op)
     }
 }
 
-static struct pl_cursor open_program(const struct pl_cfi *cfi, uintptr_t at)
+static COLD void open_program(const struct pl_cfi *cfi, uintptr_t at, struct pl_cursor *program)
 {
-    struct pl_cursor program = pl_ehframe_cursor(cfi, at);
-    uint64_t bytes = pl_cursor_uleb(&program);
-    if (bytes > pl_cursor_left(&program))
-        pl_cursor_fail(&program);
+    *program = pl_ehframe_cursor(cfi, at);
+    uint64_t bytes = pl_cursor_uleb(program);
+    if (bytes > pl_cursor_left(program))
+        pl_cursor_fail(program);
     else
-        program.end = program.at + bytes;
-    return program;
+        program->end = program->at + bytes;
 }
 
-bool pl_expression_compute(const struct pl_expression *expression, uint64_t *out)
+COLD bool pl_expression_compute(struct pl_machine *machine, uintptr_t at, const uint64_t *first, uint64_t *out)
 {
-    struct machine machine = {.expression = expression};
-    machine.program = open_program(expression->cfi, expression->at);
-    machine.start = machine.program.at;
-    if (expression->first != NULL)
-        push(&machine, *expression->first);
-    for (int steps = 0; machine.program.at < machine.program.end; steps++) {
-        uint8_t op = pl_cursor_byte(&machine.program);
-        if (!run_ranged(&machine, op))
-            run_one(&machine, op);
-        if (machine.bad || machine.program.bad || steps == STEPS_MAX)
+    open_program(machine->cfi, at, &machine->program);
+    machine->start = machine->program.at;
+    machine->depth = 0;
+    machine->bad = false;
+    if (first != NULL)
+        push(machine, *first);
+    for (int steps = 0; machine->program.at < machine->program.end; steps++) {
+        uint8_t op = pl_cursor_byte(&machine->program);
+        if (!run_ranged(machine, op))
+            run_one(machine, op);
+        if (machine->bad || machine->program.bad || steps == STEPS_MAX)
             return false;
     }
-    *out = pop(&machine);
-    return !machine.bad && !machine.program.bad;
+    *out = pop(machine);
+    return !machine->bad && !machine->program.bad;
 }
 
-bool pl_expression_is_register(const struct pl_cfi *cfi, uintptr_t at, unsigned number, bool loads, int64_t *offset)
+COLD bool pl_expression_is_register(const struct pl_cfi *cfi, uintptr_t at, unsigned number, bool loads, int64_t *offset)
 {
-    struct pl_cursor program = open_program(cfi, at);
+    struct pl_cursor program;
+    open_program(cfi, at, &program);
     if (pl_cursor_byte(&program) != OP_BASES + number)
         return false;
     *offset = pl_cursor_sleb(&program);

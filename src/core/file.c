@@ -92,7 +92,7 @@ static bool grow(struct pl_file *file, uint64_t need)
     if (done)
         file->file_bytes = to;
     else
-        store_relaxed(&file->full, 1);
+        store_relaxed(&file->full, PL_LOSS_FILE_FULL + 1);
     return done;
 }
 
@@ -129,7 +129,7 @@ static bool add_chunks(struct pl_file *file, enum pl_kind kind, uint32_t k)
 
 void pl_file_freeze(struct pl_file *file)
 {
-    store_relaxed(&file->full, 1);
+    store_relaxed(&file->full, PL_LOSS_SANDBOX + 1);
 }
 
 /* ---- appending ---- */
@@ -156,13 +156,18 @@ static bool have_chunk(struct pl_file *file, enum pl_kind kind, uint64_t number)
     return load_acquire(&chunk_of[kind][k]) || add_chunks(file, kind, (uint32_t) k);
 }
 
+static void lost_growth(const struct pl_file *file)
+{
+    pl_file_lost(file, load_relaxed(&file->full) == PL_LOSS_SANDBOX + 1 ? PL_LOSS_SANDBOX : PL_LOSS_FILE_FULL);
+}
+
 uint32_t pl_file_append(struct pl_file *file, enum pl_kind kind, void **record)
 {
     if (!file->base)
         return 0;
     uint64_t number = fetch_add(&pl_file_header(file)->count[kind], 1);
     if (number == 0 || number > UINT32_MAX || !have_chunk(file, kind, number)) {
-        pl_file_lost(file, PL_LOSS_FILE_FULL);
+        lost_growth(file);
         return 0;
     }
     *record = pl_file_record(file, kind, (uint32_t) number);
@@ -178,7 +183,7 @@ struct pl_text pl_file_text(struct pl_file *file, const char *text, uint64_t byt
     for (;;) {
         uint64_t at = fetch_add(&pl_file_header(file)->count[PL_KIND_TEXT], room);
         if (at > UINT32_MAX || !have_chunk(file, PL_KIND_TEXT, at)) {
-            pl_file_lost(file, PL_LOSS_FILE_FULL);
+            lost_growth(file);
             return none;
         }
         if (at / PL_CHUNK_BYTES != (at + room - 1) / PL_CHUNK_BYTES)

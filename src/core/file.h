@@ -25,7 +25,7 @@ struct pl_file {
     uint64_t file_bytes; /* allocated on disk */
     uint64_t limit_bytes;
     uint32_t grow_lock;
-    uint32_t full; /* growth has failed for good */
+    uint32_t full; /* enum pl_loss + 1: growth has failed for good, and this is why */
     int fd;        /* high, close-on-exec; the program may close it behind our back */
     uint64_t inode;
     uint64_t device;

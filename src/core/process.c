@@ -70,9 +70,8 @@ static uint64_t draw_seed(const struct pl_process *process)
 
 /* ---- the header ---- */
 
-static void describe_command(struct pl_process *process, struct pl_header *header)
+static void describe_command(struct pl_process *process, struct pl_file *file, struct pl_header *header)
 {
-    struct pl_file *file = &process->file;
     char *scratch = process->scratch;
     long n = read_file("/proc/self/cmdline", scratch, PL_PATH_MAX);
     if (n == PL_PATH_MAX)
@@ -87,9 +86,9 @@ static void describe_command(struct pl_process *process, struct pl_header *heade
         header->destination = pl_file_text(file, process->destination, pl_text_bytes(process->destination));
 }
 
-static void describe(struct pl_process *process)
+static void describe(struct pl_process *process, struct pl_file *file)
 {
-    struct pl_header *header = pl_file_header(&process->file);
+    struct pl_header *header = pl_file_header(file);
     header->version = PL_VERSION;
     header->byte_order = PL_BYTE_ORDER;
     header->chunk_bytes = PL_CHUNK_BYTES;
@@ -109,7 +108,7 @@ static void describe(struct pl_process *process)
     header->seed = process->seed;
     header->control.off = pl_config.off;
     pl_copy(header->comm, process->comm, sizeof header->comm);
-    describe_command(process, header);
+    describe_command(process, file, header);
     __atomic_thread_fence(__ATOMIC_RELEASE);
     pl_copy(header->magic, PL_MAGIC, sizeof header->magic); /* from here on it is a profile */
 }
@@ -125,7 +124,7 @@ static bool create_in(struct pl_process *process, const char *directory)
     for (unsigned i = 0; i < ATTEMPTS && r == -EEXIST; i++) {
         if (!pl_path_live(process, directory, i, path, PL_PATH_MAX))
             return false;
-        r = pl_file_create(&process->file, path, pl_config.max_file_bytes);
+        r = pl_file_create(&process->opening, path, pl_config.max_file_bytes);
     }
     return r == 0;
 }
@@ -137,7 +136,7 @@ static bool create_at_destination(struct pl_process *process)
     for (unsigned i = 0; i < ATTEMPTS && r == -EEXIST; i++) {
         if (!pl_path_final(process, i, path, PL_PATH_MAX))
             return false;
-        r = pl_file_create(&process->file, path, pl_config.max_file_bytes);
+        r = pl_file_create(&process->opening, path, pl_config.max_file_bytes);
     }
     if (r == 0)
         pl_copy(process->destination, path, pl_text_bytes(path) + 1);
@@ -162,10 +161,20 @@ static void write_overflow_site(struct pl_file *file)
         store_release(&((struct pl_site *) at)->valid, 1);
 }
 
-bool pl_process_open(struct pl_process *process)
+/* Other threads see the file all at once, when its first records are in their places. */
+static void publish(struct pl_process *process)
 {
     struct pl_file *file = &process->file;
-    if (file->base)
+    uint8_t *base = process->opening.base;
+    process->opening.base = NULL;
+    pl_copy(file, &process->opening, sizeof *file);
+    store_release(&file->base, base);
+}
+
+bool pl_process_open(struct pl_process *process)
+{
+    struct pl_file *file = &process->opening;
+    if (load_acquire(&process->file.base))
         return true;
     if (process->file_failed || process->sandboxed)
         return false;
@@ -175,12 +184,10 @@ bool pl_process_open(struct pl_process *process)
         store_release(&process->state, PL_PROCESS_IGNORED);
         return false;
     }
-    describe(process);
+    describe(process, file);
     pl_modules_start(file);
     write_overflow_site(file);
-    for (struct pl_thread *t = load_acquire(&process->threads); t; t = t->next)
-        if (load_acquire(&t->state) == PL_THREAD_ALIVE)
-            pl_thread_attach(process, t);
+    publish(process);
     return true;
 }
 

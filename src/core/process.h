@@ -44,6 +44,7 @@ struct pl_process {
     uint32_t thread_count;
     struct pl_thread *threads; /* all blocks, newest first; only ever prepended to */
     struct pl_file file;
+    struct pl_file opening; /* the file before others may write to it */
     struct pl_map map;
     struct pl_live live;
     char executable[PL_PATH_MAX];

@@ -9,7 +9,6 @@
  * That walk stops at the frame in question and is kept in the scratch space. The rules take over again behind it, and the
  * next such frame further out resumes the kept walk, so no frame is visited twice.
  */
-#include "expression.h"
 #include "rules.h"
 
 #define OWN_FRAMES_MAX 32 /* between here and the hook's caller */
@@ -28,44 +27,45 @@ static void set(struct pl_registers *registers, unsigned number, uint64_t value)
 static COLD bool compute(struct pl_walk *walk, uintptr_t at, const uint64_t *first, uint64_t *out)
 {
     struct pl_scratch *scratch = pl_walk_scratch(walk);
-    struct pl_expression expression = {&scratch->cfi, at, &scratch->registers, first, walk, scratch->operands};
-    return pl_expression_compute(&expression, out);
+    scratch->machine.cfi = &scratch->cfi;
+    scratch->machine.registers = &scratch->registers;
+    scratch->machine.memory = walk;
+    return pl_expression_compute(&scratch->machine, at, first, out);
 }
 
-static bool compute_cfa(struct pl_walk *walk, uint64_t *cfa)
+static COLD bool compute_cfa(struct pl_walk *walk)
 {
     struct pl_scratch *scratch = pl_walk_scratch(walk);
     const struct pl_cfi_row *row = &scratch->cfi.row;
     if (row->cfa_is_expression)
-        return compute(walk, row->cfa_expression, NULL, cfa);
+        return compute(walk, row->cfa_expression, NULL, &scratch->cfa);
     if (!known(&scratch->registers, row->cfa_register))
         return false;
-    *cfa = scratch->registers.value[row->cfa_register] + (uint64_t) row->cfa_offset;
+    scratch->cfa = scratch->registers.value[row->cfa_register] + (uint64_t) row->cfa_offset;
     return true;
 }
 
 /* One register of the caller. False: it is not to be had. */
-static bool restore(struct pl_walk *walk, unsigned number, uint64_t cfa, uint64_t *out)
+static COLD bool restore(struct pl_walk *walk, unsigned number, uint64_t *out)
 {
-    const struct pl_scratch *scratch = pl_walk_scratch(walk);
-    int64_t value = scratch->cfi.row.value[number];
-    uint64_t at;
+    struct pl_scratch *scratch = pl_walk_scratch(walk);
+    uint64_t value = (uint64_t) scratch->cfi.row.value[number];
     switch ((enum pl_how) scratch->cfi.row.how[number]) {
     case PL_HOW_SAME:
     case PL_HOW_UNDEFINED:
-        *out = number == PL_ARCH_SP ? cfa : scratch->registers.value[number];
+        *out = number == PL_ARCH_SP ? scratch->cfa : scratch->registers.value[number];
         return number == PL_ARCH_SP || known(&scratch->registers, number);
     case PL_HOW_AT_OFFSET:
-        return pl_bounds_read(walk, cfa + (uint64_t) value, out);
+        return pl_bounds_read(walk, scratch->cfa + value, out);
     case PL_HOW_OFFSET:
-        *out = cfa + (uint64_t) value;
+        *out = scratch->cfa + value;
         return true;
     case PL_HOW_AT_EXPRESSION:
-        return compute(walk, (uintptr_t) value, &cfa, &at) && pl_bounds_read(walk, at, out);
+        return compute(walk, value, &scratch->cfa, out) && pl_bounds_read(walk, *out, out);
     case PL_HOW_EXPRESSION:
-        return compute(walk, (uintptr_t) value, &cfa, out);
+        return compute(walk, value, &scratch->cfa, out);
     case PL_HOW_REGISTER:
-        if (value < 0 || !known(&scratch->registers, (unsigned) value))
+        if (value >= PL_ARCH_REGISTERS || !known(&scratch->registers, (unsigned) value))
             return false;
         *out = scratch->registers.value[value];
         return true;
@@ -73,15 +73,13 @@ static bool restore(struct pl_walk *walk, unsigned number, uint64_t cfa, uint64_
     return false;
 }
 
-static COLD void restore_all(struct pl_walk *walk, uint64_t cfa)
+static COLD void restore_all(struct pl_walk *walk)
 {
     struct pl_scratch *scratch = pl_walk_scratch(walk);
     scratch->next.known = 0;
-    for (unsigned i = 0; i < PL_ARCH_REGISTERS; i++) {
-        uint64_t value;
-        if (restore(walk, i, cfa, &value))
-            set(&scratch->next, i, value);
-    }
+    for (unsigned i = 0; i < PL_ARCH_REGISTERS; i++)
+        if (restore(walk, i, &scratch->next.value[i]))
+            scratch->next.known |= 1u << i;
     for (unsigned i = 0; i < PL_ARCH_REGISTERS; i++)
         scratch->registers.value[i] = scratch->next.value[i];
     scratch->registers.known = scratch->next.known;
@@ -91,14 +89,13 @@ static COLD enum pl_stop step_row(struct pl_walk *walk)
 {
     struct pl_scratch *scratch = pl_walk_scratch(walk);
     struct pl_place *here = &scratch->here;
-    uint64_t cfa;
-    if (pl_ehframe_find(&scratch->cfi, here->where) != PL_CFI_FOUND || !compute_cfa(walk, &cfa))
+    if (pl_ehframe_find(&scratch->cfi, here->where) != PL_CFI_FOUND || !compute_cfa(walk))
         return PL_STOP_BAD_CFI;
     bool interrupted = scratch->cfi.signal_frame;
     bool turns = interrupted || scratch->cfi.row.how[PL_ARCH_SP] > PL_HOW_UNDEFINED;
-    if (!turns && (cfa <= here->sp || cfa % 8 || !pl_bounds_reach(walk, cfa)))
+    if (!turns && (scratch->cfa <= here->sp || scratch->cfa % 8 || !pl_bounds_reach(walk, scratch->cfa)))
         return PL_STOP_BOUNDS;
-    restore_all(walk, cfa);
+    restore_all(walk);
     const uint32_t needed = 1u << PL_ARCH_PC | 1u << PL_ARCH_SP;
     if ((scratch->registers.known & needed) != needed)
         return PL_STOP_BAD_CFI;

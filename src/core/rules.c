@@ -10,8 +10,6 @@
  */
 #include "rules.h"
 
-#include "expression.h"
-
 uint64_t pl_rules[PL_RULE_WORDS] __attribute__((aligned(64)));
 static uint32_t generation; /* of the cache: a rule made before a forgetting is not stored after it */
 
@@ -56,13 +54,14 @@ static bool compress_realigned(const struct pl_cfi *cfi, uint32_t *rule)
 static COLD bool distance_from_sp(struct pl_scratch *scratch, uintptr_t where, uint64_t filler, uint64_t *distance)
 {
     struct pl_registers *trial = &scratch->next;
-    struct pl_expression expression = {&scratch->cfi, scratch->cfi.row.cfa_expression, trial, NULL, NULL,
-                                       scratch->operands};
     for (int i = 0; i < PL_ARCH_REGISTERS; i++)
         trial->value[i] = filler * (uint64_t) (i + 1);
     trial->value[PL_ARCH_PC] = where;
     trial->known = ~0u;
-    if (!pl_expression_compute(&expression, distance))
+    scratch->machine.cfi = &scratch->cfi;
+    scratch->machine.registers = trial;
+    scratch->machine.memory = NULL;
+    if (!pl_expression_compute(&scratch->machine, scratch->cfi.row.cfa_expression, NULL, distance))
         return false;
     *distance -= trial->value[PL_ARCH_SP];
     return true;
@@ -151,37 +150,54 @@ static uint32_t make_rule(uintptr_t where, struct pl_scratch *scratch)
     return PL_RULE_MAKE_SPECIAL(PL_SPECIAL_BAD);
 }
 
-/* A full line gives up the word that the address would be found in fastest. */
-static void keep_rule(uint64_t *line, unsigned home, uint64_t word)
+static uint64_t tag_of(uintptr_t where)
 {
-    unsigned slot = home;
+    return pl_rule_mix(where) << PL_RULE_LINE_BITS;
+}
+
+/* The i-th word in which an address may be found: its home, then the rest of the line, round. */
+static uint64_t *word_of(uintptr_t where, unsigned i)
+{
+    unsigned home = pl_rule_home(pl_rule_mix(where));
+    unsigned line = home - home % PL_RULE_LINE_WORDS;
+    return &pl_rules[line + (home + i) % PL_RULE_LINE_WORDS];
+}
+
+/* 0: not there. */
+static COLD uint32_t search_line(uintptr_t where)
+{
     for (unsigned i = 0; i < PL_RULE_LINE_WORDS; i++) {
-        unsigned candidate = (home + i) % PL_RULE_LINE_WORDS;
-        if (load_relaxed(&line[candidate]) == 0) {
-            slot = candidate;
+        uint64_t rule = load_relaxed(word_of(where, i)) ^ tag_of(where);
+        if (rule - 1 < (1u << PL_RULE_BITS) - 1)
+            return (uint32_t) rule;
+    }
+    return 0;
+}
+
+/* A full line gives up the word that the address would be found in fastest. */
+static COLD void keep_rule(uintptr_t where, uint32_t rule)
+{
+    uint64_t *word = word_of(where, 0);
+    for (unsigned i = 0; i < PL_RULE_LINE_WORDS; i++) {
+        if (load_relaxed(word_of(where, i)) == 0) {
+            word = word_of(where, i);
             break;
         }
     }
-    store_relaxed(&line[slot], word);
+    store_relaxed(word, tag_of(where) | rule);
 }
 
 COLD uint32_t pl_rule_learn(uintptr_t where, struct pl_scratch *scratch)
 {
-    uint64_t mixed = pl_rule_mix(where);
-    uint64_t tag = mixed << PL_RULE_LINE_BITS;
-    unsigned home = pl_rule_home(mixed) % PL_RULE_LINE_WORDS;
-    uint64_t *line = &pl_rules[pl_rule_home(mixed) - home];
     if (where >> PL_ARCH_ADDRESS_BITS)
         return PL_RULE_MAKE_SPECIAL(PL_SPECIAL_NO_MODULE);
-    for (unsigned i = 0; i < PL_RULE_LINE_WORDS; i++) {
-        uint64_t rule = load_relaxed(&line[(home + i) % PL_RULE_LINE_WORDS]) ^ tag;
-        if (rule - 1 < (1u << PL_RULE_BITS) - 1)
-            return (uint32_t) rule;
-    }
+    uint32_t rule = search_line(where);
+    if (rule != 0)
+        return rule;
     uint32_t before = load_acquire(&generation);
-    uint32_t rule = make_rule(where, scratch);
+    rule = make_rule(where, scratch);
     if (rule != PL_RULE_MAKE_SPECIAL(PL_SPECIAL_NO_MODULE) && load_acquire(&generation) == before)
-        keep_rule(line, home, tag | rule);
+        keep_rule(where, rule);
     return rule;
 }
 

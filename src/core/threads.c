@@ -86,6 +86,7 @@ static void add_up(struct pl_thread *thread, const struct pl_tls *tls, uint64_t 
 
 void pl_thread_book(struct pl_process *process, struct pl_thread *thread, const struct pl_tls *tls)
 {
+    pl_thread_attach(process, thread);
     if (!thread->record)
         return;
     uint64_t calls[PL_FN_COUNT], bytes;
@@ -108,19 +109,23 @@ static void describe(struct pl_process *process, struct pl_thread *thread)
         record->start_ns = thread->start_ns;
 }
 
+static void publish(struct pl_process *process, struct pl_thread *thread)
+{
+    describe(process, thread);
+    struct pl_thread_record *record = pl_file_record(&process->file, PL_KIND_THREAD, thread->record);
+    store_release(&record->valid, 1);
+}
+
 void pl_thread_attach(struct pl_process *process, struct pl_thread *thread)
 {
     void *at;
-    if (!process->file.base)
+    if (likely(thread->record) || !load_acquire(&process->file.base))
         return;
-    if (!thread->record)
-        thread->record = pl_file_append(&process->file, PL_KIND_THREAD, &at);
+    thread->record = pl_file_append(&process->file, PL_KIND_THREAD, &at);
     if (!thread->record)
         return;
-    describe(process, thread);
-    struct pl_thread_record *record = pl_file_record(&process->file, PL_KIND_THREAD, thread->record);
-    store_release(&record->valid, 1); /* publish */
-    pl_row_overflow(process, thread);
+    publish(process, thread);
+    pl_row_overflow(process, thread); /* now, while there is room */
 }
 
 static void name_now(const struct pl_process *process, char name[16])
@@ -158,6 +163,8 @@ struct pl_thread *pl_thread_register(struct pl_process *process, struct pl_tls *
     pl_sampler_seed(&thread->sampler, process->seed, fetch_add(&process->streams, 1));
     thread->tls = tls;
     tls->thread = thread;
+    if (thread->record)
+        publish(process, thread); /* taken over */
     pl_thread_attach(process, thread);
     pl_front.thread_started();
     return thread;

@@ -15,6 +15,7 @@
 #include "arch.h"
 #include "compiler.h"
 #include "ehframe.h"
+#include "expression.h"
 #include "unwind.h"
 
 /* A step answers with this, or with the reason to stop. */
@@ -30,13 +31,6 @@ struct pl_place {
     uint64_t flags;  /* PL_FRAME_* of this frame */
 };
 
-#define PL_EXPRESSION_DEPTH 64
-
-struct pl_registers {
-    uint64_t value[PL_ARCH_REGISTERS];
-    uint32_t known; /* a bit per register */
-};
-
 /* The scratch space of a walk. `here` and its registers outlive a step: see registers.c. */
 struct pl_scratch {
     struct pl_place place;
@@ -45,8 +39,9 @@ struct pl_scratch {
     struct pl_place here;
     struct pl_registers registers;
     struct pl_registers next;
+    uint64_t cfa;
     struct pl_cfi cfi;
-    uint64_t operands[PL_EXPRESSION_DEPTH];
+    struct pl_machine machine;
 };
 _Static_assert(sizeof(struct pl_scratch) <= sizeof(((struct pl_walk *) 0)->scratch), "scratch space is too small");
 

@@ -12,7 +12,7 @@
 
 #include "arena.h"
 
-#define BLOCK_BYTES (256u << 10)
+#define BLOCK_BYTES (64u << 10)
 #define ALIGNMENT 16u
 
 struct block {
@@ -61,9 +61,17 @@ static void *add_block(struct pl_arena *arena, size_t bytes)
     return block + 1;
 }
 
+/* A piece of no bytes is a piece all the same: it has an address. */
+static size_t round_up(size_t bytes)
+{
+    if (bytes > SIZE_MAX - ALIGNMENT)
+        return SIZE_MAX;
+    return bytes == 0 ? ALIGNMENT : (bytes + ALIGNMENT - 1) & ~(size_t) (ALIGNMENT - 1);
+}
+
 void *pl_arena_alloc(struct pl_arena *arena, size_t bytes)
 {
-    size_t rounded = bytes > SIZE_MAX - ALIGNMENT ? SIZE_MAX : (bytes + ALIGNMENT - 1) & ~(size_t) (ALIGNMENT - 1);
+    size_t rounded = round_up(bytes);
     if (rounded > BLOCK_BYTES / 4)
         return add_block(arena, rounded);
     if (rounded > arena->free_bytes) {

@@ -15,6 +15,7 @@
  * is the innermost (spans.h).
  */
 #include <dwarf.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -260,9 +261,28 @@ static uint32_t number(Dwarf_Die *die, unsigned attribute)
     return (uint32_t) value;
 }
 
+/* Paths in line tables may be relative to the directory of compilation. Joined once: libdw's texts stay where they are. */
+static const char *full_path(struct pl_dwarf *dwarf, struct unit *unit, const char *path)
+{
+    Dwarf_Attribute attr;
+    if (!path || path[0] == '/')
+        return pl_intern_text(dwarf->intern, path);
+    const struct pl_name *known = pl_intern_get(dwarf->intern, path);
+    if (known)
+        return known->function;
+    const char *directory = dwarf_attr(&unit->lines, DW_AT_comp_dir, &attr) ? dwarf_formstring(&attr) : NULL;
+    if (!directory)
+        return pl_intern_text(dwarf->intern, path);
+    size_t bytes = strlen(directory) + strlen(path) + 2;
+    char *joined = pl_arena_alloc(dwarf->intern->arena, bytes);
+    snprintf(joined, bytes, "%s/%s", directory, path);
+    pl_intern_put(dwarf->intern, path, (struct pl_name){.function = joined, .linkage = ""});
+    return joined;
+}
+
 static const char *file_name(struct pl_dwarf *dwarf, struct unit *unit, uint32_t file)
 {
-    return file < unit->file_count ? pl_intern_text(dwarf->intern, dwarf_filesrc(unit->files, file, NULL, NULL)) : "";
+    return file < unit->file_count ? full_path(dwarf, unit, dwarf_filesrc(unit->files, file, NULL, NULL)) : "";
 }
 
 static struct pl_place look_up(struct pl_dwarf *dwarf, struct unit *unit, Dwarf_Die *die, bool inlined)
@@ -334,10 +354,10 @@ static void find_line(struct pl_dwarf *dwarf, struct unit *unit, uint64_t addres
     Dwarf_Line *line = dwarf_getsrc_die(&unit->lines, address);
     if (!line)
         return;
-    int number = 0, column = 0;
-    dwarf_lineno(line, &number);
+    int row = 0, column = 0;
+    dwarf_lineno(line, &row);
     dwarf_linecol(line, &column);
-    set_line(out, pl_intern_text(dwarf->intern, dwarf_linesrc(line, NULL, NULL)), number, column);
+    set_line(out, full_path(dwarf, unit, dwarf_linesrc(line, NULL, NULL)), (uint32_t) row, (uint32_t) column);
 }
 
 uint32_t pl_dwarf_find(struct pl_dwarf *dwarf, uint64_t address, struct pl_place *out, uint32_t max)

@@ -40,6 +40,8 @@ static struct pl_estimate exactly(double value)
 static struct pl_estimate nothing_seen(double spread, double unit)
 {
     double high = RULE_OF_THREE * (unit > 0 ? unit / log1p(unit / spread) : spread);
+    if (!isfinite(high))
+        return exactly(0);
     return (struct pl_estimate){.error = high, .high = high};
 }
 

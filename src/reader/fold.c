@@ -18,6 +18,7 @@
 #include "trie.h"
 
 #define SUM_MAX 1e100 /* far beyond any heap; a million of them, squared, is still a number */
+#define VARIANCE_MIN 1e-20
 #define SAMPLES_MAX (1ull << 48)
 #define ROUNDING 1e-6 /* sums of the same weights in another order differ by this little, and far less */
 #define NO_THREAD UINT32_MAX
@@ -160,15 +161,18 @@ static void fold_threads(struct fold *fold)
 
 /* ---- rows ---- */
 
-static bool is_sum(double value)
+/* Not so for NaN. */
+static bool is_sum(double value, double least)
 {
-    return value >= 0 && value <= SUM_MAX; /* not so for NaN */
+    return value == 0 || (value >= least && value <= SUM_MAX);
 }
 
+/* A weight is at least 1 and a size a whole number; the variance of a weight just above 1 is small, but not that small.
+ */
 static bool are_sums(const struct pl_sums *sums)
 {
-    return is_sum(sums->objects) && is_sum(sums->space) && is_sum(sums->objects_variance) &&
-           is_sum(sums->space_variance) && sums->samples <= SAMPLES_MAX;
+    return is_sum(sums->objects, 1) && is_sum(sums->space, 1) && is_sum(sums->objects_variance, VARIANCE_MIN) &&
+           is_sum(sums->space_variance, VARIANCE_MIN) && sums->samples <= SAMPLES_MAX;
 }
 
 static void add_sums(struct pl_sums *to, const struct pl_sums *more)
@@ -222,6 +226,8 @@ static bool settle_row(struct fold *fold, struct pl_row *row)
         fold->snapshot->damage++;
         return false;
     }
+    if (row->allocated.objects < (double) row->allocated.samples)
+        row->allocated.objects = (double) row->allocated.samples; /* a sample stands for at least itself */
     settle_frees(fold, row);
     return !is_nothing(&row->allocated);
 }

@@ -121,24 +121,28 @@ static bool parent_of(struct naming *naming, Dwarf_Die *die, Dwarf_Die *out)
     return true;
 }
 
-static const char *name_or_kind(Dwarf_Die *die)
+/* What is nameless is called after what it holds. */
+static const char *name_or_kind(Dwarf_Die *die, const char *inner)
 {
     const char *name = text_of(die, DW_AT_name);
     if (name)
         return name;
-    return dwarf_tag(die) == DW_TAG_namespace ? "(anonymous namespace)" : "(anonymous)";
+    if (dwarf_tag(die) == DW_TAG_namespace)
+        return "(anonymous namespace)";
+    return strcmp(inner, "operator()") == 0 ? "{lambda}" : "(anonymous)";
 }
 
-static void write_path(struct naming *naming, Dwarf_Die *die, FILE *out, unsigned depth)
+static void write_path(struct naming *naming, Dwarf_Die *die, const char *inner, FILE *out, unsigned depth)
 {
     Dwarf_Die declaration = *die, parent;
     for (int i = 0; i < CHAIN_MAX && follow(&declaration, &declaration); i++)
         ;
+    const char *name = name_or_kind(&declaration, inner);
     if (depth < NEST_MAX && parent_of(naming, &declaration, &parent)) {
-        write_path(naming, &parent, out, depth + 1);
+        write_path(naming, &parent, name, out, depth + 1);
         fputs("::", out);
     }
-    fputs(name_or_kind(&declaration), out);
+    fputs(name, out);
 }
 
 /* The plain name of a declaration, inside its scopes. */
@@ -157,7 +161,7 @@ static struct pl_name spell_out(struct naming *naming, Dwarf_Die *die)
     FILE *out = open_memstream(&path, &bytes);
     if (!out)
         return name;
-    write_path(naming, die, out, 0);
+    write_path(naming, die, "", out, 0);
     fclose(out);
     name.function = pl_arena_text(naming->intern->arena, path, bytes);
     free(path);

@@ -60,11 +60,25 @@ static bool names_code(const GElf_Sym *sym, const char *name)
     return type == STT_FUNC || type == STT_GNU_IFUNC || (type == STT_NOTYPE && name[0] != '$' && name[0] != '.');
 }
 
-/* Linkers spell versions out in .symtab: memcpy@@GLIBC_2.14. */
-static const char *without_version(struct pl_symtab *symtab, const char *name)
+/* What compilers append to the name of a function that they took apart or specialized. */
+static const char *const clone[] = {".cold",  ".part.",    ".constprop.",   ".isra.",
+                                    ".llvm.", ".lto_priv.", ".localalias"};
+
+/* Where the name of the function ends: linkers spell versions out (memcpy@@GLIBC_2.14), compilers mark clones. */
+static size_t name_bytes(const char *name)
 {
-    const char *at = strchr(name, '@');
-    return at && at > name ? pl_arena_text(symtab->arena, name, at - name) : name;
+    size_t bytes = strcspn(name, "@");
+    for (const char *dot = strchr(name, '.'); dot && dot < name + bytes; dot = strchr(dot + 1, '.'))
+        for (size_t i = 0; i < sizeof clone / sizeof *clone; i++)
+            if (dot > name && strncmp(dot, clone[i], strlen(clone[i])) == 0)
+                return (size_t) (dot - name);
+    return bytes;
+}
+
+static const char *plain_name(struct pl_symtab *symtab, const char *name)
+{
+    size_t bytes = name_bytes(name);
+    return name[bytes] && bytes > 0 ? pl_arena_text(symtab->arena, name, bytes) : name;
 }
 
 static uint32_t add_table(struct pl_symtab *symtab, Elf *elf, const char *section)
@@ -81,7 +95,7 @@ static uint32_t add_table(struct pl_symtab *symtab, Elf *elf, const char *sectio
         if (names_code(&sym, name))
             add(symtab, (struct symbol){.address = sym.st_value,
                                         .bytes = sym.st_size,
-                                        .name = without_version(symtab, name),
+                                        .name = plain_name(symtab, name),
                                         .rank = rank_of(&sym, name)});
     }
     return symtab->symbols - before;

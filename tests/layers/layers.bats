@@ -11,7 +11,7 @@ look() {
     look includes layers
 }
 
-@test "the core includes no header that brings a libc call" {
+@test "the core includes system headers only for types and constants" {
     look includes system
 }
 

@@ -6,7 +6,7 @@ without a red zone, which would hide a leaf's locals). Who calls whom is read fr
 deepest chain from any entry into the cold path is then a longest path in a graph.
 
 A call through a pointer cannot be followed: each function that makes one is listed in INDIRECT with where it may lead.
-Calls of other libraries (the real allocator, the loader) are not the cold path's own depth.
+Calls into other libraries (the real allocator, the loader) are not followed: their depth is there without us too.
 
 usage: stack.py [--show]
 """
@@ -22,8 +22,18 @@ from build import BUILD, LIBRARY, output_of, runtime_commands, verdict
 LIMIT_BYTES = 1024
 ENTRY = re.compile(r"pl_cold_\w+")
 
-# function -> functions of ours it may reach through a pointer; (): only ever other people's code.
-INDIRECT = {}
+# function -> functions of ours that it may reach through a pointer.
+SWITCH = ()  # a jump table: it stays inside the function
+INDIRECT = {
+    "apply": SWITCH,
+    "take_operand": SWITCH,
+    "pl_expression_compute": SWITCH,
+    "restore_all": SWITCH,
+    "pl_config_read": ("set_sample", "set_out", "set_only", "set_live_dir", "set_max_file", "set_off", "set_seed", "set_run"),
+    "pl_process_start": ("environment", "secure"),  # struct pl_front
+    "pl_thread_register": ("thread_started",),
+}
+THEIRS = re.compile(r"<pl_next\b")  # pointers to the allocator behind us
 
 FUNCTION = re.compile(r"^([0-9a-f]+) <(.+)>:$")
 BRANCH = re.compile(r"^\s+[0-9a-f]+:\t(?:notrack |bnd )?(call|j[a-z]+)\s+(?:([0-9a-f]+) <([^>+]+)(\+0x\w+)?>|(\*.*))")
@@ -72,7 +82,7 @@ class Function:
 def add_branch(caller, functions, match):
     kind, address, name, inside, pointer = match.groups()
     if pointer:
-        caller.indirect = True
+        caller.indirect = caller.indirect or not THEIRS.search(pointer)
         return
     start = int(address, 16) - int(inside or "0", 16)
     part = name.endswith(".cold")

@@ -204,7 +204,8 @@ static void fill_header(struct forge *forge)
 struct forge *forge_new(void)
 {
     struct forge *forge = calloc(1, sizeof *forge);
-    void *image = mmap(NULL, PL_FILE_BYTES_MAX, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    void *image =
+        mmap(NULL, PL_FILE_BYTES_MAX, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (!forge || image == MAP_FAILED)
         die("out of memory");
     forge->image = image;

@@ -2,8 +2,8 @@
 /*
  * forge.h - makes profile files without a profiled process: honest ones, and anything else.
  *
- * The image is one piece of memory as large as a file may be, so records never move and a test may change any byte of it
- * before it is read. Written from format.h alone, not with the runtime's code: where the two disagree, a test fails.
+ * The image is one piece of memory as large as a file may be, so records never move and a test may change any byte of
+ * it before it is read. Written from format.h alone, not with the runtime's code: where the two disagree, a test fails.
  */
 #ifndef PL_FORGE_H
 #define PL_FORGE_H

@@ -65,7 +65,8 @@ static void build_inlined(struct forge *forge)
     uint32_t outer = forge_frame(forge, 0, module, 0x1234);
     uint32_t jit = forge_frame(forge, outer, PL_MODULE_UNKNOWN, 0x7f0000001000 | PL_FRAME_GUESS);
     uint32_t inner = forge_frame(forge, jit, module, 0x5678);
-    uint32_t inlined = forge_symbol(forge, inner, "std::vector<Row>::push_back", "/usr/include/c++/12/bits/stl_vector.h", 1280);
+    uint32_t inlined =
+        forge_symbol(forge, inner, "std::vector<Row>::push_back", "/usr/include/c++/12/bits/stl_vector.h", 1280);
     struct pl_symbol *symbol = forge_record(forge, PL_KIND_SYMBOL, inlined);
     symbol->inlined = 1;
     symbol->linkage = forge_text(forge, "_ZNSt6vectorI3RowSaIS0_EE9push_backERKS0_", 41);
@@ -81,9 +82,12 @@ static void build_hostile_names(struct forge *forge)
     static char endless[4001];
     memset(endless, 'T', 4000);
     static const char *const name[] = {
-        "<script>alert(1)</script>", "\"quoted\" \\back\\slash", "line one\nline two\r\n", "semi;colon;frames",
-        "\x1b[31mred\x1b[0m",        "tab\there, bell\a",       "not utf-8: \xff\xfe\xc3", "]]></name>&amp;'",
-        "{\"json\": [1, 2]}",        "%s%n%p",                  "$(reboot) `reboot`",      endless,
+        "<script>alert(1)</script>", "\"quoted\" \\back\\slash",
+        "line one\nline two\r\n",    "semi;colon;frames",
+        "\x1b[31mred\x1b[0m",        "tab\there, bell\a",
+        "not utf-8: \xff\xfe\xc3",   "]]></name>&amp;'",
+        "{\"json\": [1, 2]}",        "%s%n%p",
+        "$(reboot) `reboot`",        endless,
     };
     uint32_t module = forge_module(forge, "/tmp/<b>mod\"ule\n</b>", 0xcd);
     uint32_t thread = forge_thread(forge, "<i>\"th;\nread\"</i>", 1200, 120000);
@@ -123,8 +127,8 @@ static uint32_t next_random(uint32_t *state)
     return *state;
 }
 
-/* A trie like a large program's: most calls take the usual way. `child` holds the calls made from each frame, and in [8]
- * whether a stack ends there already. */
+/* A trie like a large program's: most calls take the usual way. `child` holds the calls made from each frame, and in
+ * [8] whether a stack ends there already. */
 static uint32_t grow_stack(struct forge *forge, uint32_t (*child)[9], uint32_t module, uint32_t depth, uint32_t *state)
 {
     uint32_t frame = 0;

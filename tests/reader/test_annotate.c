@@ -335,8 +335,11 @@ static uint64_t start_ticks_of(pid_t pid)
     snprintf(name, sizeof name, "/proc/%d/stat", pid);
     FILE *file = fopen(name, "re");
     assert_non_null(file);
-    assert_int_equal(fscanf(file, "%*d (%*[^)]) %*c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %*u %*u %*d %*d %*d %*d %*d "
-                                  "%*d %llu", &ticks), 1);
+    assert_int_equal(fscanf(file,
+                            "%*d (%*[^)]) %*c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %*u %*u %*d %*d %*d %*d %*d "
+                            "%*d %llu",
+                            &ticks),
+                     1);
     fclose(file);
     return ticks;
 }

@@ -179,9 +179,9 @@ static void what_was_freed_to_the_last_sample_is_exactly_nothing(void **state)
     uint32_t stack = forge_frame(forge, 0, forge_module(forge, "/bin/app", 1), 0x1000);
     struct pl_row *row = forge_row_at(forge, forge_row(forge, forge_site(forge, stack), 1));
     for (int i = 1; i <= 1000; i++) /* the same samples, added in opposite orders */
-        forge_sample(&row->allocated, i * 0.1, 1000.1 / i, 1);
+        forge_sample(&row->allocated, i, 1000.1 / i, 1);
     for (int i = 1000; i >= 1; i--)
-        forge_sample(i % 2 ? &row->freed : &row->remote, i * 0.1, 1000.1 / i, 1);
+        forge_sample(i % 2 ? &row->freed : &row->remote, i, 1000.1 / i, 1);
     assert_true(row->allocated.space != row->freed.space + row->remote.space);
     struct pl_profile *profile = forge_load(forge);
     assert_int_equal(profile->sites, 1);

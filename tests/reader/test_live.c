@@ -2,8 +2,9 @@
 /*
  * test_live.c - a file that is written to, grown or cut while it is read.
  *
- * Threads of this program play the profiled process on a shared mapping of a forged file, with the writer's protocol. What
- * they write obeys equations (every sample has weight 10 and 100 bytes), so a reading that mixes two moments shows.
+ * Threads of this program play the profiled process on a shared mapping of a forged file, with the writer's protocol.
+ * What they write obeys equations (every sample has weight 10 and 100 bytes), so a reading that mixes two moments
+ * shows.
  */
 #include <fcntl.h>
 #include <pthread.h>

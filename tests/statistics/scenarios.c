@@ -84,15 +84,15 @@ static uint64_t half_16_half_4k(uint64_t i)
 const struct scenario scenarios[] = {
     {"16 bytes", 1, sixteen_bytes, T, 0, 1, 1000, false},
     {"mixed, median 64", MIXED, lognormal, T, 0, 1, 1000, false},
-    {"mixed, 0 to 1,023", MIXED, up_to_1k, T, 0, 5, 1000, false},
-    {"256 KiB", 1, quarter_mebibyte, T, 0, 1, 1000, false},
+    {"mixed, 0 to 1,023", MIXED, up_to_1k, T, 0, 5, 300, false},
+    {"256 KiB", 1, quarter_mebibyte, T, 0, 2, 1000, false},
     {"1 MiB", 1, one_mebibyte, T, 0, 5, 1000, false},
     {"16 bytes, 10 a thread", 1, sixteen_bytes, T / 64, 10, 1, 100, false},
     {"mixed, 10 a thread", MIXED, lognormal, T / 16, 10, 1, 300, false},
-    {"256 KiB, 10 a thread", 1, quarter_mebibyte, T, 10, 1, 1000, false},
-    {"16 to 4,096", MIXED, from_16_to_4k, T, 0, 1, 1000, true},
-    {"16 to 65,536", MIXED, from_16_to_64k, T, 0, 1, 1000, true},
-    {"half 16, half 4,096", MIXED, half_16_half_4k, T, 0, 1, 1000, true},
+    {"256 KiB, 10 a thread", 1, quarter_mebibyte, T, 10, 2, 300, false},
+    {"16 to 4,096", MIXED, from_16_to_4k, T, 0, 5, 300, true},
+    {"16 to 65,536", MIXED, from_16_to_64k, T, 0, 5, 300, true},
+    {"half 16, half 4,096", MIXED, half_16_half_4k, T, 0, 5, 300, true},
 };
 const unsigned scenario_count = sizeof(scenarios) / sizeof(scenarios[0]);
 

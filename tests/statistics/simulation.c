@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * simulation.c - see simulation.h. Invariant: thread_allocate() and thread_allocate_slowly() leave the same thread and the
- * same row behind.
+ * simulation.c - see simulation.h. Invariant: thread_allocate() and thread_allocate_slowly() leave the same thread and
+ * the same row behind.
  */
 #include <math.h>
 #include <stdlib.h>

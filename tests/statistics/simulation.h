@@ -2,9 +2,9 @@
 /*
  * simulation.h - programs that allocate, sampled by the real sampler and read by the real estimator.
  *
- * What the runtime does is repeated here step by step, in doubles and words, without memory: a countdown per thread that
- * every allocation lowers by its charge, pl_sampler_visit() on borrow, pl_sums_add() for a sample and again for its free,
- * pl_estimate_sums() at the end. What the program really did is known, so estimates can be judged.
+ * What the runtime does is repeated here step by step, in doubles and words, without memory: a countdown per thread
+ * that every allocation lowers by its charge, pl_sampler_visit() on borrow, pl_sums_add() for a sample and again for
+ * its free, pl_estimate_sums() at the end. What the program really did is known, so estimates can be judged.
  *
  * A workload is an endless sequence of blocks that repeats after a period. That, and nothing else, makes 10,000 runs of
  * a million allocations affordable: between two samples the countdown falls by a difference of prefix sums instead of
@@ -37,7 +37,8 @@ struct workload {
     uint64_t *live_space;
 };
 
-/* size_of(i) is called for i = 0 .. sizes - 1. One block in LIVE_EVERY stays live, half of the others are freed remotely. */
+/* size_of(i) is called for i = 0 .. sizes - 1. One block in LIVE_EVERY stays live, half of the others are freed
+ * remotely. */
 #define LIVE_EVERY 3u
 struct workload *workload_make(uint64_t sizes, uint64_t (*size_of)(uint64_t i));
 void workload_free(struct workload *workload);

@@ -51,8 +51,8 @@ static int compare(const void *a, const void *b)
  */
 static double ks_distance(uint64_t *gap, size_t n, const struct law *law)
 {
-    double worst = 0;
     qsort(gap, n, sizeof(*gap), compare);
+    double worst = gap[0] > law->from ? probability_up_to(law, gap[0] - 1) : 0;
     for (size_t i = 0; i < n; i++) {
         if (i + 1 < n && gap[i + 1] == gap[i])
             continue;

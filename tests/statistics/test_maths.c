@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * test_maths.c - the core's logarithm and exponential against libm's, which is right to within one unit in the last place.
+ * test_maths.c - the core's logarithm and exponential against libm's, which is right to within one unit in the last
+ * place.
  *
- * Errors are counted in such units (ulps). The header promises 1e-14; the bound here is what the method gives, so that a
- * damaged coefficient shows even where 1e-14 would forgive it.
+ * Errors are counted in such units (ulps). The header promises 1e-14; the bound here is what the method gives, so that
+ * a damaged coefficient shows even where 1e-14 would forgive it.
  */
 #include <math.h>
 #include <setjmp.h>

@@ -1,0 +1,195 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * path.c - the stacks of a profile as sequences of spots, sorted and folded.
+ */
+#include "path.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "arena.h"
+#include "say.h"
+
+struct maker {
+    const struct pl_profile *profile;
+    const struct pl_spots *spots;
+    enum pl_shape shape;
+    uint32_t depth;
+    uint32_t *next; /* where the next path's spots go */
+};
+
+void pl_path_add(struct pl_sums *to, const struct pl_sums *sums)
+{
+    to->objects += sums->objects;
+    to->space += sums->space;
+    to->objects_variance += sums->objects_variance;
+    to->space_variance += sums->space_variance;
+    to->samples += sums->samples;
+}
+
+/* --- one stack --- */
+
+static enum pl_role role_of(const struct maker *maker, uint32_t spot)
+{
+    return maker->spots->spot[spot].role;
+}
+
+/* All spots of a stack, innermost first, calls to itself from the same line folded into one. */
+static uint32_t expand(const struct maker *maker, uint32_t stack, uint32_t *to)
+{
+    const struct pl_stack_view *view = &maker->profile->stack[stack];
+    uint32_t count = 0;
+    for (uint32_t f = 0; f < view->frames; f++) {
+        uint32_t frame = view->frame[f];
+        for (uint32_t p = maker->spots->of_frame[frame]; p < maker->spots->of_frame[frame + 1]; p++) {
+            uint32_t spot = maker->spots->of_place[p];
+            if (!count || to[count - 1] != spot)
+                to[count++] = spot;
+        }
+    }
+    return count;
+}
+
+static uint32_t expanded_bound(const struct maker *maker, uint32_t stack)
+{
+    const struct pl_stack_view *view = &maker->profile->stack[stack];
+    uint32_t bound = 0;
+    for (uint32_t f = 0; f < view->frames; f++)
+        bound += maker->spots->of_frame[view->frame[f] + 1] - maker->spots->of_frame[view->frame[f]];
+    return bound;
+}
+
+/* Where the allocator ends: the first spot that is not part of it, or the last one of all. */
+static uint32_t skip_allocator(const struct maker *maker, const uint32_t *spot, uint32_t count)
+{
+    uint32_t at = 0;
+    while (at + 1 < count && role_of(maker, spot[at]) == PL_ROLE_ALLOCATOR)
+        at++;
+    return at;
+}
+
+static uint32_t skip_to_own(const struct maker *maker, const uint32_t *spot, uint32_t from, uint32_t count)
+{
+    for (uint32_t at = from; at < count; at++)
+        if (role_of(maker, spot[at]) == PL_ROLE_OWN)
+            return at;
+    return from;
+}
+
+static uint32_t drop_start(const struct maker *maker, const uint32_t *spot, uint32_t first, uint32_t count)
+{
+    while (count > first + 1 && role_of(maker, spot[count - 1]) == PL_ROLE_START)
+        count--;
+    return count;
+}
+
+static void reverse(uint32_t *spot, uint32_t count)
+{
+    for (uint32_t i = 0; i < count / 2; i++) {
+        uint32_t other = spot[count - 1 - i];
+        spot[count - 1 - i] = spot[i];
+        spot[i] = other;
+    }
+}
+
+static void shape_path(const struct maker *maker, uint32_t *spot, uint32_t count, struct pl_path *path)
+{
+    uint32_t allocator = skip_allocator(maker, spot, count), first = allocator;
+    if (maker->shape == PL_SHAPE_SITE)
+        first = skip_to_own(maker, spot, allocator, count);
+    path->via = first > allocator ? spot[first - 1] : PL_PATH_NO_SPOT;
+    count = drop_start(maker, spot, first, count);
+    path->spot = spot + first;
+    path->count = count - first;
+    if (maker->shape == PL_SHAPE_ROOTS)
+        reverse(spot + first, path->count);
+    path->more = maker->depth && path->count > maker->depth;
+    if (path->more)
+        path->count = maker->depth;
+}
+
+static void make_path(struct maker *maker, uint32_t stack, struct pl_path *path)
+{
+    path->stacks = 1;
+    path->via = PL_PATH_NO_SPOT;
+    path->spot = &maker->spots->overflow;
+    path->count = 1;
+    if (stack == PL_NO_STACK)
+        return;
+    uint32_t count = expand(maker, stack, maker->next);
+    if (count)
+        shape_path(maker, maker->next, count, path);
+    maker->next += count;
+}
+
+/* --- all of them --- */
+
+static int compare(const void *left, const void *right)
+{
+    const struct pl_path *a = left, *b = right;
+    uint32_t count = a->count < b->count ? a->count : b->count;
+    for (uint32_t i = 0; i < count; i++)
+        if (a->spot[i] != b->spot[i])
+            return a->spot[i] < b->spot[i] ? -1 : 1;
+    if (a->count != b->count)
+        return a->count < b->count ? -1 : 1;
+    return (a->via > b->via) - (a->via < b->via);
+}
+
+/* One path per stack, so that sites of a stack in many threads are expanded once. */
+static uint32_t add_sites(struct maker *maker, struct pl_path *path, uint32_t *of_stack)
+{
+    const struct pl_profile *profile = maker->profile;
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < profile->sites; i++) {
+        const struct pl_site_view *site = &profile->site[i];
+        uint32_t slot = site->stack == PL_NO_STACK ? profile->stacks : site->stack;
+        if (!of_stack[slot]) {
+            make_path(maker, site->stack, &path[count]);
+            of_stack[slot] = ++count;
+        }
+        pl_path_add(&path[of_stack[slot] - 1].allocated, &site->allocated);
+        pl_path_add(&path[of_stack[slot] - 1].freed, &site->freed);
+    }
+    return count;
+}
+
+static uint32_t fold(struct pl_path *path, uint32_t count)
+{
+    uint32_t kept = 0;
+    for (uint32_t i = 0; i < count; i++) {
+        if (kept && !compare(&path[kept - 1], &path[i])) {
+            pl_path_add(&path[kept - 1].allocated, &path[i].allocated);
+            pl_path_add(&path[kept - 1].freed, &path[i].freed);
+            path[kept - 1].stacks += path[i].stacks;
+            path[kept - 1].more |= path[i].more;
+        } else {
+            path[kept++] = path[i];
+        }
+    }
+    return kept;
+}
+
+static size_t count_spots(const struct maker *maker)
+{
+    size_t count = 0;
+    for (uint32_t i = 0; i < maker->profile->stacks; i++)
+        count += expanded_bound(maker, i);
+    return count;
+}
+
+struct pl_paths pl_paths_new(const struct pl_profile *profile, struct pl_spots *spots, enum pl_shape shape,
+                             uint32_t depth)
+{
+    struct maker maker = {.profile = profile, .spots = spots, .shape = shape, .depth = depth};
+    struct pl_paths paths = {.path = pl_arena_alloc(spots->arena, (profile->stacks + 1ull) * sizeof *paths.path)};
+    uint32_t *of_stack = pl_say_memory(calloc(profile->stacks + 1ull, sizeof *of_stack));
+    maker.next = pl_arena_alloc(spots->arena, (count_spots(&maker) + 1) * sizeof *maker.next);
+    paths.count = add_sites(&maker, paths.path, of_stack);
+    free(of_stack);
+    qsort(paths.path, paths.count, sizeof *paths.path, compare);
+    paths.count = fold(paths.path, paths.count);
+    for (uint32_t i = 0; i < paths.count; i++)
+        pl_estimate_sums(&paths.path[i].allocated, &paths.path[i].freed, paths.path[i].metric);
+    return paths;
+}

@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * path.h - the stacks of a profile as sequences of spots, sorted and folded, in the shape that a view needs.
+ *
+ * Folding is sorting: sites whose stacks come out the same are neighbours afterwards, and become one path whose sums are
+ * theirs added up. What looks the same in a report is therefore one line of it, whichever threads and addresses it had.
+ */
+#ifndef PL_PATH_H
+#define PL_PATH_H
+
+#include "spot.h"
+
+enum pl_shape {
+    PL_SHAPE_SITE,    /* from the first frame that is the reader's own, outward */
+    PL_SHAPE_ROOTS,   /* from main and thread functions, inward */
+    PL_SHAPE_REVERSE, /* from whoever called the allocator, outward */
+};
+
+#define PL_PATH_NO_SPOT UINT32_MAX
+
+struct pl_path {
+    const uint32_t *spot;
+    uint32_t count;
+    uint32_t via;    /* PL_SHAPE_SITE: what the first spot called, if that was a library; else PL_PATH_NO_SPOT */
+    uint32_t stacks; /* that look like this */
+    bool more;       /* cut at the depth asked for */
+    struct pl_sums allocated;
+    struct pl_sums freed;
+    struct pl_estimate metric[PL_METRIC_COUNT];
+};
+
+/* In lexical order of their spots. */
+struct pl_paths {
+    struct pl_path *path;
+    uint32_t count;
+};
+
+/* `depth` 0: no bound. The arrays live in the arena of `spots`. */
+struct pl_paths pl_paths_new(const struct pl_profile *profile, struct pl_spots *spots, enum pl_shape shape,
+                             uint32_t depth);
+
+void pl_path_add(struct pl_sums *to, const struct pl_sums *sums);
+
+#endif
