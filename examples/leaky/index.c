@@ -26,7 +26,7 @@ static struct term *find_or_add(struct index *index, const char *text)
             return term;
 
     struct term *term = need(calloc(1, sizeof *term));
-    term->text = copy_text(text, strlen(text));
+    term->text = need(strdup(text));
     term->next = *bucket;
     *bucket = term;
     index->terms++;
@@ -63,7 +63,7 @@ void index_add_term(struct index *index, const char *text, const char *path, con
     pthread_mutex_lock(&index->lock);
     struct posting *posting = find_or_add_posting(find_or_add(index, text), path);
     posting->count++;
-    posting->snippet = copy_text(line, strlen(line)); /* the leak: what was there before is forgotten, not freed */
+    posting->snippet = need(strdup(line)); /* the leak: what was there before is forgotten, not freed */
     index->occurrences++;
     pthread_mutex_unlock(&index->lock);
 }

@@ -42,8 +42,7 @@ void index_close(struct index *index);
 /* Feeds every word of a file to the index. False when the file cannot be read. */
 int parse_file(struct index *index, const char *path);
 
-/* Allocation that ends the program instead of failing. */
+/* Ends the program where an allocation failed. */
 void *need(void *memory);
-char *copy_text(const char *text, size_t bytes);
 
 #endif

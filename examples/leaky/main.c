@@ -17,7 +17,8 @@
 
 static char **files;
 static size_t files_count;
-static atomic_size_t next_file;
+static size_t jobs; /* each file, once per round */
+static atomic_size_t next_job;
 static struct index words;
 
 static int collect(const char *path, const struct stat *status, int type, struct FTW *walk)
@@ -27,7 +28,7 @@ static int collect(const char *path, const struct stat *status, int type, struct
     if (type != FTW_F)
         return 0;
     files = need(reallocarray(files, files_count + 1, sizeof *files));
-    files[files_count++] = copy_text(path, strlen(path));
+    files[files_count++] = need(strdup(path));
     return 0;
 }
 
@@ -35,19 +36,19 @@ static void *work(void *name)
 {
     pthread_setname_np(pthread_self(), name);
     for (;;) {
-        size_t mine = atomic_fetch_add(&next_file, 1);
-        if (mine >= files_count)
+        size_t job = atomic_fetch_add(&next_job, 1);
+        if (job >= jobs)
             return NULL;
-        if (!parse_file(&words, files[mine]))
-            fprintf(stderr, "indexer: cannot read %s: %s\n", files[mine], strerror(errno));
+        const char *path = files[job % files_count];
+        if (!parse_file(&words, path))
+            fprintf(stderr, "indexer: cannot read %s: %s\n", path, strerror(errno));
     }
 }
 
-static void run_round(unsigned threads)
+static void run_workers(unsigned threads)
 {
     pthread_t thread[THREADS_MAX];
     char name[THREADS_MAX][16];
-    atomic_store(&next_file, 0);
     for (unsigned i = 0; i < threads; i++) {
         snprintf(name[i], sizeof name[i], "worker-%hhu", (unsigned char) (i + 1));
         if (pthread_create(&thread[i], NULL, work, name[i])) {
@@ -95,8 +96,8 @@ int main(int argc, char **argv)
         nftw(argv[optind], collect, 16, FTW_PHYS);
 
     index_open(&words);
-    for (unsigned i = 0; i < rounds; i++)
-        run_round(threads);
+    jobs = files_count * rounds;
+    run_workers(threads);
     printf("indexed %zu files %u times: %zu occurrences of %zu terms\n", files_count, rounds, words.occurrences,
            words.terms);
 

@@ -21,17 +21,9 @@ void *need(void *memory)
     return memory;
 }
 
-char *copy_text(const char *text, size_t bytes)
-{
-    char *copy = need(malloc(bytes + 1));
-    memcpy(copy, text, bytes);
-    copy[bytes] = '\0';
-    return copy;
-}
-
 static char *lower_word(const char *from, size_t bytes)
 {
-    char *word = copy_text(from, bytes);
+    char *word = need(strndup(from, bytes));
     for (char *c = word; *c; c++)
         *c = (char) tolower((unsigned char) *c);
     return word;

@@ -179,11 +179,17 @@ static void find_main(struct state *state)
         if (each->about.pid == (uint32_t) state->options->main_pid && (!last || each->start_ns > last->start_ns))
             last = each;
     }
-    if (!last)
-        return;
-    last->about.main = true;
-    state->out->main_seen = true;
-    state->out->main_execed = last->about.end == PL_END_EXEC;
+    if (last)
+        last->about.main = true;
+}
+
+/* A process that becomes other programs has a profile for each of them; only the last of those ends otherwise. */
+static size_t count_processes(const struct state *state)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < state->count; i++)
+        count += state->leaving[i].about.end != PL_END_EXEC || state->leaving[i].about.main;
+    return count;
 }
 
 static int by_importance(const void *left, const void *right)
@@ -259,7 +265,7 @@ static void let_go(struct state *state, struct leaving *leaving)
         return;
     }
     unlink(leaving->path);
-    state->out->dropped++;
+    state->out->dropped += leaving->about.end != PL_END_EXEC;
 }
 
 void pl_collect(const struct pl_collect_options *options, struct pl_collection *out)
@@ -268,6 +274,7 @@ void pl_collect(const struct pl_collect_options *options, struct pl_collection *
     *out = (struct pl_collection){0};
     gather(&state);
     find_main(&state);
+    out->processes = count_processes(&state);
     if (state.count)
         qsort(state.leaving, state.count, sizeof *state.leaving, by_importance);
     for (size_t i = 0; i < state.count; i++) {

@@ -36,11 +36,10 @@ struct pl_collected {
 struct pl_collection {
     struct pl_collected *profile; /* the main process first, then by bytes allocated */
     size_t count;
-    size_t dropped;  /* without samples */
+    size_t processes; /* that have ended */
+    size_t dropped;  /* profiles of processes without samples */
     size_t running;  /* processes that live on */
     size_t failed;   /* could not be read, or not be moved; a line has been said for each */
-    bool main_seen;  /* the process that we started left a profile, kept or not */
-    bool main_execed; /* ... and then became another program, which left none */
 };
 
 struct pl_collect_options {

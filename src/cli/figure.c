@@ -2,7 +2,7 @@
 /*
  * figure.c - figures that people can read.
  *
- * Three significant digits are what an eye compares; an estimate rarely deserves more. Bytes go in binary units and
+ * Two or three significant digits are what an eye compares; an estimate rarely deserves more. Bytes go in binary units and
  * counts in decimal ones, and a figure's error is written in the figure's own unit, so that the two can be compared
  * without arithmetic.
  */
@@ -51,6 +51,12 @@ static void group_digits(char out[PL_FIGURE_BYTES], uint64_t count)
     out[at] = 0;
 }
 
+/* 0.03, 2.1, 31.4, 388 */
+static int decimals(double shown)
+{
+    return shown >= 99.95 ? 0 : shown >= 0.95 || shown == 0 ? 1 : 2;
+}
+
 static void print_scaled(char out[PL_FIGURE_BYTES], const struct scale *scale, double value)
 {
     double shown = value / scale->one;
@@ -59,7 +65,7 @@ static void print_scaled(char out[PL_FIGURE_BYTES], const struct scale *scale, d
     else if (!isfinite(shown) || fabs(shown) >= 1e9) /* damaged figures must not overrun a column */
         snprintf(out, PL_FIGURE_BYTES, "%.3g", shown);
     else
-        snprintf(out, PL_FIGURE_BYTES, "%.*f", fabs(shown) < 9.995 ? 2 : fabs(shown) < 999.5 ? 1 : 0, shown);
+        snprintf(out, PL_FIGURE_BYTES, "%.*f", decimals(fabs(shown)), shown);
     if (!*scale->suffix)
         return;
     size_t length = strlen(out);
@@ -69,6 +75,15 @@ static void print_scaled(char out[PL_FIGURE_BYTES], const struct scale *scale, d
 void pl_figure_bytes(char out[PL_FIGURE_BYTES], double bytes)
 {
     print_scaled(out, scale_of(byte_scales, sizeof byte_scales / sizeof *byte_scales, bytes), bytes);
+}
+
+void pl_figure_setting(char out[PL_FIGURE_BYTES], uint64_t bytes)
+{
+    const struct scale *scale = scale_of(byte_scales, sizeof byte_scales / sizeof *byte_scales, (double) bytes);
+    if (fmod((double) bytes, scale->one) == 0)
+        snprintf(out, PL_FIGURE_BYTES, "%.0f %s", (double) bytes / scale->one, scale->suffix);
+    else
+        pl_figure_bytes(out, (double) bytes);
 }
 
 void pl_figure_count(char out[PL_FIGURE_BYTES], double count)
@@ -120,7 +135,8 @@ void pl_figure_error(char out[PL_FIGURE_BYTES], enum pl_metric metric, const str
     if (!(estimate->error > 0))
         return;
     char error[PL_FIGURE_BYTES];
-    print_scaled(error, metric_scale(metric, fmax(estimate->value, estimate->error)), estimate->error);
+    double reference = estimate->value > 0 ? estimate->value : estimate->error;
+    print_scaled(error, metric_scale(metric, reference), estimate->error);
     snprintf(out, PL_FIGURE_BYTES, "± %.*s", PL_FIGURE_BYTES - 5, error);
 }
 

@@ -12,6 +12,7 @@
 #define PL_FIGURE_BYTES 48
 
 void pl_figure_bytes(char out[PL_FIGURE_BYTES], double bytes);      /* 12.4 MiB */
+void pl_figure_setting(char out[PL_FIGURE_BYTES], uint64_t bytes);  /* 512 KiB: a round number stays one */
 void pl_figure_count(char out[PL_FIGURE_BYTES], double count);      /* 412,918; 1.03 M */
 void pl_figure_exact(char out[PL_FIGURE_BYTES], uint64_t count);    /* 1,030,412: every digit */
 void pl_figure_percent(char out[PL_FIGURE_BYTES], double fraction); /* 38.1% */

@@ -15,6 +15,7 @@
 #include "setting.h"
 
 #define NAME "libplimsoll.so"
+#define NAME_NEW "libplimsoll-cxx.so"
 
 /* Relative ones are relative to the directory of the executable, so an installation may be moved as a whole. */
 static const char *const places[] = {
@@ -52,21 +53,28 @@ static char *find_named(const char *named)
     return path ? check_spelling(path) : NULL;
 }
 
-char *pl_library_find(void)
+static char *search(const char *directory, const char *name)
+{
+    char *path = NULL;
+    for (size_t i = 0; i < sizeof places / sizeof *places && !path; i++) {
+        char *candidate = *places[i] == '/' ? pl_say_print("%s/%s", places[i], name)
+                                            : pl_say_print("%s/%s/%s", directory, places[i], name);
+        path = realpath(candidate, NULL);
+        free(candidate);
+    }
+    return path;
+}
+
+char *pl_library_find(bool new)
 {
     const char *named = getenv(PL_LIBRARY_VARIABLE);
     if (named && *named)
         return find_named(named);
-    char *directory = own_directory(), *path = NULL;
-    for (size_t i = 0; i < sizeof places / sizeof *places && !path; i++) {
-        char *candidate = *places[i] == '/' ? pl_say_print("%s/" NAME, places[i])
-                                            : pl_say_print("%s/%s/" NAME, directory, places[i]);
-        path = realpath(candidate, NULL);
-        free(candidate);
-    }
+    char *directory = own_directory(), *path = search(directory, new ? NAME_NEW : NAME);
     if (!path)
-        pl_say("cannot find " NAME " beside %s/plimsoll or in " PL_ABOUT_PREFIX "/lib/plimsoll; set " PL_LIBRARY_VARIABLE
-               " to its path", directory);
+        pl_say("cannot find %s beside %s/plimsoll or in " PL_ABOUT_PREFIX "/lib/plimsoll; set " PL_LIBRARY_VARIABLE
+               " to its path",
+               new ? NAME_NEW : NAME, directory);
     free(directory);
     return path ? check_spelling(path) : NULL;
 }

@@ -68,7 +68,7 @@ int main(int argc, char **argv)
     const struct pl_command *command = pl_command_find(command_word(argv[1]));
     int status = command ? run_command(command, argc - 2, argv + 2) : (int) refuse_word(argv[1]);
     /* Data that did not arrive must not look like success; a reader that left early (head, less) is no failure. */
-    if (fflush(stdout) && status == PL_EXIT_OK)
+    if ((fflush(stdout) || ferror(stdout)) && status == PL_EXIT_OK)
         status = pl_say_failure("cannot write to stdout: %m");
     return status;
 }

@@ -55,9 +55,9 @@ static char *print_bound(const struct pl_option *option, uint64_t bound)
 {
     char text[PL_FIGURE_BYTES];
     if (option->type == &pl_type_size)
-        pl_figure_bytes(text, (double) bound);
+        pl_figure_setting(text, bound);
     else
-        pl_figure_count(text, (double) bound);
+        pl_figure_exact(text, bound);
     return pl_say_print("%s", text);
 }
 

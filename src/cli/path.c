@@ -59,13 +59,18 @@ static uint32_t expanded_bound(const struct maker *maker, uint32_t stack)
     return bound;
 }
 
-/* Where the allocator ends: the first spot that is not part of it, or the last one of all. */
+/*
+ * Where the allocator ends. Whatever an allocation function calls is part of the allocator, known to us or not; but some
+ * run other people's code (garbage collectors), so only the innermost spots are asked. The last spot of all stays.
+ */
+#define ALLOCATOR_DEPTH 12
 static uint32_t skip_allocator(const struct maker *maker, const uint32_t *spot, uint32_t count)
 {
-    uint32_t at = 0;
-    while (at + 1 < count && role_of(maker, spot[at]) == PL_ROLE_ALLOCATOR)
-        at++;
-    return at;
+    uint32_t end = 0;
+    for (uint32_t at = 0; at + 1 < count && at < ALLOCATOR_DEPTH; at++)
+        if (role_of(maker, spot[at]) == PL_ROLE_ALLOCATOR)
+            end = at + 1;
+    return end;
 }
 
 static uint32_t skip_to_own(const struct maker *maker, const uint32_t *spot, uint32_t from, uint32_t count)
@@ -76,10 +81,16 @@ static uint32_t skip_to_own(const struct maker *maker, const uint32_t *spot, uin
     return from;
 }
 
+/* Outside of the outermost frame of one's own there are only libraries that start threads and call back. */
 static uint32_t drop_start(const struct maker *maker, const uint32_t *spot, uint32_t first, uint32_t count)
 {
-    while (count > first + 1 && role_of(maker, spot[count - 1]) == PL_ROLE_START)
+    bool own = role_of(maker, spot[first]) == PL_ROLE_OWN;
+    while (count > first + 1) {
+        enum pl_role role = role_of(maker, spot[count - 1]);
+        if (role != PL_ROLE_START && !(own && role == PL_ROLE_LIBRARY))
+            break;
         count--;
+    }
     return count;
 }
 
@@ -94,18 +105,20 @@ static void reverse(uint32_t *spot, uint32_t count)
 
 static void shape_path(const struct maker *maker, uint32_t *spot, uint32_t count, struct pl_path *path)
 {
-    uint32_t allocator = skip_allocator(maker, spot, count), first = allocator;
-    if (maker->shape == PL_SHAPE_SITE)
-        first = skip_to_own(maker, spot, allocator, count);
-    path->via = first > allocator ? spot[first - 1] : PL_PATH_NO_SPOT;
-    count = drop_start(maker, spot, first, count);
+    uint32_t first = skip_allocator(maker, spot, count), own = skip_to_own(maker, spot, first, count);
+    count = drop_start(maker, spot, own, count);
+    if (maker->shape == PL_SHAPE_SITE && own > first)
+        path->via = spot[own - 1];
+    if (maker->shape == PL_SHAPE_SITE || maker->shape == PL_SHAPE_OWN)
+        first = own;
     path->spot = spot + first;
     path->count = count - first;
     if (maker->shape == PL_SHAPE_ROOTS)
         reverse(spot + first, path->count);
-    path->more = maker->depth && path->count > maker->depth;
+    uint32_t depth = maker->shape == PL_SHAPE_OWN ? 1 : maker->depth;
+    path->more = depth && path->count > depth;
     if (path->more)
-        path->count = maker->depth;
+        path->count = depth;
 }
 
 static void make_path(struct maker *maker, uint32_t stack, struct pl_path *path)

@@ -12,6 +12,7 @@
 
 enum pl_shape {
     PL_SHAPE_SITE,    /* from the first frame that is the reader's own, outward */
+    PL_SHAPE_OWN,     /* that frame alone */
     PL_SHAPE_ROOTS,   /* from main and thread functions, inward */
     PL_SHAPE_REVERSE, /* from whoever called the allocator, outward */
 };

@@ -14,6 +14,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "allocator.h"
 #include "collect.h"
 #include "launch.h"
 #include "library.h"
@@ -187,16 +188,15 @@ static char *make_live_directory(const char *output)
 
 static int refuse_program(const struct pl_target *target, const char *program, int error)
 {
-    bool found = target->path != NULL;
     if (error == ENOENT && target->missing)
         pl_say("cannot run %s: its interpreter %s does not exist", program, target->missing);
-    else if (error == ENOENT && !strchr(program, '/') && !found)
+    else if (error == ENOENT && !strchr(program, '/') && !target->path)
         pl_say("cannot run %s: not found in $PATH", program);
     else if (error == ENOEXEC)
         pl_say("cannot run %s: neither a program for this machine nor a script", program);
     else
         pl_say("cannot run %s: %s", program, strerror(error));
-    return error == ENOENT && !found ? EXIT_NOT_FOUND : error == ENOENT ? EXIT_NOT_FOUND : EXIT_NOT_EXECUTABLE;
+    return error == ENOENT ? EXIT_NOT_FOUND : EXIT_NOT_EXECUTABLE;
 }
 
 static bool is_certain(enum pl_obstacle obstacle)
@@ -264,6 +264,28 @@ static enum pl_exit check_lengths(const char *pattern)
     return PL_EXIT_OK;
 }
 
+static char *find_library(const struct pl_target *target)
+{
+    bool dynamic = target->loader && !is_certain(target->obstacle);
+    return pl_library_find(dynamic && pl_allocator_brings_new(target->loader, target->binary));
+}
+
+static int run_profiled(char **argv, const char *pattern, const struct pl_target *target)
+{
+    char *library = find_library(target);
+    if (!library)
+        return PL_EXIT_FAILURE;
+    char *output = output_directory(pattern);
+    warn_obstacle(target);
+    check_output(output);
+    struct preparation preparation = {library, pattern, make_live_directory(output)};
+    int status = run_program(argv, &preparation, target);
+    free((char *) preparation.live);
+    free(output);
+    free(library);
+    return status;
+}
+
 static int run_main(int argc, char **argv)
 {
     if (!argc)
@@ -272,21 +294,11 @@ static int run_main(int argc, char **argv)
     const char *out = given.setting.raw[PL_SETTING_OUT];
     char *pattern = absolute_pattern(out ? out : PL_OUT_DEFAULT);
     int status = check_lengths(pattern);
-    char *library = status == PL_EXIT_OK ? pl_library_find() : NULL;
-    if (!library) {
-        free(pattern);
-        return status == PL_EXIT_OK ? PL_EXIT_FAILURE : status;
+    if (status == PL_EXIT_OK) {
+        struct pl_target target = pl_target_inspect(argv[0]);
+        status = run_profiled(argv, pattern, &target);
+        pl_target_free(&target);
     }
-    char *output = output_directory(pattern);
-    struct pl_target target = pl_target_inspect(argv[0]);
-    warn_obstacle(&target);
-    check_output(output);
-    struct preparation preparation = {library, pattern, make_live_directory(output)};
-    status = run_program(argv, &preparation, &target);
-    free((char *) preparation.live);
-    pl_target_free(&target);
-    free(output);
-    free(library);
     free(pattern);
     return status;
 }

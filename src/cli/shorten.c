@@ -52,15 +52,27 @@ static bool starts(const char *text, const char *prefix)
 
 /* --- brackets --- */
 
-/* Bytes of `operator` and its symbol ("operator<<"), or 0. Its brackets are not brackets. */
+/* Bytes of the symbol behind `operator`, the longest that fits. Demanglers put a blank between it and a `<` of its own. */
+static size_t symbol_bytes(const char *text)
+{
+    static const char *const symbols[] = {
+        "<=>", "<<=", ">>=", "->*", "()", "[]", "<<", ">>", "<=", ">=", "->", "==", "!=", "&&", "||", "++", "--",
+        "+=", "-=", "*=", "/=", "%=", "^=", "&=", "|=", "<", ">", "+", "-", "*", "/", "%", "^", "&", "|", "~", "!",
+        "=", ",", "\"\"",
+    };
+    for (size_t i = 0; i < sizeof symbols / sizeof *symbols; i++)
+        if (starts(text, symbols[i]))
+            return strlen(symbols[i]);
+    return 0;
+}
+
+/* Bytes of `operator` with its symbol ("operator<<"), or 0. Brackets in a symbol are not brackets. */
 static size_t operator_bytes(const char *text)
 {
     size_t bytes = strlen("operator");
     if (!starts(text, "operator") || isalnum((unsigned char) text[bytes]) || text[bytes] == '_')
         return 0;
-    if (starts(text + bytes, "()") || starts(text + bytes, "[]"))
-        return bytes + 2;
-    return bytes + strspn(text + bytes, "<>=-+*/%^&|~!,");
+    return bytes + symbol_bytes(text + bytes);
 }
 
 /* Bytes from an opening bracket to the one that closes it, both included; 0 if nothing does. */
@@ -115,25 +127,34 @@ static size_t argument_bytes(const char *text)
     return at;
 }
 
-static void write_arguments(struct pen *pen, const char *inside, int depth)
+/* All arguments that are not defaults, shortened, separated by commas. */
+static void collect_arguments(struct pen *arguments, const char *inside, int depth)
 {
-    struct pen arguments = {0};
-    write_word(&arguments, "");
-    for (bool first = true; *inside; first = false) {
+    write_word(arguments, "");
+    while (*inside) {
         inside += strspn(inside, " ");
-        size_t bytes = argument_bytes(inside);
-        char *argument = pl_say_print("%.*s", (int) bytes, inside);
-        if (first || !is_default(argument)) {
-            write_word(&arguments, first ? "" : ", ");
-            shorten(&arguments, argument, depth + 1, true);
+        size_t bytes = argument_bytes(inside), trimmed = bytes;
+        while (trimmed && inside[trimmed - 1] == ' ')
+            trimmed--;
+        char *argument = pl_say_print("%.*s", (int) trimmed, inside);
+        if (!is_default(argument)) {
+            write_word(arguments, arguments->bytes ? ", " : "");
+            shorten(arguments, argument, depth + 1, true);
         }
         free(argument);
         inside += bytes + (inside[bytes] == ',');
     }
-    bool fits = pl_utf8_width(arguments.text) <= ARGUMENTS_WIDTH;
-    write_word(pen, "<");
-    write_word(pen, fits ? arguments.text : "…");
-    write_word(pen, ">");
+}
+
+static void write_arguments(struct pen *pen, const char *inside, int depth)
+{
+    struct pen arguments = {0};
+    collect_arguments(&arguments, inside, depth);
+    if (arguments.bytes) {
+        write_word(pen, "<");
+        write_word(pen, pl_utf8_width(arguments.text) <= ARGUMENTS_WIDTH ? arguments.text : "…");
+        write_word(pen, ">");
+    }
     free(arguments.text);
 }
 

@@ -59,11 +59,16 @@ static void say_totals(const struct pl_collected *main)
     char live[2 * PL_FIGURE_BYTES], blocks[2 * PL_FIGURE_BYTES];
     pl_figure_exact(calls, main->calls);
     pl_figure_bytes(bytes, (double) main->bytes);
-    pl_figure_bytes(interval, (double) main->interval_bytes);
+    pl_figure_setting(interval, main->interval_bytes);
     pl_figure_exact(samples, main->samples);
     pl_figure_estimate(live, PL_METRIC_INUSE_SPACE, &main->inuse_space);
     pl_figure_estimate(blocks, PL_METRIC_INUSE_OBJECTS, &main->inuse_objects);
-    if (main->interval_bytes <= 1)
+    if (!main->calls)
+        pl_say("sampled every %s: no allocation was made", interval);
+    else if (!main->samples && main->interval_bytes > 1)
+        pl_say("sampled every %s: %s allocations, %s in all; no sample, so what was never freed is not known", interval,
+               calls, bytes);
+    else if (main->interval_bytes <= 1)
         pl_say("every allocation sampled: %s allocations, %s in all; %s never freed (%s blocks)", calls, bytes, live,
                blocks);
     else
@@ -86,7 +91,7 @@ static void say_too_few(const struct pl_collected *main)
     if (main->samples || main->off || !main->calls || interval >= main->interval_bytes)
         return;
     char size[PL_FIGURE_BYTES];
-    pl_figure_bytes(size, (double) main->interval_bytes);
+    pl_figure_setting(size, main->interval_bytes);
     pl_say("too few bytes for a sample every %s; for more: plimsoll run --sample %llu%s -- ...", size,
            (unsigned long long) (interval >= 1024 ? interval / 1024 : interval), interval >= 1024 ? "K" : "");
 }
@@ -113,7 +118,8 @@ static void say_files(const struct pl_collection *collection)
     if (collection->count == 1)
         pl_say("wrote %s (%s)", path, size);
     else
-        pl_say("wrote %zu profiles of %zu processes:", collection->count, collection->count + collection->dropped);
+        pl_say("wrote %zu profiles of %zu process%s:", collection->count, collection->processes,
+               collection->processes == 1 ? "" : "es");
     free(path);
     if (collection->count > 1)
         say_listed(collection);

@@ -133,29 +133,29 @@ static char *read_loader(Elf *elf, const char *raw, size_t raw_bytes)
     return NULL;
 }
 
-/* True if the table defines a function called malloc that others can bind to (any, for the full symbol table). */
-static bool section_defines_malloc(Elf *elf, Elf_Scn *section, const GElf_Shdr *header)
+static bool section_defines(Elf *elf, Elf_Scn *section, const GElf_Shdr *header, const char *function)
 {
     Elf_Data *data = elf_getdata(section, NULL);
     size_t count = header->sh_entsize && data ? data->d_size / header->sh_entsize : 0;
     for (size_t i = 0; i < count; i++) {
         GElf_Sym symbol;
         if (!gelf_getsym(data, (int) i, &symbol) || GELF_ST_TYPE(symbol.st_info) != STT_FUNC ||
-            symbol.st_shndx == SHN_UNDEF || GELF_ST_BIND(symbol.st_info) == STB_LOCAL)
-            continue;
+            symbol.st_shndx == SHN_UNDEF)
+            continue; /* hidden functions are local once they are linked, so binding says nothing */
         const char *name = elf_strptr(elf, header->sh_link, symbol.st_name);
-        if (name && !strcmp(name, "malloc"))
+        if (name && !strcmp(name, function))
             return true;
     }
     return false;
 }
 
-static bool defines_malloc(Elf *elf, GElf_Word table)
+/* Does a symbol table of this kind define the function? */
+static bool defines(Elf *elf, GElf_Word table, const char *function)
 {
     for (Elf_Scn *section = NULL; (section = elf_nextscn(elf, section));) {
         GElf_Shdr header;
         if (gelf_getshdr(section, &header) && header.sh_type == table &&
-            section_defines_malloc(elf, section, &header))
+            section_defines(elf, section, &header, function))
             return true;
     }
     return false;
@@ -174,7 +174,7 @@ static enum pl_obstacle inspect_loader(const char *path, const char *loader)
     return strstr(loader, "ld-linux") || strstr(loader, "ld-2.") ? PL_OBSTACLE_NONE : PL_OBSTACLE_LIBC;
 }
 
-static enum pl_obstacle inspect_elf(const char *path, Elf *elf)
+static enum pl_obstacle inspect_elf(struct pl_target *target, Elf *elf)
 {
     GElf_Ehdr header;
     size_t raw_bytes;
@@ -185,26 +185,25 @@ static enum pl_obstacle inspect_elf(const char *path, Elf *elf)
         return PL_OBSTACLE_CLASS;
     if (header.e_machine != OUR_MACHINE)
         return PL_OBSTACLE_MACHINE;
-    char *loader = read_loader(elf, raw, raw_bytes);
-    enum pl_obstacle obstacle = inspect_loader(path, loader);
-    free(loader);
-    if (obstacle == PL_OBSTACLE_NONE && defines_malloc(elf, SHT_DYNSYM))
+    target->loader = read_loader(elf, raw, raw_bytes);
+    enum pl_obstacle obstacle = inspect_loader(target->binary, target->loader);
+    if (obstacle == PL_OBSTACLE_NONE && defines(elf, SHT_DYNSYM, "malloc"))
         return PL_OBSTACLE_OWN_MALLOC;
-    if (obstacle == PL_OBSTACLE_NONE && defines_malloc(elf, SHT_SYMTAB))
+    if (obstacle == PL_OBSTACLE_NONE && defines(elf, SHT_SYMTAB, "malloc"))
         return PL_OBSTACLE_HIDDEN_MALLOC;
     return obstacle;
 }
 
-static enum pl_obstacle inspect_file(const char *path)
+static enum pl_obstacle inspect_file(struct pl_target *target)
 {
     enum pl_obstacle obstacle = PL_OBSTACLE_NONE;
-    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    int fd = open(target->binary, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
     if (fd < 0)
         return PL_OBSTACLE_NONE;
     elf_version(EV_CURRENT);
     Elf *elf = elf_begin(fd, ELF_C_READ_MMAP, NULL);
     if (elf && elf_kind(elf) == ELF_K_ELF)
-        obstacle = inspect_elf(path, elf);
+        obstacle = inspect_elf(target, elf);
     elf_end(elf);
     close(fd);
     return obstacle;
@@ -218,7 +217,7 @@ struct pl_target pl_target_inspect(const char *program)
     follow_scripts(&target);
     if (!target.binary)
         return target;
-    target.obstacle = inspect_file(target.binary);
+    target.obstacle = inspect_file(&target);
     if (target.obstacle == PL_OBSTACLE_NONE && is_secure(target.binary))
         target.obstacle = PL_OBSTACLE_SECURE;
     return target;
@@ -228,6 +227,7 @@ void pl_target_free(struct pl_target *target)
 {
     free(target->path);
     free(target->binary);
+    free(target->loader);
     free(target->missing);
 }
 

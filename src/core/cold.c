@@ -33,23 +33,34 @@ static struct pl_thread *my_thread(struct pl_process *process, struct pl_tls *tl
     return pl_thread_register(process, tls);
 }
 
+/* Not now: the next visit comes after `charge`. What was spent until now moves to where exact totals find it. */
+static void put_off(struct pl_tls *tls, uint64_t charge)
+{
+    struct pl_thread *thread = tls->thread && tls->thread->tls == tls ? tls->thread : NULL;
+    uint64_t left = exchange(&tls->charge_left, charge);
+    if (!thread) {
+        tls->charge_early += charge - left;
+        return;
+    }
+    fetch_add(&thread->charge_spent, charge - left);
+    store_relaxed(&thread->slept, 1);
+}
+
 /* NULL: there is nothing to do but forward, and the countdown has been set accordingly. */
 static struct pl_thread *enter(struct pl_process *process, struct pl_tls *tls, uintptr_t sp)
 {
     if (unlikely(load_acquire(&process->state) != PL_PROCESS_ON) && !pl_process_start(process)) {
-        tls->charge_early -= tls->charge_left;
-        tls->charge_left = load_relaxed(&process->state) == PL_PROCESS_IGNORED ? SLEEP_LONG : 0;
+        put_off(tls, load_relaxed(&process->state) == PL_PROCESS_IGNORED ? SLEEP_LONG : 0);
         return NULL;
     }
     struct pl_thread *thread = my_thread(process, tls);
     if (unlikely(!thread)) {
-        tls->charge_left = SLEEP_LONG;
+        put_off(tls, SLEEP_LONG);
         return NULL;
     }
     if (unlikely(thread->busy)) {
         if (still_busy(thread, sp)) {
-            store_relaxed(&thread->slept, 1);
-            tls->charge_left = SLEEP_NESTED;
+            put_off(tls, SLEEP_NESTED);
             pl_file_lost(&process->file, PL_LOSS_NESTED);
             return NULL;
         }
@@ -96,8 +107,18 @@ static double decide(const struct pl_process *process, struct pl_thread *thread,
 static void settle(struct pl_thread *thread, struct pl_tls *tls, uint64_t countdown)
 {
     uint64_t left = exchange(&tls->charge_left, countdown);
-    thread->charge_spent += thread->countdown - left;
+    fetch_add(&thread->charge_spent, thread->countdown - left);
     thread->countdown = countdown;
+}
+
+/* A nested visit has put the next one off, and with it the gap that was running. Gaps have no memory: a new one will do. */
+static void rearm(const struct pl_process *process, struct pl_thread *thread, struct pl_tls *tls)
+{
+    uint64_t interval = interval_now(process);
+    if (likely(!load_relaxed(&thread->slept)) || !interval)
+        return;
+    store_relaxed(&thread->slept, 0);
+    settle(thread, tls, pl_sampler_draw(&thread->sampler, interval));
 }
 
 /* ---- a sample ---- */
@@ -157,6 +178,7 @@ void pl_cold_allocated(enum pl_function function, uint64_t size, void *block, co
         pl_cold_uncount(function, size);
     else if (weight > 0)
         sample(process, thread, size, block, weight, start);
+    rearm(process, thread, tls);
     pl_thread_book(process, thread, tls);
     pl_fp_leave(&fp);
     leave(thread);
@@ -168,6 +190,8 @@ bool pl_cold_take(void *block, struct pl_record *record)
 {
     struct pl_process *process = pl_process;
     struct pl_live_found found;
+    if (!block) /* an address that is in no table, but looks like an empty place in all of them */
+        return false;
     if (likely(!pl_live_take(&process->live, (uintptr_t) block, &found)))
         return false;
     if (found.link_map)
@@ -190,8 +214,10 @@ void pl_cold_freed(const struct pl_record *record)
         signal_fence();
     }
     pl_row_freed(process, thread, record);
-    if (thread)
+    if (thread) {
+        rearm(process, thread, &pl_tls);
         leave(thread);
+    }
     pl_fp_leave(&fp);
 }
 
@@ -209,5 +235,5 @@ void pl_cold_uncount(enum pl_function function, uint64_t size)
     struct pl_tls *tls = &pl_tls;
     tls->calls[function]--;
     if (tls->thread) /* not from the countdown: the size of a failed request may be anything */
-        tls->thread->charge_spent -= size + PL_CALL_CHARGE;
+        fetch_add(&tls->thread->charge_spent, -(size + PL_CALL_CHARGE));
 }

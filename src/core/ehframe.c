@@ -93,13 +93,24 @@ bool pl_ehframe_segment(const struct pl_found *module, uintptr_t address, struct
     return false;
 }
 
-/* A module may have holes between its segments, so its tables are bounded by their segment where that is known. */
-static void bound_tables(struct pl_cfi *cfi)
+/*
+ * A module may have holes between its segments, so its tables are bounded by their segment where that is known. Where
+ * segments lie apart, the loader answers with the one around the address only: then it is asked for the tables' own.
+ */
+static COLD bool bound_tables(struct pl_cfi *cfi)
 {
-    if (pl_ehframe_segment(&cfi->module, (uintptr_t) cfi->module.eh_frame_hdr, &cfi->tables))
-        return;
-    cfi->tables.start = cfi->module.start;
-    cfi->tables.end = cfi->module.end;
+    uintptr_t header = (uintptr_t) cfi->module.eh_frame_hdr;
+    struct pl_found *holder = &cfi->module;
+    if (pl_ehframe_segment(holder, header, &cfi->tables))
+        return true;
+    if (header < holder->start || header >= holder->end) {
+        holder = &cfi->holder;
+        if (!pl_module_find(header, holder))
+            return false;
+    }
+    cfi->tables.start = holder->start;
+    cfi->tables.end = holder->end;
+    return true;
 }
 
 /*
@@ -193,7 +204,7 @@ static COLD enum pl_cfi_result open_fde(struct pl_cfi *cfi, uintptr_t at)
     uintptr_t bytes = take_number(cursor, ENCODING_FORM(cfi->pointer_encoding));
     if (cfi->augmented)
         pl_cursor_skip(cursor, pl_cursor_uleb(cursor));
-    cfi->row_start = start;
+    cfi->function = cfi->row_start = start;
     if (cursor->bad)
         return PL_CFI_BAD;
     return cfi->where - start < bytes ? PL_CFI_FOUND : PL_CFI_NO_FDE;
@@ -503,8 +514,7 @@ COLD enum pl_cfi_result pl_ehframe_find(struct pl_cfi *cfi, uintptr_t where)
     if (cfi->module.eh_frame_hdr == NULL)
         return PL_CFI_NO_FDE;
     cfi->where = where;
-    bound_tables(cfi);
-    enum pl_cfi_result result = find_fde(cfi);
+    enum pl_cfi_result result = bound_tables(cfi) ? find_fde(cfi) : PL_CFI_BAD;
     if (result != PL_CFI_FOUND)
         return result;
 

@@ -55,9 +55,11 @@ struct pl_segment {
 
 struct pl_cfi {
     struct pl_cfi_row row;
+    uintptr_t function;           /* the first address that the description is about */
     bool signal_frame;            /* the caller was interrupted: look it up at its pc, not before it */
     struct pl_segment tables;     /* what holds the tables: the only memory that is read */
     struct pl_found module;
+    struct pl_found holder;       /* of the tables, if the loader sees that as another */
 
     /* the search's own */
     uintptr_t where;

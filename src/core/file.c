@@ -9,7 +9,9 @@
 
 #define GROW_FIRST (256u << 10) /* one fallocate at start; then the file doubles, up to GROW_MOST at a time */
 #define GROW_MOST (1u << 20)
-#define LOCK_TRIES 100000
+#define LOCK_SPINS 1000
+#define LOCK_DOZES 1000 /* of a millisecond each: the holder may be waiting for a processor */
+#define INTERRUPTS_MAX 1000
 #define FD_AT_LEAST 700 /* out of the way of programs that count their descriptors from below */
 #define RLIMIT_FSIZE_ 1
 
@@ -47,9 +49,11 @@ void pl_file_lost(const struct pl_file *file, enum pl_loss loss)
 
 /* ---- growing ---- */
 
+/* Asked by one thread at a time: under grow_lock, or when a file is made or abandoned. The stack may be a small one. */
+static struct statx st;
+
 static bool is_file(int fd, uint64_t device, uint64_t inode)
 {
-    struct statx st;
     return fd >= 0 && pl_sys_stat_fd(fd, &st) == 0 && st.stx_ino == inode &&
            ((uint64_t) st.stx_dev_major << 32 | st.stx_dev_minor) == device;
 }
@@ -72,6 +76,19 @@ static long allocate(int fd, uint64_t from, uint64_t bytes)
     return 0;
 }
 
+/* tmpfs gives up as soon as a signal comes. Then ask again, for no more than is needed. */
+static bool extend(struct pl_file *file, int fd, uint64_t to, uint64_t need)
+{
+    for (int i = 0; i < INTERRUPTS_MAX; i++, to = need) {
+        long r = allocate(fd, file->file_bytes, to - file->file_bytes);
+        if (r == 0)
+            file->file_bytes = to;
+        if (r != -EINTR)
+            return r == 0;
+    }
+    return false;
+}
+
 /* Called with grow_lock held. */
 static bool grow(struct pl_file *file, uint64_t need)
 {
@@ -85,24 +102,28 @@ static bool grow(struct pl_file *file, uint64_t need)
         return false;
     bool ours = is_file(file->fd, file->device, file->inode);
     long fd = ours ? file->fd : pl_sys_open(file->path, O_RDWR | O_NOFOLLOW | O_CLOEXEC, 0);
-    bool done = fd >= 0 && is_file((int) fd, file->device, file->inode) &&
-                allocate((int) fd, file->file_bytes, to - file->file_bytes) == 0;
+    bool done = fd >= 0 && is_file((int) fd, file->device, file->inode) && extend(file, (int) fd, to, need);
     if (!ours && fd >= 0)
         pl_sys_close((int) fd);
-    if (done)
-        file->file_bytes = to;
-    else
+    if (!done)
         store_relaxed(&file->full, PL_LOSS_FILE_FULL + 1);
     return done;
 }
 
+/* The word is the holder's thread pointer: a thread that finds its own was thrown out of here by a signal handler. */
 static bool lock(struct pl_file *file)
 {
-    for (int i = 0; i < LOCK_TRIES; i++) {
-        if (swap_if(&file->grow_lock, 0, 1))
+    uintptr_t self = pl_thread_pointer();
+    int tries = load_relaxed(&file->full) ? LOCK_SPINS : LOCK_SPINS + LOCK_DOZES; /* full: held for a moment, or for ever */
+    for (int i = 0; i < tries; i++) {
+        if (load_relaxed(&file->grow_lock) == self || swap_if(&file->grow_lock, 0, self))
             return true;
-        pl_pause();
+        if (i < LOCK_SPINS)
+            pl_pause();
+        else
+            pl_sys_doze(1000000);
     }
+    swap_if(&file->full, 0, PL_LOSS_FILE_FULL + 1); /* its holder is gone: nobody is to wait so long a second time */
     return false;
 }
 
@@ -211,14 +232,13 @@ static bool map(struct pl_file *file, int fd, uint64_t limit_bytes)
 
 static bool take(struct pl_file *file, int fd)
 {
-    struct statx st;
     if (pl_sys_stat_fd(fd, &st))
         return false;
     file->inode = st.stx_ino;
     file->device = (uint64_t) st.stx_dev_major << 32 | st.stx_dev_minor;
-    if (allocate(fd, 0, GROW_FIRST) || !map(file, fd, file->limit_bytes))
+    file->file_bytes = 0;
+    if (!extend(file, fd, GROW_FIRST, GROW_FIRST) || !map(file, fd, file->limit_bytes))
         return false;
-    file->file_bytes = GROW_FIRST;
     long high = pl_sys_dup_above(fd, FD_AT_LEAST);
     file->fd = high >= 0 ? (int) high : -1; /* -1: growing opens the path again */
     return true;

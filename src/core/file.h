@@ -24,7 +24,7 @@ struct pl_file {
     uint64_t mapped_bytes;
     uint64_t file_bytes; /* allocated on disk */
     uint64_t limit_bytes;
-    uint32_t grow_lock;
+    uintptr_t grow_lock; /* 0, or who holds it */
     uint32_t full; /* enum pl_loss + 1: growth has failed for good, and this is why */
     int fd;        /* high, close-on-exec; the program may close it behind our back */
     uint64_t inode;

@@ -5,7 +5,6 @@
 #include <elf.h>
 #include <link.h>
 
-#include "find.h"
 #include "hash.h"
 #include "process.h"
 #include "text.h"
@@ -146,20 +145,25 @@ static bool holds(const struct pl_module_entry *entry, uintptr_t pc, uint32_t ge
     return entry->generation == generation && pc >= entry->start && pc < entry->end;
 }
 
-struct pl_module_entry pl_modules_find(struct pl_process *process, struct pl_module_cache *cache, uintptr_t pc)
+const struct pl_module_entry *pl_modules_find(struct pl_process *process, struct pl_module_cache *cache, uintptr_t pc)
 {
+    static const struct pl_module_entry unknown = {.id = PL_MODULE_UNKNOWN};
     uint32_t generation = load_relaxed(&process->generation) + 1; /* an empty entry is of generation 0 */
-    if (holds(&cache->recent, pc, generation))
+    struct pl_found *found = &cache->found;
+    if (likely(cache->recent) && holds(cache->recent, pc, generation))
         return cache->recent;
-    struct pl_found found;
-    if (!pl_module_find(pc, &found))
-        return (struct pl_module_entry){.id = PL_MODULE_UNKNOWN};
-    struct pl_module_entry *entry = &cache->entry[pl_hash(found.start, 0) % PL_MODULE_CACHE];
-    if (!holds(entry, pc, generation) || entry->start != found.start) {
-        if (found.map)
-            watch(process, &found);
-        *entry = (struct pl_module_entry){found.start, found.end, found.bias, module_id(process, &found), generation};
+    if (!pl_module_find(pc, found))
+        return &unknown;
+    struct pl_module_entry *entry = &cache->entry[pl_hash(found->start, 0) % PL_MODULE_CACHE];
+    if (!holds(entry, pc, generation) || entry->start != found->start) {
+        if (found->map)
+            watch(process, found);
+        entry->id = module_id(process, found);
+        entry->start = found->start;
+        entry->end = found->end;
+        entry->bias = found->bias;
+        entry->generation = generation;
     }
-    cache->recent = *entry;
-    return *entry;
+    cache->recent = entry;
+    return entry;
 }

@@ -14,6 +14,7 @@
 #include <stdint.h>
 
 #include "file.h"
+#include "find.h"
 #include "map.h"
 
 /* A thread's own cache: the objects of its recent frames. Written by that thread alone. */
@@ -27,14 +28,15 @@ struct pl_module_entry {
 };
 
 struct pl_module_cache {
-    struct pl_module_entry recent;
+    const struct pl_module_entry *recent;
     struct pl_module_entry entry[PL_MODULE_CACHE];
+    struct pl_found found; /* scratch: the cold path's stack is small */
 };
 
 struct pl_process;
 
-/* The module that covers pc now: PL_MODULE_UNKNOWN when none does. Always gives an entry. */
-struct pl_module_entry pl_modules_find(struct pl_process *process, struct pl_module_cache *cache, uintptr_t pc);
+/* The module that covers pc now: PL_MODULE_UNKNOWN when none does. Good until the next question. */
+const struct pl_module_entry *pl_modules_find(struct pl_process *process, struct pl_module_cache *cache, uintptr_t pc);
 
 /* The record that stands for code outside of all modules. Must be the first module record of a file. */
 void pl_modules_start(struct pl_file *file);

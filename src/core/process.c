@@ -14,6 +14,8 @@
 
 #define PAGES(type) ((sizeof(type) + 4095) & ~(size_t) 4095)
 #define ATTEMPTS 1000
+#define VISIT_DOZES 200  /* of 0.1 ms each */
+#define ENDER_DOZES 1000 /* of 1 ms each */
 
 /* Whole pages, shared with nothing else: fork wipes them. */
 static union {
@@ -303,10 +305,39 @@ static bool copy_to_destination(struct pl_process *process)
     return r == 0;
 }
 
-static bool ours_to_end(const struct pl_process *process)
+/* Nobody writes to the file any more, but for visits that began before: they get a little time to end, but a thread that
+ * is stopped, or was thrown out of a visit, does not keep us. */
+static void let_visits_end(const struct pl_process *process)
 {
-    /* A vfork child shares our memory: it must not end us. */
-    return process->state == PL_PROCESS_ON && process->file.base && process->pid == pl_sys_getpid();
+    int dozes = VISIT_DOZES;
+    for (const struct pl_thread *t = load_acquire(&process->threads); t; t = t->next)
+        while (t != pl_tls.thread && load_acquire(&t->busy) && dozes-- > 0)
+            pl_sys_doze(100000);
+}
+
+/* Another thread is at it. If this one went on to end the process, the profile would be lost on its way. */
+static void wait_for_ender(const struct pl_process *process)
+{
+    for (int i = 0; i < ENDER_DOZES; i++) {
+        uintptr_t ender = load_acquire(&process->ender);
+        if (!ender || ender == pl_thread_pointer()) /* done; or interrupted, by a handler that ends the process */
+            return;
+        pl_sys_doze(1000000);
+    }
+}
+
+/* True when it is for the caller to say the last words. A vfork child shares our memory: it must not end us. */
+static bool begin_end(struct pl_process *process)
+{
+    if (!process->file.base || process->pid != pl_sys_getpid())
+        return false;
+    if (!swap_if(&process->state, PL_PROCESS_ON, PL_PROCESS_ENDING)) {
+        wait_for_ender(process);
+        return false;
+    }
+    store_release(&process->ender, pl_thread_pointer());
+    let_visits_end(process);
+    return true;
 }
 
 static void last_words(struct pl_process *process, enum pl_end how, int exit_status)
@@ -322,6 +353,17 @@ static void last_words(struct pl_process *process, enum pl_end how, int exit_sta
     store_release(&header->end, (uint32_t) how);
 }
 
+/* To its destination, unless `plimsoll run` is there to do it. */
+static bool move(struct pl_process *process)
+{
+    if (process->adrift)
+        pl_sys_unlink(process->file.path);
+    if (!has_destination(process) || will_be_collected(process) || !copy_to_destination(process))
+        return false;
+    pl_sys_unlink(process->file.path);
+    return true;
+}
+
 void pl_process_end(struct pl_process *process, enum pl_end how, int exit_status)
 {
     if (load_relaxed(&process->sandboxed)) {
@@ -329,32 +371,31 @@ void pl_process_end(struct pl_process *process, enum pl_end how, int exit_status
             last_words(process, how, exit_status);
         return;
     }
-    if (!ours_to_end(process))
+    if (!begin_end(process))
         return;
     last_words(process, how, exit_status);
-    if (has_destination(process) && !will_be_collected(process) && copy_to_destination(process)) {
-        pl_sys_unlink(process->file.path);
-        pl_file_header(&process->file)->destination.bytes = 0; /* done: a second end has nothing to move */
-    }
+    move(process);
+    store_release(&process->ender, 0);
 }
 
 bool pl_process_exec(struct pl_process *process)
 {
-    if (load_relaxed(&process->sandboxed) || !ours_to_end(process))
+    if (load_relaxed(&process->sandboxed) || !begin_end(process))
         return false;
     last_words(process, PL_END_EXEC, 0);
-    if (!has_destination(process) || will_be_collected(process) || !copy_to_destination(process))
-        return false;
-    pl_sys_unlink(process->file.path);
-    return true;
+    return move(process);
 }
 
 void pl_process_exec_failed(struct pl_process *process, bool copied)
 {
-    if (load_relaxed(&process->sandboxed) || !ours_to_end(process))
+    if (load_relaxed(&process->ender) != pl_thread_pointer() || process->pid != pl_sys_getpid())
         return;
     pl_file_header(&process->file)->end = PL_END_NONE;
     pl_file_header(&process->file)->end_monotonic_ns = 0;
-    if (copied)
-        pl_sys_unlink(process->scratch);
+    if (copied) {
+        pl_copy(process->file.path, process->scratch, pl_text_bytes(process->scratch) + 1);
+        process->adrift = true;
+    }
+    store_release(&process->ender, 0);
+    store_release(&process->state, PL_PROCESS_ON);
 }

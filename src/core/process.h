@@ -6,8 +6,8 @@
  * being told, whichever way it was forked, and starts over with its own file. What a child must know of its parent (the
  * settings, the mapping to give back) is kept elsewhere.
  *
- *   NEW ──► STARTING ──► ON          visits are handled
- *                   └──► IGNORED     not chosen, setuid, no place for a file: forward for ever
+ *   NEW ──► STARTING ──► ON ◄──► ENDING     visits are handled; the last words are being said: forward
+ *                   └──► IGNORED            not chosen, setuid, no place for a file: forward for ever
  */
 #ifndef PL_PROCESS_H
 #define PL_PROCESS_H
@@ -27,6 +27,7 @@ enum pl_process_state {
     PL_PROCESS_STARTING,
     PL_PROCESS_ON,
     PL_PROCESS_IGNORED,
+    PL_PROCESS_ENDING,
 };
 
 struct pl_process {
@@ -36,12 +37,14 @@ struct pl_process {
     uint32_t sandboxed;
     bool forked;
     bool file_failed;
+    bool adrift; /* the live file has lost its name to an exec that failed: file.path is the copy made then */
     char comm[16];
     uint64_t start_ns;
     uint64_t seed;
     uint64_t interval_bytes;
     uint32_t streams; /* random streams handed out */
     uint32_t thread_count;
+    uintptr_t ender; /* the thread that says the last words; 0 when it has */
     struct pl_thread *threads; /* all blocks, newest first; only ever prepended to */
     struct pl_file file;
     struct pl_file opening; /* the file before others may write to it */

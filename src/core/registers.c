@@ -113,11 +113,10 @@ static COLD enum pl_stop step_row(struct pl_walk *walk)
 static COLD enum pl_stop step_signal(struct pl_walk *walk)
 {
     struct pl_scratch *scratch = pl_walk_scratch(walk);
-    uintptr_t frame = scratch->here.sp;
-    if (!pl_bounds_reach(walk, frame + PL_ARCH_SIGNAL_BYTES))
-        return PL_STOP_BOUNDS;
+    scratch->registers.known = 0;
     for (unsigned i = 0; i < PL_ARCH_REGISTERS; i++)
-        set(&scratch->registers, i, pl_ground_load(frame + pl_arch_signal_at[i]));
+        if (pl_bounds_read(walk, scratch->here.sp + pl_arch_signal_at[i], &scratch->registers.value[i]))
+            scratch->registers.known |= 1u << i;
     return pl_unwind_leave_signal(walk, &scratch->here);
 }
 

@@ -67,13 +67,14 @@ static uint32_t find_row(struct pl_process *process, struct pl_thread *thread)
     return id ? pl_slot_settle(slot, id) : pl_row_overflow(process, thread);
 }
 
-/* A sum of mixed frames: no frame waits for the one before it. */
+/* A sum of mixed frames: no frame waits for the one before it. The factor is the position's, and both halves of the
+ * product count: with less, stacks that have the same frames in another order come out alike. */
 static uint64_t hash_walk(const struct pl_walk *walk, uint64_t generation)
 {
-    uint64_t hash = generation;
-    for (uint32_t i = 0; i < walk->frames; i++) {
-        uint64_t x = (walk->frame[i] + ((uint64_t) i << 48)) * 0x9e3779b97f4a7c15u;
-        hash += (x ^ x >> 32) * 0xd6e8feb86659fd93u;
+    uint64_t hash = generation, factor = 0xd6e8feb86659fd93u;
+    for (uint32_t i = 0; i < walk->frames; i++, factor += 0x3c6ef372fe94f82au) {
+        __uint128_t product = (__uint128_t) (walk->frame[i] ^ 0x9e3779b97f4a7c15u) * factor;
+        hash += (uint64_t) product ^ (uint64_t) (product >> 64);
     }
     return hash ^ hash >> 29;
 }

@@ -13,6 +13,10 @@
 uint64_t pl_rules[PL_RULE_WORDS] __attribute__((aligned(64)));
 static uint32_t generation; /* of the cache: a rule made before a forgetting is not stored after it */
 
+#ifndef PL_STRESS_REGISTERS
+#define PL_STRESS_REGISTERS 0 /* 1, in a test: no frame is plain, so that every step goes through registers.c */
+#endif
+
 #define N_MAX ((1 << 20) - 1)
 #define M_MAX 255
 #define WORDS_FIT(offset) ((offset) % 8 == 0 && (offset) / 8 >= -8192 && (offset) / 8 < 8192)
@@ -104,7 +108,7 @@ static COLD uint32_t compress(struct pl_scratch *scratch, uintptr_t where)
     if (scratch->cfi.signal_frame)
         return compress_signal(&scratch->cfi);
     if (row->how[PL_ARCH_PC] != PL_HOW_AT_OFFSET || row->value[PL_ARCH_PC] != PL_ARCH_RETURN_AT ||
-        row->how[PL_ARCH_SP] > PL_HOW_UNDEFINED)
+        row->how[PL_ARCH_SP] > PL_HOW_UNDEFINED || PL_STRESS_REGISTERS)
         return registers;
     if (row->cfa_is_expression) {
         if (compress_realigned(&scratch->cfi, &rule))
@@ -133,6 +137,12 @@ static COLD bool is_sigreturn(const struct pl_found *module, uintptr_t pc)
     return true;
 }
 
+/* A return address that is a function's very first was put there by hand: makecontext ends its stacks like that. */
+static COLD bool is_planted(struct pl_scratch *scratch, uintptr_t pc)
+{
+    return pl_ehframe_find(&scratch->cfi, pc) == PL_CFI_FOUND && scratch->cfi.function == pc;
+}
+
 static uint32_t make_rule(uintptr_t where, struct pl_scratch *scratch)
 {
     switch (pl_ehframe_find(&scratch->cfi, where)) {
@@ -143,6 +153,8 @@ static uint32_t make_rule(uintptr_t where, struct pl_scratch *scratch)
     case PL_CFI_NO_FDE:
         if (is_sigreturn(&scratch->cfi.module, where + 1))
             return PL_RULE_MAKE_SPECIAL(PL_SPECIAL_SIGNAL);
+        if (is_planted(scratch, where + 1))
+            return PL_RULE_MAKE_SPECIAL(PL_SPECIAL_END);
         return PL_RULE_MAKE_SPECIAL(PL_SPECIAL_NO_TABLE);
     case PL_CFI_BAD:
         break;

@@ -64,7 +64,7 @@ enum pl_special {
 #define PL_RULE_CODE(rule) ((enum pl_special)((rule) >> 2))
 
 #define PL_RULE_WORDS (PL_RULE_LINE_WORDS << PL_RULE_LINE_BITS)
-extern uint64_t pl_rules[PL_RULE_WORDS];
+extern HIDDEN uint64_t pl_rules[PL_RULE_WORDS];
 
 INLINE uint64_t pl_rule_mix(uintptr_t where)
 {
@@ -81,10 +81,8 @@ INLINE unsigned pl_rule_home(uint64_t mixed)
 INLINE uint32_t pl_rule_recall(uintptr_t where)
 {
     uint64_t mixed = pl_rule_mix(where);
-    uint64_t beyond = where >> PL_ARCH_ADDRESS_BITS << PL_RULE_BITS; /* no such address: a miss */
-    uint64_t word = load_relaxed(&pl_rules[pl_rule_home(mixed)]);
-    uint64_t rule = (word ^ mixed << PL_RULE_LINE_BITS) | beyond;
-    if (likely(rule - 1 < (1u << PL_RULE_BITS) - 1))
+    uint64_t rule = load_relaxed(&pl_rules[pl_rule_home(mixed)]) ^ mixed << PL_RULE_LINE_BITS;
+    if (likely(rule - 1 < (1u << PL_RULE_BITS) - 1 && where >> PL_ARCH_ADDRESS_BITS == 0))
         return (uint32_t) rule;
     return PL_RULE_MAKE_SPECIAL(PL_SPECIAL_UNKNOWN);
 }

@@ -40,10 +40,9 @@ uint32_t pl_stack_number(struct pl_process *process, struct pl_thread *thread)
         uint64_t word = thread->walk.frame[i];
         uint64_t flags = word & ~PL_FRAME_ADDRESS_MASK;
         uintptr_t pc = word & PL_FRAME_ADDRESS_MASK;
-        struct pl_module_entry module = {.id = PL_MODULE_UNKNOWN};
-        if (!(flags & PL_FRAME_GAP))
-            module = pl_modules_find(process, &thread->modules, flags & PL_FRAME_EXACT ? pc : pc - 1);
-        node = child(process, node, module.id, flags | ((pc - module.bias) & PL_FRAME_ADDRESS_MASK));
+        const struct pl_module_entry *module =
+            pl_modules_find(process, &thread->modules, flags & PL_FRAME_EXACT ? pc : pc - 1);
+        node = child(process, node, module->id, flags | ((pc - module->bias) & PL_FRAME_ADDRESS_MASK));
         if (!node)
             return 0;
     }

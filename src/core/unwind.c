@@ -35,7 +35,7 @@ struct stride {
 
 INLINE struct stride stride_of(uint32_t rule, uintptr_t sp, uintptr_t fp)
 {
-    uintptr_t base = PL_RULE_BASE(rule) == PL_RULE_FP ? fp : sp;
+    uintptr_t base = rule & PL_RULE_FP ? fp : sp;
     return (struct stride){base + 8 * (uintptr_t) PL_RULE_N(rule), 8 + 8 * (uintptr_t) PL_RULE_M(rule)};
 }
 
@@ -124,7 +124,7 @@ enum pl_stop pl_unwind_turn(struct pl_walk *walk, struct pl_place *place, bool i
 enum pl_stop pl_unwind_leave_signal(struct pl_walk *walk, struct pl_place *place)
 {
     uintptr_t frame = place->sp;
-    if (!pl_bounds_reach(walk, frame + PL_ARCH_SIGNAL_BYTES))
+    if (frame < walk->ground_lo || !pl_bounds_reach(walk, frame + PL_ARCH_SIGNAL_BYTES))
         return PL_STOP_BOUNDS;
     place->pc = pl_ground_load(frame + pl_arch_signal_at[PL_ARCH_PC]);
     place->sp = pl_ground_load(frame + pl_arch_signal_at[PL_ARCH_SP]);

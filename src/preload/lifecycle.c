@@ -58,42 +58,89 @@ void _Exit(int status)
 
 /* ---- exec ---- */
 
-#define EXEC(name, ...)                                                                                                \
+/* `may` is false for what cannot succeed: shells try one directory of PATH after the other. */
+#define EXEC(may, name, ...)                                                                                           \
     do {                                                                                                               \
-        bool copied_ = pl_process_exec(pl_process);                                                                    \
+        bool copied_ = (may) && pl_process_exec(pl_process);                                                           \
         int result_ = NEXT(name)(__VA_ARGS__);                                                                         \
         pl_process_exec_failed(pl_process, copied_);                                                                   \
         return result_;                                                                                                \
     } while (0)
 
+static bool executable(const char *path)
+{
+    return pl_sys_access(path, X_OK) == 0;
+}
+
 EXPORT int execve(const char *path, char *const argv[], char *const envp[]);
 int execve(const char *path, char *const argv[], char *const envp[])
 {
-    EXEC(execve, path, argv, envp);
+    EXEC(executable(path), execve, path, argv, envp);
 }
 
 EXPORT int execv(const char *path, char *const argv[]);
 int execv(const char *path, char *const argv[])
 {
-    EXEC(execv, path, argv);
+    EXEC(executable(path), execv, path, argv);
 }
 
 EXPORT int execvp(const char *file, char *const argv[]);
 int execvp(const char *file, char *const argv[])
 {
-    EXEC(execvp, file, argv);
+    EXEC(true, execvp, file, argv);
 }
 
 EXPORT int execvpe(const char *file, char *const argv[], char *const envp[]);
 int execvpe(const char *file, char *const argv[], char *const envp[])
 {
-    EXEC(execvpe, file, argv, envp);
+    EXEC(true, execvpe, file, argv, envp);
 }
 
 EXPORT int fexecve(int fd, char *const argv[], char *const envp[]);
 int fexecve(int fd, char *const argv[], char *const envp[])
 {
-    EXEC(fexecve, fd, argv, envp);
+    EXEC(true, fexecve, fd, argv, envp);
+}
+
+/* The others in libc do not come through here: they collect their arguments and go on where we cannot see them. */
+#define GATHER(argv, first, list)                                                                                      \
+    size_t count_ = 1;                                                                                                 \
+    va_start(list, first);                                                                                             \
+    while (first && va_arg(list, char *))                                                                              \
+        count_++;                                                                                                      \
+    va_end(list);                                                                                                      \
+    char **argv = __builtin_alloca((count_ + 1) * sizeof *argv);                                                       \
+    va_start(list, first);                                                                                             \
+    argv[0] = (char *) (uintptr_t) first;                                                                              \
+    for (size_t i_ = 1; argv[i_ - 1]; i_++)                                                                            \
+        argv[i_] = va_arg(list, char *)
+
+EXPORT int execl(const char *path, const char *first, ...);
+int execl(const char *path, const char *first, ...)
+{
+    va_list list;
+    GATHER(argv, first, list);
+    va_end(list);
+    return execv(path, argv);
+}
+
+EXPORT int execlp(const char *file, const char *first, ...);
+int execlp(const char *file, const char *first, ...)
+{
+    va_list list;
+    GATHER(argv, first, list);
+    va_end(list);
+    return execvp(file, argv);
+}
+
+EXPORT int execle(const char *path, const char *first, ...);
+int execle(const char *path, const char *first, ...)
+{
+    va_list list;
+    GATHER(argv, first, list);
+    char **envp = va_arg(list, char **);
+    va_end(list);
+    return execve(path, argv, envp);
 }
 
 /* ---- names ---- */

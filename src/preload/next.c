@@ -9,6 +9,7 @@
 
 #include "bootstrap.h"
 #include "compiler.h"
+#include "threads.h"
 
 static bool look_up_all(void);
 
@@ -159,9 +160,16 @@ static void none_free_aligned_sized(void *p, UNUSED size_t alignment, UNUSED siz
 
 /* ---- looking up ---- */
 
+/* dlsym() allocates when it finds nothing. That is not the program's doing: it is neither counted nor sampled. */
 void *pl_next_find(const char *name)
 {
-    return dlsym(RTLD_NEXT, name);
+    struct pl_tls before = pl_tls;
+    pl_tls.charge_left = UINT64_MAX;
+    void *found = dlsym(RTLD_NEXT, name);
+    pl_tls.charge_left = before.charge_left;
+    for (int i = 0; i < PL_FN_COUNT; i++)
+        pl_tls.calls[i] = before.calls[i];
+    return found;
 }
 
 /* malloc, free, calloc and realloc come first: dlsym() itself calls them when a later name is missing. */

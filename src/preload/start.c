@@ -16,7 +16,6 @@
 
 static pthread_key_t end_of_thread;
 static bool key_ready;
-static int exit_status;
 
 /* ---- threads ---- */
 
@@ -66,10 +65,11 @@ static void forked(void)
     pl_process_forked(pl_process, &pl_tls);
 }
 
-static void remember_status(int status, void *unused)
+/* Registered before anything of the program's is, so called after it all: handlers, destructors and their frees. */
+static void finish(int status, void *unused)
 {
     (void) unused;
-    exit_status = status;
+    pl_process_end(pl_process, PL_END_EXIT, status);
 }
 
 __attribute__((constructor)) static void begin(void)
@@ -78,14 +78,8 @@ __attribute__((constructor)) static void begin(void)
     if (pl_tls.thread)
         thread_started();
     pthread_atfork(NULL, NULL, forked);
-    on_exit(remember_status, NULL);
+    on_exit(finish, NULL);
     if (pl_module_find_needs_snapshot())
         pl_snapshot_refill();
     pl_process_start(pl_process);
-}
-
-/* Frees go on after this, and are recorded as long as the file is there. */
-__attribute__((destructor)) static void finish(void)
-{
-    pl_process_end(pl_process, PL_END_EXIT, exit_status);
 }

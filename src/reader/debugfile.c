@@ -3,8 +3,8 @@
  * debugfile.c - where the debug information of a stripped binary may be.
  *
  * In this order: by build-id below the debug directories, by the name the binary gives (.gnu_debuglink) where gdb would
- * look for it, and at last from a server. A file is taken only if it belongs to the binary: its build-id is the same, or,
- * where there is none, its checksum is the one the binary states.
+ * look for it, and at last from a server. A file is taken only if it belongs to the binary: its build-id is the same,
+ * or, where there is none, its checksum is the one the binary states.
  */
 #include <elfutils/libdwelf.h>
 #include <errno.h>
@@ -145,7 +145,8 @@ static int find_link(struct wanted *wanted, const struct pl_file *main, const ch
     if (!name || !name[0] || strchr(name, '/') || strlen(name) > NAME_MAX ||
         !directory_of(path, wanted->options->sysroot, directory))
         return -ENOENT;
-    if (try_path(wanted, out, "%s/%s", directory, name) == 0 || try_path(wanted, out, "%s/.debug/%s", directory, name) == 0)
+    if (try_path(wanted, out, "%s/%s", directory, name) == 0 ||
+        try_path(wanted, out, "%s/.debug/%s", directory, name) == 0)
         return 0;
     snprintf(below, sizeof below, "%s/%s", directory[0] == '/' ? directory + 1 : directory, name);
     return each_directory(wanted, below, out, try_linked);

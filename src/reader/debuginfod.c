@@ -30,7 +30,6 @@ FUNCTIONS(DECLARE)
 #undef DECLARE
 
 struct pl_debuginfod {
-    void *library;
     debuginfod_client *client;
     bool given_up;
 };
@@ -69,8 +68,8 @@ struct pl_debuginfod *pl_debuginfod_new(void)
     if (!urls || !urls[0])
         return NULL;
     struct pl_debuginfod *server = pl_grow_zeroed(1, sizeof *server);
-    server->library = dlopen(DEBUGINFOD_SONAME, RTLD_NOW | RTLD_LOCAL);
-    if (resolve(server->library) && (server->client = begin())) {
+    /* Never closed: the libraries it brings do not expect to go away. */
+    if (resolve(dlopen(DEBUGINFOD_SONAME, RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE)) && (server->client = begin())) {
         set_progressfn(server->client, keep_waiting);
         deadline_s = now_s() + WAIT_MAX_S;
         return server;
@@ -96,7 +95,5 @@ void pl_debuginfod_free(struct pl_debuginfod *server)
         return;
     if (server->client)
         end(server->client);
-    if (server->library)
-        dlclose(server->library);
     free(server);
 }

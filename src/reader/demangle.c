@@ -2,8 +2,11 @@
 /*
  * demangle.c - readable names, by libiberty.
  *
- * A prefix says whose mangling it is; names without one are passed through untouched, which is nearly all of C. Names
- * longer than any compiler writes are passed through too: the demangler's stack grows with them.
+ * A prefix says whose mangling it is; names without one are passed through untouched, which is nearly all of C.
+ *
+ * libiberty's own limit on recursion refuses every name of more than 1,024 characters, however flat, and templates make
+ * such names. So the limit is off, and the length is bounded instead: the demangler's stack grows with it, to 2 or 3 MB
+ * for the longest that is tried.
  */
 #include <libiberty/demangle.h>
 #include <stdlib.h>
@@ -12,8 +15,8 @@
 #include "arena.h"
 #include "symbolize.h"
 
-#define NAME_BYTES_MAX (64u << 10)
-#define OPTIONS (DMGL_PARAMS | DMGL_ANSI)
+#define NAME_BYTES_MAX (8u << 10)
+#define OPTIONS (DMGL_PARAMS | DMGL_ANSI | DMGL_NO_RECURSE_LIMIT)
 
 static const struct mangling {
     const char *prefix;

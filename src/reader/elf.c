@@ -5,8 +5,8 @@
  * Opening reads headers and notes only, enough to tell builds apart. Debug information and symbols are looked for when
  * the first address is asked for, so modules that no stack goes through cost next to nothing.
  *
- * An address is answered from DWARF where there is some, from the symbol table otherwise; and where DWARF knows a function
- * only by its short name, the symbol table may have all of it.
+ * An address is answered from DWARF where there is some, from the symbol table otherwise; and where DWARF knows a
+ * function only by its short name, the symbol table may have all of it.
  */
 #include <errno.h>
 #include <fcntl.h>

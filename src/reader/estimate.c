@@ -8,7 +8,7 @@
  *
  *     V + s (2z^2 + 1)/6 +- z sqrt(S + s^2/2)            z = 1.96
  *
- *   worked: one sample of malloc(16), w = s = 6,554: low is 327 calls. Wald's 6,554 +- 12,846 has no lower end at all.
+ *   worked: one sample of malloc(16), w = s = 6,554: low is 306 calls. Wald's 6,554 +- 12,846 has no lower end at all.
  *
  * For equal blocks of any size s is (w - 1) times the size, k is samples / (1 - p), and as the weight approaches 1 the
  * interval closes. docs/maths.md has the derivation, the measured coverage, and the cases in which it is a lie.
@@ -132,8 +132,7 @@ static struct pl_sums difference(const struct pl_sums *from, const struct pl_sum
     };
 }
 
-/* No live sample does not mean nothing live: the samples that were freed tell how much one more would have stood for.
- */
+/* No live sample does not mean nothing live: the freed samples tell how much one more would have stood for. */
 static struct pl_estimate none_live(double value, double variance, const struct pl_sums *allocated)
 {
     if (!(value > 0) || !(variance > 0))

@@ -3,11 +3,12 @@
  * scope.c - what a function is called.
  *
  * An inlined call names its abstract instance, that its declaration, and that one is inside a class inside a namespace.
- * Most declarations carry a linkage name, which demangles to all of it. The others (whatever is local to a unit: lambdas,
- * local classes, anonymous namespaces) would read just `operator()`; for them the enclosing scopes are spelled out.
+ * Most declarations carry a linkage name, which demangles to all of it. The others (whatever is local to a unit:
+ * lambdas, local classes, anonymous namespaces) would read just `operator()`; for them the enclosing scopes are spelled
+ * out.
  *
- * DWARF has no way from an entry up to its parent. pl_scopes has it for everything outside of functions; inside one, the
- * way is found by walking down from the function.
+ * DWARF has no way from an entry up to its parent. pl_scopes has it for everything outside of functions; inside one,
+ * the way is found by walking down from the function.
  */
 #include <dwarf.h>
 #include <stdio.h>
@@ -47,9 +48,8 @@ static bool follow(Dwarf_Die *die, Dwarf_Die *out)
 
 bool pl_scope_is(Dwarf_Die *die)
 {
-    static const int scope[] = {DW_TAG_namespace,      DW_TAG_class_type,       DW_TAG_structure_type,
-                                DW_TAG_union_type,     DW_TAG_enumeration_type, DW_TAG_subprogram,
-                                DW_TAG_interface_type, DW_TAG_module};
+    static const int scope[] = {DW_TAG_namespace,        DW_TAG_class_type, DW_TAG_structure_type, DW_TAG_union_type,
+                                DW_TAG_enumeration_type, DW_TAG_subprogram, DW_TAG_interface_type, DW_TAG_module};
     int tag = dwarf_tag(die);
     for (size_t i = 0; i < sizeof scope / sizeof *scope; i++)
         if (scope[i] == tag)

@@ -218,13 +218,18 @@ static uint64_t chunk_offset(uint32_t chunk)
     return PL_CHUNKS_OFFSET + (uint64_t) chunk * PL_CHUNK_BYTES;
 }
 
+/* The next chunk of a kind, at or after `from`; PL_CHUNKS_MAX if there is none. */
+static uint32_t next_chunk(const struct copy *copy, enum pl_kind kind, uint32_t from)
+{
+    const uint8_t *found = memchr(copy->directory + from, (int) kind, PL_CHUNKS_MAX - from);
+    return found ? (uint32_t) (found - copy->directory) : PL_CHUNKS_MAX;
+}
+
 /* Chunks of this kind that the file is long enough to hold at least the beginning of. */
 static uint32_t count_chunks(struct copy *copy, enum pl_kind kind, uint64_t bytes)
 {
     uint32_t present = 0;
-    for (uint32_t i = 0; i < PL_CHUNKS_MAX; i++) {
-        if (copy->directory[i] != kind)
-            continue;
+    for (uint32_t i = next_chunk(copy, kind, 0); i < PL_CHUNKS_MAX; i = next_chunk(copy, kind, i + 1)) {
         if (chunk_offset(i) < bytes)
             present++;
         else
@@ -235,14 +240,11 @@ static uint32_t count_chunks(struct copy *copy, enum pl_kind kind, uint64_t byte
 
 static void read_chunks(struct copy *copy, enum pl_kind kind, uint32_t record_bytes, uint32_t wanted, char *out)
 {
-    for (uint32_t i = 0; i < PL_CHUNKS_MAX && wanted > 0; i++) {
-        if (copy->directory[i] != kind)
-            continue;
+    uint32_t i = next_chunk(copy, kind, 0);
+    for (; wanted > 0; wanted--, out += PL_CHUNK_BYTES, i = next_chunk(copy, kind, i + 1)) {
         bool whole = kind == PL_KIND_ROW ? read_rows(copy, chunk_offset(i), out)
                                          : read_chunk(copy, chunk_offset(i), out, record_bytes);
         copy->out->damage += !whole;
-        out += PL_CHUNK_BYTES;
-        wanted--;
     }
 }
 

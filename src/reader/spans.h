@@ -2,9 +2,10 @@
 /*
  * spans.h - which of many address ranges holds an address.
  *
- * Units, functions, inlined calls, symbols and JIT code are all sets of ranges that may nest, overlap and come in pieces.
- * One rule serves them all: of the ranges that hold the address, the one with the greatest item wins. Callers number
- * their items so that this is the most specific one: a child after its parent, a newer entry after the one it replaces.
+ * Units, functions, inlined calls, symbols and JIT code are all sets of ranges that may nest, overlap and come in
+ * pieces. One rule serves them all: of the ranges that hold the address, the one with the greatest item wins. Callers
+ * number their items so that this is the most specific one: a child after its parent, a newer entry after the one it
+ * replaces.
  */
 #ifndef PL_SPANS_H
 #define PL_SPANS_H
@@ -28,7 +29,7 @@ struct pl_spans {
 
 /* Empty ranges, and ranges that end before they begin, are ignored. */
 void pl_spans_add(struct pl_spans *spans, uint64_t low, uint64_t high, uint32_t item);
-void pl_spans_sort(struct pl_spans *spans); /* between adding and finding */
+void pl_spans_sort(struct pl_spans *spans);                             /* between adding and finding */
 uint32_t pl_spans_find(const struct pl_spans *spans, uint64_t address); /* PL_NO_ITEM: none */
 void pl_spans_free(struct pl_spans *spans);
 

@@ -68,8 +68,8 @@ static void list_tasks(struct session *session)
     for (uint32_t i = 0; i < profile->frames; i++) {
         struct pl_frame_view *frame = &profile->frame[i];
         if (!(frame->flags & PL_FRAME_GAP) && frame->module < profile->modules)
-            session->task[session->tasks++] = (struct task){
-                .module = frame->module, .frame = i, .address = lookup_address(frame)};
+            session->task[session->tasks++] =
+                (struct task){.module = frame->module, .frame = i, .address = lookup_address(frame)};
     }
     qsort(session->task, session->tasks, sizeof *session->task, by_module);
 }

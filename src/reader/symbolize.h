@@ -19,7 +19,7 @@ enum pl_module_state {
 
 struct pl_module_status {
     enum pl_module_state state;
-    bool debug_info;   /* DWARF was found: files and lines are known */
+    bool debug_info;   /* DWARF was found: files and lines are known. Looked for only where frames need it */
     char now[65];      /* build-id of the file that is there now, when stale */
 };
 
@@ -32,8 +32,11 @@ struct pl_symbolize_options {
     void *context;
 };
 
-/* Fills in place/places of every frame. status has one entry per module of the profile, or is NULL. Frames that cannot
- * be named get one place with empty strings. Symbols stored in the file are used where the module is not at hand. */
+/*
+ * Fills in place/places of every frame. status has one entry per module of the profile, or is NULL; so may options be.
+ * Frames that cannot be named get one place with empty strings. Symbols stored in the file are kept, except where they
+ * have no line and the binary that ran is at hand: its debug information may have turned up since.
+ */
 int pl_symbolize(struct pl_profile *profile, const struct pl_symbolize_options *options,
                  struct pl_module_status *status);
 

@@ -6,8 +6,9 @@
  *     elf.c         one binary: is it the one that ran? what is at this address?
  *       debugfile.c   where its debug information may be instead
  *         debuginfod.c  ... and who else may have it
- *       dwarf.c       units, functions and inlined calls, each indexed when first hit; lines
+ *       dwarf.c       units, functions and inlined calls, each indexed when first hit
  *         scope.c       what a function is called
+ *         lines.c       which line an address belongs to
  *       symtab.c      names where there is no DWARF
  *     jit.c         code that is in no file
  *   intern.c      texts that outlive the file they came from, demangled once
@@ -114,6 +115,19 @@ struct pl_dwarf *pl_dwarf_new(Dwarf *dwarf, const struct pl_code *code, struct p
 /* As pl_elf_find; the outermost place has an empty function where DWARF has a line but no function. */
 uint32_t pl_dwarf_find(struct pl_dwarf *dwarf, uint64_t address, struct pl_place *out, uint32_t max);
 void pl_dwarf_free(struct pl_dwarf *dwarf);
+
+/* The line table of a unit. */
+struct pl_lines;
+struct pl_line_sections {
+    Elf_Data *line, *line_str, *str; /* NULL: absent */
+};
+void pl_lines_sections(Elf *elf, struct pl_line_sections *out); /* after dwarf_begin_elf, which decompresses them */
+struct pl_lines *pl_lines_new(Dwarf_Die *unit, const struct pl_line_sections *sections, const struct pl_code *code);
+/* Sets file, line and column; false: the address is in no line. Texts go to the arena, which must be the same always.
+ */
+bool pl_lines_find(struct pl_lines *lines, uint64_t address, struct pl_arena *arena, struct pl_place *out);
+const char *pl_lines_file(struct pl_lines *lines, uint32_t file, struct pl_arena *arena); /* "" if unknown */
+void pl_lines_free(struct pl_lines *lines);
 
 /* The namespaces, classes and functions of a unit in the order of the file: who is inside whom. */
 struct pl_scope {

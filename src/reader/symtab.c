@@ -2,9 +2,10 @@
 /*
  * symtab.c - the names of functions where there is no DWARF.
  *
- * .symtab names everything, but stripped binaries keep it in their debug file or nowhere; .dynsym names what the dynamic
- * linker needs. Where several symbols share an address the one a person would choose stays. Sizes are trusted; symbols
- * without one (assembly labels) reach to the next. Stubs of the procedure linkage table get `malloc@plt`-style names.
+ * .symtab names everything, but stripped binaries keep it in their debug file or nowhere; .dynsym names what the
+ * dynamic linker needs. Where several symbols share an address the one a person would choose stays. Sizes are trusted;
+ * symbols without one (assembly labels) reach to the next. Stubs of the procedure linkage table get `malloc@plt`-style
+ * names.
  *
  * Invariant: symbols are sorted by address, one per address, so the greatest number is the nearest symbol (spans.h).
  */
@@ -61,8 +62,7 @@ static bool names_code(const GElf_Sym *sym, const char *name)
 }
 
 /* What compilers append to the name of a function that they took apart or specialized. */
-static const char *const clone[] = {".cold",  ".part.",    ".constprop.",   ".isra.",
-                                    ".llvm.", ".lto_priv.", ".localalias"};
+static const char *const clone[] = {".cold", ".part.", ".constprop.", ".isra.", ".llvm.", ".lto_priv.", ".localalias"};
 
 /* Where the name of the function ends: linkers spell versions out (memcpy@@GLIBC_2.14), compilers mark clones. */
 static size_t name_bytes(const char *name)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * driver.c - runs a fuzz target without libFuzzer: `fuzz_replay ROUNDS FILE...` gives it each file as it is, and then
- * ROUNDS changed copies of each. No coverage guides it; it repeats itself exactly.
+ * driver.c - runs a fuzz target without libFuzzer: `fuzz_replay SEED ROUNDS FILE...` gives it each file as it is, and
+ * then ROUNDS changed copies of each. No coverage guides it; with the same seed it repeats itself exactly.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -47,8 +47,9 @@ static void run(const uint8_t *data, size_t bytes)
 int main(int argc, char **argv)
 {
     static uint8_t original[BYTES_MAX], changed[BYTES_MAX];
-    int rounds = argc > 1 ? atoi(argv[1]) : 0;
-    for (int i = 2; i < argc; i++) {
+    int rounds = argc > 2 ? atoi(argv[2]) : 0;
+    srand(argc > 1 ? (unsigned) atoi(argv[1]) : 0);
+    for (int i = 3; i < argc; i++) {
         size_t bytes = read_whole(argv[i], original);
         run(original, bytes);
         for (int round = 0; round < rounds; round++) {
@@ -60,5 +61,5 @@ int main(int argc, char **argv)
         }
         printf("%s: %d changed copies read or refused\n", argv[i], rounds);
     }
-    return argc > 2 ? 0 : 2;
+    return argc > 3 ? 0 : 2;
 }

@@ -9,10 +9,6 @@
 set -eu
 seconds=${1:-60}
 tree=$(cd "$(dirname "$0")/../.." && pwd)
-build=${FUZZ_BUILD:-$tree/build-check/fuzz}
-seeds=$build/seeds
-corpus=$build/corpus
-findings=$build/findings
 scenarios="empty leak inlined losses hostile-names duplicates killed threads deep"
 
 if printf 'int LLVMFuzzerTestOneInput(const char *d, long n) { return d && n < 0; }' |
@@ -27,6 +23,10 @@ else
     fuzzer=tests/fuzz/fuzz_replay
 fi
 
+build=${FUZZ_BUILD:-$tree/build-check/fuzz}/$CC
+seeds=$build/seeds
+corpus=$build/corpus
+findings=$build/findings
 if ! [ -f "$build/build.ninja" ]; then
     # shellcheck disable=SC2086 # no option, or one
     meson setup "$build" "$tree" -Db_sanitize=address,undefined -Db_lundef=false $options >/dev/null
@@ -44,6 +44,9 @@ if [ "$CC" = clang ]; then
         -len_control=0 -print_final_stats=1 -artifact_prefix="$findings/" "$corpus" "$seeds"
 fi
 end=$(($(date +%s) + seconds))
+seed=$(date +%s)
 while [ "$(date +%s)" -lt "$end" ]; do
-    "$build/$fuzzer" 500 "$seeds"/*.plim
+    echo "seed $seed"
+    "$build/$fuzzer" "$seed" 500 "$seeds"/*.plim
+    seed=$((seed + 1))
 done

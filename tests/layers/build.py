@@ -35,12 +35,10 @@ def compile_commands():
     return json.loads((BUILD / "compile_commands.json").read_text())
 
 
-def runtime_commands(layer=None):
-    """Compile commands of the objects that go into libplimsoll.so, or of those from one layer."""
-    linked = set(output_of("ninja", "-t", "inputs", LIBRARY.name).split())
-    for entry in compile_commands():
-        if entry["output"] in linked and layer in (None, layer_of(entry["file"])):
-            yield entry
+def runtime_commands(library):
+    """Compile commands of the objects that go into a build of the runtime."""
+    linked = set(output_of("ninja", "-t", "inputs", library.name).split())
+    return [entry for entry in compile_commands() if entry["output"] in linked]
 
 
 def headers_read():
@@ -53,8 +51,8 @@ def headers_read():
             yield current, line.strip()
 
 
-def runtime_objects(layer):
-    return [BUILD / entry["output"] for entry in runtime_commands(layer)]
+def core_objects():
+    return [BUILD / entry["output"] for entry in runtime_commands(LIBRARY) if layer_of(entry["file"]) == "core"]
 
 
 def verdict(problems, looked_at):

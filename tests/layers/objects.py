@@ -5,7 +5,7 @@ import re
 import sys
 from fnmatch import fnmatchcase
 
-from build import EXPORT_MAPS, output_of, runtime_objects, verdict
+from build import EXPORT_MAPS, core_objects, output_of, verdict
 
 # What the core may ask of the world: the loader's lookup, the end of the main thread's stack, what a front end lends it,
 # and the linker's own.
@@ -42,7 +42,7 @@ def symbols(option, objects):
 
 
 def calls():
-    core = runtime_objects("core")
+    core = core_objects()
     unknown = symbols("--undefined-only", core) - symbols("--defined-only", core) - MAY_CALL if core else set()
     verdict([f"the core asks for {name}" for name in sorted(unknown)], len(core))
 

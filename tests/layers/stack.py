@@ -17,33 +17,28 @@ import sys
 import tempfile
 from pathlib import Path
 
-from build import BUILD, LIBRARY, output_of, runtime_commands, verdict
+from build import BUILD, EXPORT_MAPS, output_of, runtime_commands, verdict
 
 LIMIT_BYTES = 1024
-ENTRY = re.compile(r"pl_cold_\w+")
+ENTRY = re.compile(r"(pl_)?cold_\w+")
 
 # function -> functions of ours that it may reach through a pointer.
-SWITCH = ()  # a jump table: it stays inside the function
 INDIRECT = {
-    "apply": SWITCH,
-    "take_operand": SWITCH,
-    "pl_expression_compute": SWITCH,
-    "restore_all": SWITCH,
     "pl_config_read": ("set_sample", "set_out", "set_only", "set_live_dir", "set_max_file", "set_off", "set_seed", "set_run"),
     "pl_process_start": ("environment", "secure"),  # struct pl_front
     "pl_thread_register": ("thread_started",),
 }
-THEIRS = re.compile(r"<pl_next\b")  # pointers to the allocator behind us
+THEIRS = re.compile(r"<(pl_)?next\b")  # pointers to the allocator behind us
 
 FUNCTION = re.compile(r"^([0-9a-f]+) <(.+)>:$")
 BRANCH = re.compile(r"^\s+[0-9a-f]+:\t(?:notrack |bnd )?(call|j[a-z]+)\s+(?:([0-9a-f]+) <([^>+]+)(\+0x\w+)?>|(\*.*))")
 
 
-def frame_bytes():
+def frame_bytes(library):
     """function -> size of its frame, return address included. Where names repeat across files, the largest."""
     frames = {}
     with tempfile.TemporaryDirectory() as directory:
-        for number, entry in enumerate(runtime_commands()):
+        for number, entry in enumerate(runtime_commands(library)):
             made = Path(directory) / f"{number}.o"
             command = re.sub(r" -o \S+", f" -o {made}", entry["command"]) + " -fstack-usage -mno-red-zone"
             subprocess.run(command, shell=True, check=True, cwd=BUILD)
@@ -91,9 +86,9 @@ def add_branch(caller, functions, match):
     caller.calls[start] = kind != "call" and not part
 
 
-def call_graph():
+def call_graph(library):
     """start address -> Function, read from the disassembly."""
-    lines = output_of("objdump", "-d", "--no-show-raw-insn", LIBRARY).splitlines()
+    lines = output_of("objdump", "-d", "--no-show-raw-insn", library).splitlines()
     functions = {int(match[1], 16): Function(match[2]) for line in lines if (match := FUNCTION.match(line))}
     caller = None
     for line in lines:
@@ -142,23 +137,30 @@ class Walk:
         return self.done[start]
 
 
-def main():
-    functions = call_graph()
-    walk = Walk(functions, frame_bytes())
+def look_at(library):
+    """Problems of one build of the runtime, and how many entries into its cold path there are."""
+    functions = call_graph(library)
+    walk = Walk(functions, frame_bytes(library))
     entries = [start for start, function in functions.items() if ENTRY.fullmatch(function.name)]
     worst = sorted((walk.deepest(start) for start in entries), key=lambda path: path[0], reverse=True)
 
     problems = list(walk.problems)
-    reached = [functions[start] for start in walk.done]
-    problems += [f"{function.name} calls through a pointer: list it in INDIRECT"
-                 for function in reached if function.indirect and function.plain not in INDIRECT]
+    making = {function.plain for function in functions.values() if function.indirect}
+    reached = {functions[start].plain for start in walk.done}
+    problems += [f"{name} calls through a pointer: list it in INDIRECT" for name in sorted(making & reached - set(INDIRECT))]
+    problems += [f"{name} is listed in INDIRECT and makes no such call" for name in sorted(set(INDIRECT) - making)]
     for total, chain in worst:
         line = f"{total:5} bytes: " + " -> ".join(f"{function.name} {walk.frame(function)}" for function in chain)
         if total > LIMIT_BYTES:
             problems.append(line)
         elif "--show" in sys.argv:
             print(line)
-    verdict(problems, len(entries))
+    return [f"{library.name}: {problem}" for problem in problems], len(entries)
+
+
+def main():
+    looked_at = [look_at(library) for library in EXPORT_MAPS]
+    verdict([problem for problems, _ in looked_at for problem in problems], sum(entries for _, entries in looked_at))
 
 
 if __name__ == "__main__":

@@ -10,8 +10,9 @@
 
 #include "support.h"
 
-#define COST_FACTOR 12 /* measured: 7 for a file of nothing but one stack, 6 for one whose stacks unfold to the bound  \
-                        */
+#define COST_FACTOR                                                                                                    \
+    12 /* measured: 7 for a file of nothing but one stack, 6 for one whose stacks unfold to the bound                  \
+        */
 #define COST_FIXED (4u << 20)
 
 void *__real_calloc(size_t count, size_t bytes);

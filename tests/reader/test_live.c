@@ -8,10 +8,9 @@
  */
 #include <fcntl.h>
 #include <pthread.h>
-#include <signal.h>
+#include <sched.h>
 #include <stdatomic.h>
 #include <sys/mman.h>
-#include <sys/wait.h>
 
 #include "support.h"
 
@@ -20,6 +19,11 @@
 #define WEIGHT 10.0
 #define SIZE 100.0
 #define KEPT 3
+
+#define FRAMES_PER_CHUNK (PL_CHUNK_BYTES / sizeof(struct pl_frame)) /* and sites: they have the same size */
+#define ROWS_PER_CHUNK (PL_CHUNK_BYTES / sizeof(struct pl_row))
+#define ROW_FIRST (4 * ROWS_PER_CHUNK) /* the ROWS of set_up(), and number 0, are in four chunks */
+#define PUBLISHED 1024                 /* a chunk of frames */
 
 struct stage {
     char path[64];
@@ -200,43 +204,50 @@ static void a_free_by_another_thread_is_never_seen_without_its_allocation(void *
     tear_down(&stage);
 }
 
-/* Publishes frames, sites and rows, in chunks of its own at the end of the file, as long as they have room. */
+/* Grows the file as the writer does: room first, then the directory entry. NULL when it does not grow. */
+static void *add_chunk(struct stage *stage, enum pl_kind kind)
+{
+    struct pl_header *header = (struct pl_header *) stage->map;
+    uint64_t chunk = header->chunks;
+    size_t offset = PL_CHUNKS_OFFSET + chunk * PL_CHUNK_BYTES;
+    if (truncate(stage->path, (off_t) (offset + PL_CHUNK_BYTES)) != 0)
+        return NULL;
+    header->chunks = chunk + 1;
+    __atomic_store_n(stage->map + PL_HEADER_BYTES + chunk, (uint8_t) kind, __ATOMIC_RELEASE);
+    return stage->map + offset;
+}
+
+/* A frame, its site and its row, the i-th of their second, second and fifth chunks. */
+static void publish_one(struct stage *stage, uint32_t i, struct pl_frame *frame, struct pl_site *site,
+                        struct pl_row *row)
+{
+    struct pl_header *header = (struct pl_header *) stage->map;
+    uint32_t number = FRAMES_PER_CHUNK + i;
+    header->count[PL_KIND_FRAME] = header->count[PL_KIND_SITE] = number + 1;
+    header->count[PL_KIND_ROW] = ROW_FIRST + i + 1;
+    frame->parent = i % 20 ? number - 1 : 0;
+    frame->where = 0x100000 + i;
+    __atomic_store_n(&frame->module, 2, __ATOMIC_RELEASE);
+    site->stack = number;
+    __atomic_store_n(&site->valid, 1, __ATOMIC_RELEASE);
+    row->thread = 1;
+    forge_sample(&row->allocated, SIZE, WEIGHT, 1);
+    __atomic_store_n(&row->site, number, __ATOMIC_RELEASE);
+}
+
 static void *publish(void *context)
 {
     struct stage *stage = context;
-    struct pl_header *header = (struct pl_header *) stage->map;
-    static const uint8_t kinds[] = {PL_KIND_FRAME, PL_KIND_SITE, PL_KIND_ROW};
-    uint32_t per_row_chunk = PL_CHUNK_BYTES / sizeof(struct pl_row), row = 0;
-    uint32_t frame = 1024, site = 1024; /* the first of their second chunks */
-    while (!atomic_load(&stage->stop) && frame < 2048) {
-        for (int k = row % per_row_chunk ? 3 : row ? 2 : 0; k < 3; k++) {
-            uint64_t chunk = header->chunks;
-            if (truncate(stage->path, (off_t) (PL_CHUNKS_OFFSET + (chunk + 1) * PL_CHUNK_BYTES)) != 0)
-                return "cannot grow";
-            header->chunks = chunk + 1;
-            __atomic_store_n(stage->map + PL_HEADER_BYTES + chunk, kinds[k], __ATOMIC_RELEASE);
-        }
-        uint32_t row_chunk = (uint32_t) header->chunks - 1;
-        static uint32_t frame_chunk, site_chunk;
-        if (row == 0)
-            frame_chunk = row_chunk - 2, site_chunk = row_chunk - 1;
-        unsigned char *chunks = stage->map + PL_CHUNKS_OFFSET;
-        struct pl_frame *f = (struct pl_frame *) (chunks + (size_t) frame_chunk * PL_CHUNK_BYTES) + frame % 1024;
-        struct pl_site *s = (struct pl_site *) (chunks + (size_t) site_chunk * PL_CHUNK_BYTES) + site % 1024;
-        struct pl_row *r = (struct pl_row *) (chunks + (size_t) row_chunk * PL_CHUNK_BYTES) + row % per_row_chunk;
-        header->count[PL_KIND_FRAME] = frame + 1;
-        f->parent = frame > 1024 + 20 ? frame - 1 - frame % 20 : 0;
-        f->where = 0x100000 + frame;
-        __atomic_store_n(&f->module, 2, __ATOMIC_RELEASE);
-        header->count[PL_KIND_SITE] = site + 1;
-        s->stack = frame;
-        __atomic_store_n(&s->valid, 1, __ATOMIC_RELEASE);
-        header->count[PL_KIND_ROW] = 4 * per_row_chunk + row + 1; /* ROWS filled three chunks and a bit of the fourth */
-        r->thread = 1;
-        forge_sample(&r->allocated, SIZE, WEIGHT, 1);
-        __atomic_store_n(&r->site, site, __ATOMIC_RELEASE);
-        frame++, site++, row++;
-        if (row % 16 == 0)
+    struct pl_frame *frame = add_chunk(stage, PL_KIND_FRAME);
+    struct pl_site *site = add_chunk(stage, PL_KIND_SITE);
+    struct pl_row *row = NULL;
+    for (uint32_t i = 0; i < PUBLISHED && !atomic_load(&stage->stop); i++) {
+        if (i % ROWS_PER_CHUNK == 0)
+            row = add_chunk(stage, PL_KIND_ROW);
+        if (!frame || !site || !row)
+            return "cannot grow";
+        publish_one(stage, i, frame + i, site + i, row + i % ROWS_PER_CHUNK);
+        if (i % 16 == 0)
             sched_yield();
     }
     return NULL;
@@ -252,7 +263,7 @@ static void whatever_a_row_names_is_there_while_the_file_grows(void **state)
         set_up(&stage);
         assert_int_equal(pthread_create(&writer, NULL, publish, &stage), 0);
         uint64_t samples = 0;
-        for (int i = 0; i < 10000 && samples < 1024; i++) {
+        for (int i = 0; i < 10000 && samples < PUBLISHED; i++) {
             struct pl_profile *profile = open_profile(&stage);
             assert_int_equal(profile->damage, 0);
             assert_true(profile->samples >= samples);
@@ -264,7 +275,7 @@ static void whatever_a_row_names_is_there_while_the_file_grows(void **state)
         atomic_store(&stage.stop, true);
         pthread_join(writer, &problem);
         assert_null(problem);
-        assert_int_equal(samples, 1024);
+        assert_int_equal(samples, PUBLISHED);
         tear_down(&stage);
     }
 }

@@ -332,7 +332,7 @@ static void the_lower_end_is_that_of_a_poisson_count(void **state)
     const double weight = 1e6; /* so rare that the count is Poisson */
     for (unsigned n = 1; n <= 500; n++) {
         struct pl_estimate e = pl_estimate_of(n * weight, n * weight * (weight - 1), n);
-        assert_true(fabs(e.low / weight - mid_p_lower_limit(n)) < 0.06);
+        assert_true(fabs(e.low / weight - mid_p_lower_limit(n)) < 0.02);
         assert_sane(&e);
     }
 }

@@ -108,6 +108,19 @@ static void gaps_of_small_intervals_are_exponential_rounded_down(void **state)
         check_law((struct law){(double) interval, 0, UINT64_MAX}, DRAWS);
 }
 
+/* Coarse random numbers would pass every test of shape. */
+static void two_million_long_gaps_are_all_but_different(void **state)
+{
+    (void) state;
+    uint64_t *gap = draw(PL_SAMPLE_MAX, DRAWS);
+    unsigned equal = 0;
+    qsort(gap, DRAWS, sizeof(*gap), compare);
+    for (size_t i = 1; i < DRAWS; i++)
+        equal += gap[i] == gap[i - 1];
+    assert_true(equal < 12); /* n^2 / 4T = 0.9 pairs are expected among numbers rounded to 1 in 2^40 */
+    free(gap);
+}
+
 /* The shortest 1%: -log(1 - 0.01) = 0.01005. */
 static void the_shortest_gaps_are_exponential_too(void **state)
 {
@@ -321,6 +334,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(gaps_are_exponential),
         cmocka_unit_test(gaps_of_small_intervals_are_exponential_rounded_down),
+        cmocka_unit_test(two_million_long_gaps_are_all_but_different),
         cmocka_unit_test(the_shortest_gaps_are_exponential_too),
         cmocka_unit_test(the_longest_gaps_are_exponential_too),
         cmocka_unit_test(the_first_gaps_of_two_million_threads_are_exponential),

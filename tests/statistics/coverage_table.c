@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * coverage.c - prints the coverage tables of docs/maths.md, from the scenarios and the code that the tests use.
+ * coverage_table.c - prints the coverage tables of docs/maths.md, from the scenarios and the code that the tests use.
  *
- *     coverage [RUNS]
+ *     coverage_table [RUNS]
  */
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * find.c - pl_elf_find on the addresses of standard input, printed as llvm-symbolizer --inlines prints them.
+ * places.c - pl_elf_find on the addresses of standard input, printed as llvm-symbolizer --inlines prints them.
  *
- * usage: find BINARY < addresses > places
+ * usage: places BINARY < addresses > places
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -21,11 +21,11 @@ int main(int argc, char **argv)
     struct pl_elf *elf;
     char why[PL_WHY_BYTES], line[64];
     if (argc != 2) {
-        fprintf(stderr, "usage: find BINARY < addresses\n");
+        fprintf(stderr, "usage: places BINARY < addresses\n");
         return 2;
     }
     if (pl_elf_open(argv[1], &elf, why) != 0) {
-        fprintf(stderr, "find: %s\n", why);
+        fprintf(stderr, "places: %s\n", why);
         return 1;
     }
     while (fgets(line, sizeof line, stdin)) {

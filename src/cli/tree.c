@@ -1,0 +1,188 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * tree.c - the call tree.
+ *
+ * Paths are sorted, so a node of the tree is a range of them that agree up to some depth, and its children are the
+ * ranges into which that one falls one spot further in. Nothing is built: the tree is walked as it is printed, and what
+ * lies below the threshold is never looked into.
+ *
+ * A chain of only children is not indented: what follows the eye to the right is choice, not depth.
+ */
+#include "tree.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "figure.h"
+#include "utf8.h"
+
+#define PREFIX_MAX 512 /* bytes of branches in front of a line; deeper levels share their parent's */
+
+struct node {
+    uint32_t first, last; /* paths [first, last) */
+    struct pl_sums allocated, freed;
+    struct pl_estimate metric[PL_METRIC_COUNT];
+};
+
+struct tree {
+    const struct pl_view *view;
+    const struct pl_paths *paths;
+    enum pl_metric metric;
+    size_t value_width, error_width, companion_width;
+    char prefix[PREFIX_MAX];
+};
+
+/* --- ranges --- */
+
+static void estimate(const struct tree *tree, struct node *node)
+{
+    for (uint32_t i = node->first; i < node->last; i++) {
+        pl_path_add(&node->allocated, &tree->paths->path[i].allocated);
+        pl_path_add(&node->freed, &tree->paths->path[i].freed);
+    }
+    pl_estimate_sums(&node->allocated, &node->freed, node->metric);
+}
+
+/* The end of the range that begins at `first` and has the same spot at this depth. */
+static uint32_t range_end(const struct tree *tree, uint32_t first, uint32_t last, uint32_t depth)
+{
+    uint32_t spot = tree->paths->path[first].spot[depth], end = first;
+    while (end < last && tree->paths->path[end].spot[depth] == spot)
+        end++;
+    return end;
+}
+
+static enum pl_metric sorted_by;
+
+static int heaviest_first(const void *left, const void *right)
+{
+    const struct node *a = left, *b = right;
+    double x = a->metric[sorted_by].value, y = b->metric[sorted_by].value;
+    return x != y ? (x < y ? 1 : -1) : (a->first > b->first) - (a->first < b->first);
+}
+
+/* Paths that end here come first in their range, being the shortest: they are the node itself and no child. */
+static struct node *children_of(const struct tree *tree, const struct node *node, uint32_t depth, uint32_t *count)
+{
+    struct node *children = NULL;
+    uint32_t first = node->first, room = 0;
+    *count = 0;
+    while (first < node->last && tree->paths->path[first].count <= depth)
+        first++;
+    for (uint32_t end; first < node->last; first = end) {
+        end = range_end(tree, first, node->last, depth);
+        if (*count == room) {
+            room = room ? 2 * room : 8;
+            children = pl_say_memory(realloc(children, room * sizeof *children));
+        }
+        children[*count] = (struct node){.first = first, .last = end};
+        estimate(tree, &children[(*count)++]);
+    }
+    sorted_by = tree->metric;
+    if (*count)
+        qsort(children, *count, sizeof *children, heaviest_first);
+    return children;
+}
+
+static bool worth_a_line(const struct tree *tree, const struct node *node)
+{
+    double value = node->metric[tree->metric].value;
+    return value > 0 && pl_view_share(tree->view->profile, tree->metric, value) >= tree->view->threshold;
+}
+
+/* --- lines --- */
+
+static void put_figures(const struct tree *tree, enum pl_style style, const struct pl_estimate *metric)
+{
+    struct pl_term *term = tree->view->term;
+    enum pl_metric companion = pl_view_companion(tree->metric);
+    char value[PL_FIGURE_BYTES], error[PL_FIGURE_BYTES], share[PL_FIGURE_BYTES], other[PL_FIGURE_BYTES];
+    pl_figure_metric(value, tree->metric, metric[tree->metric].value);
+    pl_figure_error(error, tree->metric, &metric[tree->metric]);
+    pl_figure_percent(share, pl_view_share(tree->view->profile, tree->metric, metric[tree->metric].value));
+    pl_figure_metric(other, companion, metric[companion].value);
+    pl_term_right(term, style, value, tree->value_width);
+    pl_term_put(term, style, " ");
+    pl_term_put(term, PL_STYLE_PLAIN, error);
+    pl_term_pad(term, tree->value_width + 1 + tree->error_width + 1);
+    pl_term_right(term, PL_STYLE_PLAIN, other, tree->companion_width);
+    pl_term_pad(term, term->column + 1);
+    pl_term_right(term, style, share, strlen("100.0%"));
+    pl_term_pad(term, term->column + 2);
+}
+
+static void put_node(const struct tree *tree, const struct node *node, uint32_t depth, const char *branch)
+{
+    struct pl_term *term = tree->view->term;
+    const struct pl_spot *spots = tree->view->spots->spot;
+    const struct pl_path *path = &tree->paths->path[node->first];
+    const struct pl_spot *spot = &spots[path->spot[depth]];
+    bool elsewhere = !depth || strcmp(spot->module, spots[path->spot[depth - 1]].module);
+    put_figures(tree, PL_STYLE_BOLD, node->metric);
+    pl_term_print(term, PL_STYLE_DIM, "%s%s", tree->prefix, branch);
+    pl_view_spot(term, "", spot, term->column, elsewhere);
+    pl_term_end(term);
+}
+
+static void put_rest(const struct tree *tree, const struct node *rest, uint32_t count)
+{
+    struct pl_term *term = tree->view->term;
+    char threshold[PL_FIGURE_BYTES];
+    pl_figure_percent(threshold, tree->view->threshold);
+    put_figures(tree, PL_STYLE_DIM, rest->metric);
+    pl_term_print(term, PL_STYLE_DIM, "%s└─ (%u more below %s)", tree->prefix, count, threshold);
+    pl_term_end(term);
+}
+
+static void walk(struct tree *tree, const struct node *node, uint32_t depth);
+
+static void walk_branch(struct tree *tree, const struct node *child, uint32_t depth, bool last, bool only)
+{
+    size_t bytes = strlen(tree->prefix);
+    put_node(tree, child, depth, only ? "" : last ? "└─ " : "├─ ");
+    if (!only && bytes + 8 < sizeof tree->prefix)
+        strcpy(tree->prefix + bytes, last ? "   " : "│  ");
+    walk(tree, child, depth + 1);
+    tree->prefix[bytes] = 0;
+}
+
+static void walk(struct tree *tree, const struct node *node, uint32_t depth)
+{
+    uint32_t count, shown = 0;
+    struct node *children = children_of(tree, node, depth, &count), rest = {0};
+    while (shown < count && worth_a_line(tree, &children[shown]))
+        shown++;
+    for (uint32_t i = shown; i < count; i++) {
+        pl_path_add(&rest.allocated, &children[i].allocated);
+        pl_path_add(&rest.freed, &children[i].freed);
+    }
+    pl_estimate_sums(&rest.allocated, &rest.freed, rest.metric);
+    bool hidden = rest.metric[tree->metric].value > 0;
+    for (uint32_t i = 0; i < shown; i++)
+        walk_branch(tree, &children[i], depth, i + 1 == shown && !hidden, shown == 1 && !hidden);
+    if (hidden && shown)
+        put_rest(tree, &rest, count - shown);
+    free(children);
+}
+
+static void put_heading(const struct tree *tree)
+{
+    struct pl_term *term = tree->view->term;
+    pl_term_end(term);
+    pl_term_right(term, PL_STYLE_DIM, pl_metric_info[tree->metric].unit, tree->value_width);
+    pl_term_put(term, PL_STYLE_DIM, " ± 95%");
+    pl_term_pad(term, tree->value_width + 1 + tree->error_width + 1);
+    pl_term_right(term, PL_STYLE_DIM, pl_metric_info[pl_view_companion(tree->metric)].unit, tree->companion_width);
+    pl_term_put(term, PL_STYLE_DIM, " of all  ");
+    pl_term_put(term, PL_STYLE_HEAD, pl_view_title(tree->view->profile, tree->metric));
+    pl_term_end(term);
+}
+
+void pl_tree_print(const struct pl_view *view, const struct pl_paths *paths, enum pl_metric metric)
+{
+    struct tree tree = {
+        .view = view, .paths = paths, .metric = metric, .value_width = 9, .error_width = 11, .companion_width = 9};
+    struct node root = {.first = 0, .last = paths->count};
+    put_heading(&tree);
+    walk(&tree, &root, 0);
+}

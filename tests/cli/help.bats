@@ -1,0 +1,180 @@
+# SPDX-License-Identifier: MIT
+# Help, and what is said to words and values that make no sense.
+
+load support
+
+commands="run report ls export help version"
+
+@test "without a word the program says what it can do, and that it needs one" {
+    expect 2 "$plimsoll"
+    says "plimsoll run -- ./server --port 80" "Commands" "report" "Topics"
+    [ -z "$output" ]
+}
+
+@test "every command is in the overview and has a help of its own" {
+    expect 0 "$plimsoll" help
+    for command in $commands; do
+        shows "  $command"
+        [ "$("$plimsoll" help "$command" | head -1 | cut -d' ' -f1-3)" = "Usage: plimsoll $command" ]
+        diff <("$plimsoll" help "$command") <("$plimsoll" "$command" --help)
+        diff <("$plimsoll" help "$command") <("$plimsoll" "$command" -h)
+    done
+}
+
+@test "help goes to stdout and succeeds" {
+    expect 0 "$plimsoll" --help
+    [ -z "$stderr" ]
+    expect 0 "$plimsoll" run --help
+    [ -z "$stderr" ]
+}
+
+@test "the help of run lists every setting with its variable and default" {
+    COLUMNS=200 expect 0 "$plimsoll" help run
+    for option in sample output only live-dir max-file off seed keep-all no-symbols quiet; do
+        shows "--$option"
+    done
+    for variable in SAMPLE OUT ONLY LIVE_DIR MAX_FILE OFF SEED; do
+        shows "\$PLIMSOLL_$variable"
+    done
+    shows "default: 512K" "plimsoll.%c.%p.plim"
+    [[ $output != *PLIMSOLL_RUN* ]]
+}
+
+@test "help is filled to the width of the terminal" {
+    COLUMNS=60 expect 0 "$plimsoll" help run
+    longest=$(awk '/^ /{ if (length > most) most = length } END { print most }' <<<"$output")
+    [ "$longest" -le 60 ]
+}
+
+@test "every topic is explained, and topics that commands point to exist" {
+    for topic in environment figures files nothing static; do
+        expect 0 "$plimsoll" help "$topic"
+        [ ${#output} -gt 200 ]
+    done
+    grep -rhoE 'plimsoll help [a-z]+' "$PLIMSOLL_SOURCE/src/cli" | sort -u | while read -r words; do
+        "$plimsoll" ${words#plimsoll } >/dev/null
+    done
+}
+
+@test "docs/commands.md is what the program prints" {
+    diff <("$plimsoll" help --markdown) "$PLIMSOLL_SOURCE/docs/commands.md"
+}
+
+@test "version says both versions" {
+    for word in version --version -V; do
+        expect 0 "$plimsoll" $word
+        [[ $output =~ ^plimsoll\ [0-9]+\.[0-9]+\.[0-9]+\ \(profile\ format\ [0-9]+\)$ ]]
+    done
+}
+
+@test "an unknown command gets the nearest match" {
+    expect 2 "$plimsoll" reprot
+    says 'plimsoll: reprot: no such command; did you mean `plimsoll report`?'
+    expect 2 "$plimsoll" rnu
+    says 'plimsoll run'
+    expect 2 "$plimsoll" exp
+    says 'plimsoll export'
+    expect 2 "$plimsoll" xyzzy
+    says 'see `plimsoll help`'
+}
+
+@test "a program or a profile in place of a command gets the command" {
+    cp /bin/true prog
+    expect 2 "$plimsoll" ./prog
+    says "plimsoll run -- ./prog"
+    forge leak
+    expect 2 "$plimsoll" leak.plim
+    says "plimsoll report leak.plim"
+    expect 2 "$plimsoll" 4711
+    says "plimsoll report 4711"
+}
+
+@test "an unknown topic gets the nearest match" {
+    expect 2 "$plimsoll" help statc
+    says 'did you mean `plimsoll help static`?'
+    expect 2 "$plimsoll" help qqq
+    says '`plimsoll help` lists them'
+    expect 2 "$plimsoll" help run report
+    says "one word"
+}
+
+@test "an unknown option gets the nearest match" {
+    expect 2 "$plimsoll" run --sampel 4K -- true
+    says "plimsoll: run --sampel: no such option; did you mean --sample?"
+    expect 2 "$plimsoll" report --treshold=5 x
+    says "did you mean --threshold?"
+    expect 2 "$plimsoll" ls -x
+    says 'ls -x: no such option; see `plimsoll help ls`'
+}
+
+@test "a bad value names the option, what is wrong and what is accepted" {
+    expect 2 "$plimsoll" run --sample 12Q -- true
+    says "plimsoll: --sample 12Q: not a size; use bytes with K, M or G, for example --sample 512K"
+    expect 2 "$plimsoll" run -s 0 -- true
+    says "-s 0: too small; the least is 1 B"
+    expect 2 "$plimsoll" run --sample 99999999999999999999 -- true
+    says "too large; the most is 1 TiB"
+    expect 2 "$plimsoll" run --sample -1 -- true
+    says "not a size"
+    expect 2 "$plimsoll" run --max-file 1K -- true
+    says "--max-file 1K: too small; the least is 256 KiB"
+    expect 2 "$plimsoll" run --output a%zb -- true
+    says "--output a%zb: not a file name pattern; use %p (pid), %c (command)"
+    expect 2 "$plimsoll" run --only a,,b -- true
+    says "--only a,,b: not a list of command names; use names separated by commas"
+    expect 2 "$plimsoll" run --seed x -- true
+    says "--seed x: not a number; use a whole number"
+    expect 2 "$plimsoll" report --top 0 x
+    says "--top 0: too small; the least is 1"
+    expect 2 "$plimsoll" report --threshold 1q x
+    says "--threshold 1q: not a percentage; use a number from 0 to 100"
+    expect 2 "$plimsoll" report --threshold 101 x
+    says "--threshold 101: too large; use a number from 0 to 100"
+    expect 2 "$plimsoll" report --metric bites x
+    says "--metric bites: not a choice; use calls, allocated, blocks, live"
+    expect 2 "$plimsoll" report --color sometimes x
+    says "use auto, always or never"
+    expect 2 "$plimsoll" export --format jsn x
+    says "--format jsn: no such format; use json"
+}
+
+@test "a bad choice gets the nearest match" {
+    expect 2 "$plimsoll" report --metric alocated x
+    says "did you mean --metric allocated?"
+}
+
+@test "an option without its value, or with one too many, is named" {
+    expect 2 "$plimsoll" run --sample
+    says "--sample needs a value: --sample BYTES"
+    expect 2 "$plimsoll" report --tree=yes x
+    says "--tree takes no value"
+}
+
+@test "too few and too many arguments are refused with what to type" {
+    expect 2 "$plimsoll" run
+    says "run needs a program: plimsoll run -- PROGRAM"
+    expect 2 "$plimsoll" run --
+    says "run needs a program"
+    expect 2 "$plimsoll" report
+    says "report needs a FILE or a PID" "plimsoll ls"
+    expect 2 "$plimsoll" report a b
+    says "report takes one FILE or PID; got a and b"
+    expect 2 "$plimsoll" ls x
+    says "ls takes no arguments"
+    expect 2 "$plimsoll" version x
+    says "version takes no arguments"
+}
+
+@test "where there is a profile, a forgotten argument is found" {
+    forge leak
+    expect 2 "$plimsoll" report
+    says "the newest profile here: plimsoll report leak.plim"
+    expect 2 "$plimsoll" export
+    says "plimsoll export leak.plim"
+}
+
+@test "control characters in what is repeated do not reach the terminal" {
+    expect 2 "$plimsoll" $'\e[31mred'
+    says '\x1b[31mred'
+    [[ $stderr != *$'\e'* ]]
+}

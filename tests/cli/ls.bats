@@ -1,0 +1,103 @@
+# SPDX-License-Identifier: MIT
+# ls, and reports on running processes: found by what they have mapped, nothing else.
+
+load support
+
+start() {
+    "$@" >up &
+    started=$!
+    await grep -q up up
+}
+
+@test "a process started by run is listed with its figures" {
+    start "$plimsoll" run -q -s 16K -- "$(program cli-leaky)" 10000 60
+    child=$(pgrep -P $started)
+    expect 0 "$plimsoll" ls
+    [[ ${lines[0]} =~ ^" "*PID\ +COMMAND\ +STATE\ +SINCE\ +SAMPLES\ +LIVE\ +FILE$ ]]
+    grep -E "^ *$child +cli-leaky +running +[0-9:]{8} +[0-9,]+ +2\.[0-9] MiB ± 0?\.?[0-9.]+ MiB +.*plimsoll-run.*\.plim$" <<<"$output"
+    says "plimsoll report "
+    kill -9 "$child"
+    wait $started || true
+}
+
+@test "a process with nothing but LD_PRELOAD is listed, and its report is read live" {
+    LD_PRELOAD=$library PLIMSOLL_SAMPLE=16K start "$(program cli-leaky)" 10000 60
+    expect 0 "$plimsoll" ls --no-header
+    grep -E "^ *$started +cli-leaky +running " <<<"$output"
+    expect 0 "$plimsoll" report $started
+    shows "pid $started" "running" "live  " "keep_block" "what is live"
+    [[ $output != *"ever freed"* ]]
+    kill $started
+    wait $started || true
+}
+
+@test "a live report is of this moment: the process goes on and so do the figures" {
+    cat >steps.py <<'P'
+import sys
+kept = []
+for line in sys.stdin:
+    kept.append(bytearray(int(line)))
+    print("up", flush=True)
+P
+    mkfifo in out
+    "$plimsoll" run -q -s 4K -- python3 steps.py <in >out &
+    exec 7>in 8<out
+    echo 10000000 >&7; read -r _ <&8
+    child=$(pgrep -P $!)
+    before=$("$plimsoll" export --no-symbols "$child" | jq '.totals.inuse_space.value')
+    echo 20000000 >&7; read -r _ <&8
+    after=$("$plimsoll" export --no-symbols "$child" | jq '.totals.inuse_space.value')
+    exec 7>&- 8<&-
+    wait
+    python3 -c "assert 19e6 < $after - $before < 21e6"
+}
+
+@test "what a killed process left behind is listed as ended, and read by its pid" {
+    LD_PRELOAD=$library PLIMSOLL_SAMPLE=16K start "$(program cli-leaky)" 10000 60
+    kill -9 $started
+    wait $started || true
+    expect 0 "$plimsoll" ls
+    file=$(awk "\$1 == $started && \$3 == \"ended\" { print \$NF }" <<<"$output")
+    [ -e "$file" ]
+    says "ended without moving its profile"
+    expect 0 "$plimsoll" report $started
+    shows "live when it ended" keep_block
+    expect 0 "$plimsoll" report "$file"
+    rm "$file"
+}
+
+@test "a forked child that has recorded nothing is not taken for its parent" {
+    LD_PRELOAD=$library start bash -c 'echo up; sleep 60 & wait'
+    sleep 0.2
+    expect 0 "$plimsoll" ls --no-header
+    [ "$(awk "\$1 == $started" <<<"$output" | wc -l)" -eq 1 ]
+    pkill -P $started
+    wait $started || true
+}
+
+@test "a process in another mount namespace is read in its own view of the file system" {
+    unshare -m true 2>/dev/null || skip "no mount namespaces here"
+    mkdir inner
+    LD_PRELOAD=$library PLIMSOLL_SAMPLE=16K PLIMSOLL_LIVE_DIR=/mnt \
+        start unshare -m bash -c "mount -t tmpfs none /mnt && exec $(program cli-leaky) 10000 60"
+    expect 0 "$plimsoll" ls --no-header
+    grep -E "^ *$started +cli-leaky +running .*/proc/$started/root/mnt/" <<<"$output"
+    expect 0 "$plimsoll" report $started
+    shows keep_block
+    kill -9 $started
+    wait $started || true
+}
+
+@test "where nothing is profiled, ls says how to start" {
+    unshare -mpf --mount-proc true 2>/dev/null || skip "no namespaces here"
+    run -0 unshare -mpf --mount-proc bash -c 'mount -t tmpfs none /dev/shm && exec env -u XDG_RUNTIME_DIR "$0" ls' "$plimsoll"
+    [ "$output" = "plimsoll: no process is being profiled; to start one: plimsoll run -- PROGRAM" ]
+}
+
+@test "messages of ls go to stderr, its table to stdout" {
+    LD_PRELOAD=$library start "$(program cli-leaky)" 100 60
+    expect 0 "$plimsoll" ls
+    [[ $output != *plimsoll:* ]]
+    kill $started
+    wait $started || true
+}

@@ -1,0 +1,369 @@
+# SPDX-License-Identifier: MIT
+# run: the program behaves as if it ran alone, and its profile is where it should be, whatever happens.
+
+load support
+
+# --- as if it ran alone ---
+
+@test "the exit status is the program's" {
+    for status in 0 1 3 77 255; do
+        run "-$status" "$plimsoll" run -q -- sh -c "exit $status"
+    done
+}
+
+@test "a signal that ends the program is 128 and its number, and is named" {
+    expect 137 "$plimsoll" run -- sh -c 'kill -9 $$'
+    says "sh was killed by SIGKILL"
+    expect 143 "$plimsoll" run -- sh -c 'kill -TERM $$'
+    says "sh was killed by SIGTERM"
+    expect 139 "$plimsoll" run -- bash -c 'ulimit -c 0; kill -SEGV $$'
+    says "bash was killed by SIGSEGV"
+}
+
+@test "a program that is not there is 127, one that cannot be executed is 126" {
+    expect 127 "$plimsoll" run -- no-such-program
+    says "cannot run no-such-program: not found in \$PATH"
+    expect 127 "$plimsoll" run -- ./no-such-program
+    says "cannot run ./no-such-program: No such file or directory"
+    echo text >plain
+    expect 126 "$plimsoll" run -- ./plain
+    says "cannot run ./plain: Permission denied"
+    expect 126 "$plimsoll" run -- /
+    says "cannot run /: Permission denied"
+    printf '#!/no/such/interpreter\n' >script
+    chmod +x script
+    expect 127 "$plimsoll" run -- ./script
+    says "cannot run ./script: its interpreter /no/such/interpreter does not exist"
+    printf '\177ELFrubbish' >rubbish
+    chmod +x rubbish
+    run -127 "$plimsoll" run -- ./rubbish
+    [ -z "$(ls live)" ]
+}
+
+@test "stdin, stdout and stderr pass through untouched" {
+    printf 'one\ntwo' | "$plimsoll" run -q -- cat >out
+    [ "$(cat out)" = $'one\ntwo' ]
+    expect 0 "$plimsoll" run -q -- sh -c 'echo to stdout; echo to stderr >&2'
+    [ "$output" = "to stdout" ]
+    [ "$stderr" = "to stderr" ]
+}
+
+@test "nothing of ours goes to stdout" {
+    expect 0 "$plimsoll" run -- true
+    [ -z "$output" ]
+    says "plimsoll: wrote plimsoll.true."
+}
+
+@test "descriptors, arguments and the directory are the program's own" {
+    expect 0 "$plimsoll" run -q -- sh -c 'echo "$0|$1|$2|$PWD"; ls /proc/self/fd | wc -l' name 'a b' '' 5</dev/null
+    [ "${lines[0]}" = "name|a b||$PWD" ]
+    plain=$(sh -c 'ls /proc/self/fd | wc -l' 5</dev/null)
+    [ "${lines[1]}" -le $((plain + 1)) ]
+}
+
+@test "options behind the program are the program's" {
+    expect 0 "$plimsoll" run -q echo --help -o x
+    [ "$output" = "--help -o x" ]
+    [ ! -e x ]
+}
+
+@test "signals sent to us reach the program, once each" {
+    "$plimsoll" run -q -- "$(program cli-signalled)" >log &
+    pid=$!
+    await grep -q up log
+    for signal in HUP INT QUIT USR1 USR2 WINCH ALRM CONT PIPE; do
+        kill -$signal $pid
+        await grep -q "SIG$signal" log
+    done
+    kill -TERM $pid
+    wait $pid || status=$?
+    [ "$status" -eq 7 ]
+    [ "$(sort log | uniq -d)" = "" ]
+}
+
+@test "a queued signal keeps its value" {
+    "$plimsoll" run -q -- "$(program cli-signalled)" >log &
+    pid=$!
+    await grep -q up log
+    /bin/kill -q 4242 -s USR1 $pid
+    await grep -q "SIGUSR1 4242" log
+    kill -TERM $pid
+    wait $pid || true
+}
+
+@test "a signal that the program sends to its whole group comes to it once" {
+    setsid "$plimsoll" run -q -- sh -c 'trap "echo got it >>log" USR1; trap "" USR2; kill -USR1 0; sleep 0.3; exit 5' || status=$?
+    [ "$status" -eq 5 ]
+    [ "$(cat log)" = "got it" ]
+}
+
+@test "an ignored signal stays ignored in the program" {
+    (trap '' INT; "$plimsoll" run -q -- grep SigIgn /proc/self/status >ours)
+    (trap '' INT; grep SigIgn /proc/self/status >plain)
+    diff ours plain
+    "$plimsoll" run -q -- grep -E 'SigBlk|SigIgn' /proc/self/status >ours
+    grep -E 'SigBlk|SigIgn' /proc/self/status >plain
+    diff ours plain
+}
+
+@test "a parent that ignores SIGCHLD does not cost the exit status" {
+    run -9 python3 -c 'import os, signal, sys
+signal.signal(signal.SIGCHLD, signal.SIG_IGN)
+os.execv(sys.argv[1], [sys.argv[1], "run", "-q", "--", "sh", "-c", "exit 9"])' "$plimsoll"
+}
+
+@test "on a terminal ^C, ^Z and fg work as without us" {
+    PYTHONDONTWRITEBYTECODE=1 python3 "$PLIMSOLL_SOURCE/tests/cli/terminal.py" "$plimsoll"
+}
+
+@test "what was preloaded stays preloaded, behind us" {
+    LD_PRELOAD=libm.so.6 expect 0 "$plimsoll" run -q -- sh -c 'echo $LD_PRELOAD'
+    [ "$output" = "$library:libm.so.6" ]
+    LD_PRELOAD= expect 0 "$plimsoll" run -q -- sh -c 'echo $LD_PRELOAD'
+    [ "$output" = "$library" ]
+    LD_PRELOAD=$library expect 0 "$plimsoll" run -q -- sh -c 'echo $LD_PRELOAD'
+    [ "$output" = "$library" ]
+}
+
+@test "over an allocator with an operator new of its own, that is hooked too" {
+    for allocator in libjemalloc.so.2 libtcmalloc_minimal.so.4 libmimalloc.so.2.0; do
+        LD_PRELOAD=$allocator sh -c : 2>&1 | grep -q . && continue
+        LD_PRELOAD=$allocator expect 0 "$plimsoll" run -q -- sh -c 'echo $LD_PRELOAD'
+        [ "$output" = "$PLIMSOLL_BUILD/libplimsoll-cxx.so:$allocator" ]
+    done
+}
+
+# --- options ---
+
+@test "options reach the program as settings, in their plainest spelling" {
+    expect 0 "$plimsoll" run -q --sample 64K --max-file 1M --seed 42 --only sh,cat --off -o 'x.%p.plim' -- sh -c 'env | grep ^PLIMSOLL_ | sort'
+    shows "PLIMSOLL_SAMPLE=65536" "PLIMSOLL_MAX_FILE=1048576" "PLIMSOLL_SEED=42" "PLIMSOLL_ONLY=sh,cat" "PLIMSOLL_OFF=1" \
+        "PLIMSOLL_OUT=$PWD/x.%p.plim" "PLIMSOLL_RUN=$PWD/live/plimsoll-run."
+}
+
+@test "options win over the environment, and the environment over defaults" {
+    PLIMSOLL_SAMPLE=4K expect 0 "$plimsoll" run -q -- sh -c 'echo $PLIMSOLL_SAMPLE'
+    [ "$output" = 4096 ]
+    PLIMSOLL_SAMPLE=4K expect 0 "$plimsoll" run -q -s 8K -- sh -c 'echo $PLIMSOLL_SAMPLE'
+    [ "$output" = 8192 ]
+    expect 0 "$plimsoll" run -q -- sh -c 'echo ${PLIMSOLL_SAMPLE-unset}'
+    [ "$output" = unset ]
+}
+
+@test "rubbish in the environment is named, and the program runs" {
+    PLIMSOLL_SAMPLE=12Q PLIMSOLL_SEED=x PLIMSOLL_SAMPEL=4K expect 0 "$plimsoll" run -q -- sh -c 'echo ${PLIMSOLL_SAMPLE-unset}'
+    [ "$output" = unset ]
+    says "plimsoll: PLIMSOLL_SAMPLE=12Q in the environment: not a size; use bytes with K, M or G; ignored" \
+        "PLIMSOLL_SEED=x in the environment: not a number" \
+        "PLIMSOLL_SAMPEL in the environment is not a setting; did you mean PLIMSOLL_SAMPLE?"
+}
+
+@test "a relative output is settled where run was started" {
+    mkdir sub
+    "$plimsoll" run -q -s 16K -o 'here.%p.plim' -- sh -c "cd sub && exec $(program cli-leaky)" || true
+    ls here.*.plim
+    [ -z "$(ls sub)" ]
+}
+
+@test "a percent sign in the directory is not expanded" {
+    mkdir '50%p off'
+    cd '50%p off'
+    "$plimsoll" run -q -o plain.plim -- true
+    [ -e plain.plim ]
+    "$plimsoll" run -q -- true
+    ls plimsoll.true.*.plim
+}
+
+@test "an output that is a directory gets the usual name in it" {
+    mkdir profiles
+    "$plimsoll" run -q -o profiles -- true
+    ls profiles/plimsoll.true.*.plim
+    "$plimsoll" run -q -o profiles/ -- sh -c :
+    ls profiles/plimsoll.sh.*.plim
+}
+
+@test "%p, %c, %h and %t are expanded" {
+    "$plimsoll" run -q -o '%c-%h-%p-%t-%%.plim' -- true
+    [[ $(ls ./*.plim) =~ ^\./true-$(hostname)-[0-9]+-[0-9]{10}-%\.plim$ ]]
+}
+
+@test "--live-dir says where the profile lives, and . is its destination" {
+    mkdir there
+    expect 0 "$plimsoll" run -q --live-dir there -- sh -c 'echo $PLIMSOLL_RUN'
+    [[ $output == $PWD/there/plimsoll-run.* ]]
+    expect 0 "$plimsoll" run -q --live-dir . -o there/x.plim -- sh -c 'echo $PLIMSOLL_RUN; stat -c %a $PLIMSOLL_RUN; ls -A $PLIMSOLL_RUN'
+    [[ ${lines[0]} == $PWD/there/plimsoll-run.* ]]
+    [ "${lines[1]}" = 700 ]
+    shows .owner
+    [ "$(ls there)" = x.plim ]
+    expect 0 "$plimsoll" run --live-dir /no/such -- echo ran
+    [ "$output" = ran ]
+    says "cannot make a directory for live profiles in /no/such: No such file or directory; the program runs unprofiled"
+}
+
+@test "--quiet says nothing" {
+    expect 3 "$plimsoll" run --quiet -- "$(program cli-leaky)"
+    [ -z "$stderr" ]
+}
+
+@test "--off takes no samples" {
+    expect 3 "$plimsoll" run --off -s 4K -o out.plim -- "$(program cli-leaky)"
+    expect 0 "$plimsoll" report out.plim
+    shows "0 samples"
+}
+
+@test "--seed repeats a run" {
+    for i in 1 2; do
+        "$plimsoll" run -q --seed 7 -s 16K -o $i.plim -- "$(program cli-leaky)" || true
+        "$plimsoll" export $i.plim | jq -c '[.totals, .sampling]' >$i.json
+    done
+    diff 1.json 2.json
+}
+
+# --- where the profile goes ---
+
+@test "the summary says what was allocated, what is left, where it is and what to type next" {
+    expect 3 "$plimsoll" run -s 16K -- "$(program cli-leaky)" 10000
+    [[ $stderr =~ "plimsoll: sampled every 16 KiB: 10,00"[0-9]" allocations, 9.5 MiB in all; 2."[0-9]" MiB ± 0."[0-9]+" MiB never freed (2,"[0-9]{3}" ± "[0-9]{2,3}" blocks), from "[0-9]{3}" samples" ]]
+    file=$(ls plimsoll.cli-leaky.*.plim)
+    says "plimsoll: wrote $file (" "plimsoll: next: plimsoll report $file"
+    [ -z "$(ls -A live)" ]
+    expect 0 "$plimsoll" report "$file"
+    shows "keep_block"
+    [ "$(stat -c %a "$file")" = 600 ]
+}
+
+@test "the suggested command works for names that a shell would take apart" {
+    expect 3 "$plimsoll" run -o "it's \$HOME.plim" -- "$(program cli-leaky)"
+    command=$(sed -n 's/^plimsoll: next: plimsoll //p' <<<"$stderr")
+    eval "$plimsoll $command" | grep -q cli-leaky
+}
+
+@test "an old profile is replaced, any other file is not" {
+    forge leak
+    mv leak.plim out.plim
+    "$plimsoll" run -q -o out.plim -- true
+    [ "$(ls out*)" = out.plim ]
+    "$plimsoll" report out.plim | grep -q '^true'
+    echo precious >notes
+    "$plimsoll" run -q -o notes -- true
+    [ "$(cat notes)" = precious ]
+    "$plimsoll" report notes.1 | grep -q '^true'
+    mkdir d.1
+    echo precious >d
+    "$plimsoll" run -q -o d -- true
+    "$plimsoll" report d.2 | grep -q '^true'
+}
+
+@test "a symbolic link in the way is not followed" {
+    echo precious >target
+    ln -s target link
+    "$plimsoll" run -q -o link -- true
+    [ "$(cat target)" = precious ]
+    [ -e link.1 ]
+}
+
+@test "kill -9 loses nothing" {
+    "$plimsoll" run -s 16K -o out.plim -- "$(program cli-leaky)" 10000 60 >up 2>said &
+    await grep -q up up
+    kill -9 "$(pgrep -P $!)"
+    wait $! || status=$?
+    [ "$status" -eq 137 ]
+    grep -q 'killed by SIGKILL' said
+    expect 0 "$plimsoll" report out.plim
+    shows "killed by SIGKILL" "live when it ended" keep_block
+}
+
+@test "with a plain name the first process gets it, others their pid behind it" {
+    "$plimsoll" run -q -s 16K -o out.plim -- "$(program cli-tree)" 4
+    ls out.plim
+    [ "$(ls out.plim.* | wc -l)" -eq 2 ]
+    for file in out.plim.*; do
+        [[ $file =~ ^out\.plim\.[0-9]+$ ]]
+        pid=${file##*.}
+        [ "$("$plimsoll" export "$file" | jq .process.pid)" -eq "$pid" ]
+    done
+}
+
+@test "processes without samples leave no clutter, unless they are to be kept" {
+    command="for i in 1 2 3; do $(program cli-leaky) 1; done; $(program cli-leaky)"
+    expect 3 "$plimsoll" run -s 64K --seed 1 -- sh -c "$command"
+    says "wrote 2 profiles of 5 processes:" "and 3 short processes without samples; --keep-all keeps them"
+    says "next: plimsoll report plimsoll.cli-leaky."
+    [ "$(ls ./*.plim | wc -l)" -eq 2 ]
+    rm ./*.plim
+    expect 3 "$plimsoll" run --keep-all -s 64K --seed 1 -- sh -c "$command"
+    says "wrote 5 profiles of 5 processes:"
+    [ "$(ls ./*.plim | wc -l)" -eq 5 ]
+}
+
+@test "--only profiles the processes of that name" {
+    "$plimsoll" run -q -s 16K --only cli-leaky -- sh -c "$(program cli-leaky); $(program cli-tree) 0" || true
+    [ "$(ls ./*.plim | wc -l)" -eq 1 ]
+    ls plimsoll.cli-leaky.*.plim
+}
+
+@test "a program that becomes another by exec is called by its last name" {
+    expect 3 "$plimsoll" run -s 16K -o out.plim -- env A=1 sh -c "exec $(program cli-leaky)"
+    expect 0 "$plimsoll" report out.plim
+    [[ ${lines[0]} == *cli-leaky*"exited 3"* ]]
+}
+
+@test "a process that outlives the program keeps its profile, and moves it itself" {
+    expect 0 "$plimsoll" run -s 16K -- "$(program cli-tree)" --stay 1
+    says "1 process is still running: its profile will follow when it ends"
+    [ "$(ls plimsoll.cli-tree.*.plim | wc -l)" -eq 1 ]
+    await bash -c '[ "$(ls plimsoll.cli-tree.*.plim | wc -l)" -eq 2 ]'
+    for file in plimsoll.cli-tree.*.plim; do
+        "$plimsoll" report "$file" >/dev/null
+    done
+}
+
+@test "an unwritable destination is said before the program starts, and the profile is kept" {
+    mkdir closed
+    chmod 555 closed
+    touch closed/x 2>/dev/null && skip "nothing is unwritable to this user"
+    expect 3 "$plimsoll" run -o closed/out.plim -- "$(program cli-leaky)"
+    says "cannot write to $PWD/closed" "the profile stays in $PWD/live/plimsoll-run."
+}
+
+@test "a destination that does not exist is said before the program starts, and the profile is kept" {
+    expect 3 "$plimsoll" run -s 16K -o nowhere/out.plim -- "$(program cli-leaky)"
+    says "cannot write to $PWD/nowhere: No such file or directory; the program runs all the same"
+    file=$(sed -n 's/.*next: plimsoll report //p' <<<"$stderr")
+    expect 0 "$plimsoll" report "$file"
+    shows keep_block
+    [ ! -e "${file%/*}/.owner" ]
+}
+
+@test "two runs at once do not meet" {
+    "$plimsoll" run -q -s 16K -o one.plim -- "$(program cli-leaky)" &
+    "$plimsoll" run -q -s 16K -o two.plim -- "$(program cli-leaky)" || true
+    wait $! || true
+    "$plimsoll" report one.plim >/dev/null
+    "$plimsoll" report two.plim >/dev/null
+    [ -z "$(ls -A live)" ]
+}
+
+@test "the library is found where PLIMSOLL_LIBRARY says, and its absence is said" {
+    cp "$library" mine.so
+    PLIMSOLL_LIBRARY=mine.so expect 0 "$plimsoll" run -q -- sh -c 'echo $LD_PRELOAD'
+    [ "$output" = "$PWD/mine.so" ]
+    PLIMSOLL_LIBRARY=gone.so expect 1 "$plimsoll" run -- true
+    says "cannot use PLIMSOLL_LIBRARY=gone.so: No such file or directory"
+    cp "$library" 'a b.so'
+    PLIMSOLL_LIBRARY='a b.so' expect 1 "$plimsoll" run -- true
+    says "LD_PRELOAD allows no blank or colon in a path"
+    cp "$plimsoll" alone
+    expect 1 ./alone run -- true
+    says "cannot find libplimsoll.so beside" "set PLIMSOLL_LIBRARY"
+}
+
+@test "real programs give the same output under run" {
+    python3 -c 'print("\n".join(f"{i * 7919 % 1000:03} line {i}" for i in range(2000)))' >input
+    for command in 'sort input' 'grep -c 7 input' 'awk "{ s += \$1 } END { print s }" input' \
+        'perl -ne "print if /99/" input' 'python3 -c "print(sum(len(l) for l in open(\"input\")))"' \
+        'sort input | uniq | wc -l'; do
+        diff <(bash -c "$command") <("$plimsoll" run -q -- bash -c "$command")
+    done
+}

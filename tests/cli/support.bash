@@ -1,0 +1,61 @@
+# SPDX-License-Identifier: MIT
+# What all tests of the command line share: the program, profiles to read, and a place that is nobody else's.
+#
+# Live files go to a directory of the test's own, so that tests neither see nor disturb anybody's profiles.
+
+bats_require_minimum_version 1.5.0
+
+plimsoll=$PLIMSOLL_BUILD/plimsoll
+library=$PLIMSOLL_BUILD/libplimsoll.so
+
+setup() {
+    work=$BATS_TEST_TMPDIR
+    mkdir "$work/live"
+    cd "$work" || return
+    unset PLIMSOLL_SAMPLE PLIMSOLL_OUT PLIMSOLL_ONLY PLIMSOLL_MAX_FILE PLIMSOLL_OFF PLIMSOLL_SEED PLIMSOLL_LIBRARY
+    unset NO_COLOR COLUMNS LD_PRELOAD PLIMSOLL_RUN
+    export PLIMSOLL_LIVE_DIR=$work/live DEBUGINFOD_URLS=
+}
+
+# forge SCENARIO: writes SCENARIO.plim
+forge() {
+    "$PLIMSOLL_BUILD/tests/reader/forge" "$1" "$1.plim"
+}
+
+# program NAME: a program of tests/cli/programs, as built
+program() {
+    echo "$PLIMSOLL_BUILD/tests/cli/$1"
+}
+
+# Runs the command with its stdout in $output and its stderr in $stderr, and expects an exit status.
+expect() {
+    local status=$1
+    shift
+    run "-$status" --separate-stderr "$@"
+}
+
+# says TEXT...: each is part of stderr
+says() {
+    local text
+    for text in "$@"; do
+        [[ $stderr == *"$text"* ]] || { printf 'stderr lacks: %s\nit is:\n%s\n' "$text" "$stderr"; return 1; }
+    done
+}
+
+# shows TEXT...: each is part of stdout
+shows() {
+    local text
+    for text in "$@"; do
+        [[ $output == *"$text"* ]] || { printf 'stdout lacks: %s\nit is:\n%s\n' "$text" "$output"; return 1; }
+    done
+}
+
+# await COMMAND...: until it succeeds, for ten seconds at most
+await() {
+    for _ in $(seq 200); do
+        "$@" && return
+        sleep 0.05
+    done
+    echo "never came true: $*"
+    return 1
+}

@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: MIT */
+/* dropped.c - a long function that the linker throws away; its lines, from address 0 on, reach into those of others. */
+#include <stdio.h>
+#include <stdlib.h>
+
+void dropped(char *memory);
+void dropped(char *memory)
+{
+#include "steps.h" /* hundreds of statements, written by the test */
+}
+
+__attribute__((noinline)) static char *kept(int bytes)
+{
+    char *memory = malloc((size_t) bytes);
+    memory[0] = 1;
+    return memory;
+}
+
+int main(int argc, char **argv)
+{
+    (void) argv;
+    printf("%d\n", kept(argc)[0]);
+    return 0;
+}

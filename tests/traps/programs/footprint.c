@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * footprint.c - allocates from a few hundred places under the given regime and says on stdout how many KiB are resident.
+ *
+ *   footprint plain|mlock|huge
+ */
+#include <sys/mman.h>
+#include <sys/prctl.h>
+
+#include "turns.h"
+
+static void footprint_allocate(void *unused)
+{
+    (void) unused;
+    free(keep(malloc(1000)));
+}
+
+static long resident_kib(void)
+{
+    long total = 0, resident = 0;
+    FILE *file = fopen("/proc/self/statm", "r");
+    CHECK(file && fscanf(file, "%ld %ld", &total, &resident) == 2);
+    fclose(file);
+    return resident * (sysconf(_SC_PAGESIZE) / 1024);
+}
+
+int main(int argc, char **argv)
+{
+    const char *how = argc > 1 ? argv[1] : "plain";
+    if (is(how, "mlock"))
+        CHECK(mlockall(MCL_CURRENT | MCL_FUTURE) == 0);
+    for (unsigned i = 0; i < 300; i++)
+        turn(i, 12, footprint_allocate, NULL);
+    printf("%ld\n", resident_kib());
+    return 0;
+}

@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: MIT */
+/* plugin_deep.c - is loaded with RTLD_DEEPBIND: its malloc and free are libc's, whoever stands in front of it. */
+#include "trap.h"
+
+void *plugin_allocate(size_t bytes);
+void *plugin_allocate(size_t bytes)
+{
+    return keep(malloc(bytes));
+}
+
+void plugin_free(void *block);
+void plugin_free(void *block)
+{
+    free(block);
+}

@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: MIT */
+/* plugin_one.c - plugin_two.c is the same, instruction by instruction, but for a name and a size. */
+#include "trap.h"
+
+void *plugin_call(void);
+
+#ifndef PLUGIN_NAME
+#define PLUGIN_NAME plugin_one_allocate
+#define PLUGIN_BYTES 111
+#endif
+
+NOINLINE void *PLUGIN_NAME(void);
+NOINLINE void *PLUGIN_NAME(void)
+{
+    return keep(malloc(PLUGIN_BYTES));
+}
+
+void *plugin_call(void)
+{
+    return keep(PLUGIN_NAME());
+}

@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * trap.h - what the programs share. They say what went wrong without allocating, and end at once.
+ */
+#ifndef TRAP_H
+#define TRAP_H
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define NOINLINE __attribute__((noinline, noclone))
+
+#define CHECK(truth)                                                                                                   \
+    do {                                                                                                               \
+        if (!(truth)) {                                                                                                \
+            dprintf(2, "%s:%d: not so: %s\n", __FILE__, __LINE__, #truth);                                             \
+            exit(1);                                                                                                   \
+        }                                                                                                              \
+    } while (0)
+
+/* The compiler must not know that a block goes nowhere: it would leave out the pair of calls. */
+static inline void *keep(void *block)
+{
+    __asm__ volatile("" : "+r"(block) : : "memory");
+    return block;
+}
+
+static inline int is(const char *a, const char *b)
+{
+    return strcmp(a, b) == 0;
+}
+
+#endif

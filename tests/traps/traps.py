@@ -1,0 +1,314 @@
+# SPDX-License-Identifier: MIT
+"""traps - what the trap tests share: running a program bare and profiled, and reading what was left behind.
+
+A claim is a function; its name is the sentence that is shown. It fails by raising, is skipped by raising Skip, and
+prints whatever helps. Claims come in files by subject; each file is a TAP producer:
+
+    python3 startup.py             all of them
+    python3 startup.py seccomp     those with "seccomp" in their names
+
+A program of programs/ checks its own behaviour and ends with 0 if all is as it should be. What it says on stdout and
+stderr must be the same with and without us. What it did with its heap is held against the profile.
+"""
+
+import bisect
+import contextlib
+import functools
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+import traceback
+from pathlib import Path
+
+HERE = Path(__file__).resolve().parent
+sys.path.insert(0, str(HERE.parent / "lib"))
+import plim  # noqa: E402
+
+BUILD = Path(os.environ.get("PLIMSOLL_BUILD", HERE.parent.parent / "build")).resolve()
+PROGRAMS = BUILD / "tests" / "traps"
+RUNTIME = BUILD / "libplimsoll.so"
+RUNTIME_CXX = BUILD / "libplimsoll-cxx.so"
+LIBRARIES = Path("/usr/lib/x86_64-linux-gnu")
+ALLOCATORS = {
+    "jemalloc": LIBRARIES / "libjemalloc.so.2",
+    "tcmalloc": LIBRARIES / "libtcmalloc_minimal.so.4",
+    "mimalloc": LIBRARIES / "libmimalloc.so.2.0",
+}
+TIMEOUT_S = 60
+
+# How every behaviour is tried: all sampled, nearly nothing sampled, and all sampled into a file that is soon full.
+EVERYTHING = {"PLIMSOLL_SAMPLE": "1"}
+RARELY = {"PLIMSOLL_SAMPLE": "512K"}
+CRAMPED = {"PLIMSOLL_SAMPLE": "1", "PLIMSOLL_MAX_FILE": "256K"}
+WAYS = {"everything": EVERYTHING, "rarely": RARELY, "cramped": CRAMPED}
+
+
+class Skip(Exception):
+    """The machine does not allow what the claim is about."""
+
+
+# ---- running ----
+
+
+class Run:
+    """One run of a program in directories of its own."""
+
+    def __init__(self, completed, place):
+        self.status = completed.returncode
+        self.stdout = completed.stdout
+        self.stderr = completed.stderr
+        self.place = place
+
+    def files(self):
+        """Profiles at their destination."""
+        return plim.find(self.place.work)
+
+    def live_files(self):
+        """Profiles that nobody moved."""
+        return plim.find(self.place.live)
+
+    def profiles(self):
+        """All of them, wherever they are; each must keep every promise of format.h."""
+        return [sound(path) for path in self.files() + self.live_files()]
+
+    def profile(self):
+        profiles = self.profiles()
+        assert len(profiles) == 1, f"one profile expected: {[p.path for p in profiles]}"
+        return profiles[0]
+
+    def outcome(self):
+        return self.status, self.stdout, self.stderr
+
+    def succeeds(self):
+        assert self.status == 0, f"status {self.status}\n{self.stdout}\n{self.stderr}"
+        return self
+
+
+class Place:
+    """Where a program runs (work) and where its profile lives meanwhile (live, on tmpfs)."""
+
+    def __init__(self):
+        self.work = Path(tempfile.mkdtemp(prefix="traps."))
+        self.live = Path(tempfile.mkdtemp(prefix="traps.", dir="/dev/shm"))
+        self.work.chmod(0o777)
+        self.live.chmod(0o777)
+
+    def remove(self):
+        shutil.rmtree(self.work, ignore_errors=True)
+        shutil.rmtree(self.live, ignore_errors=True)
+
+
+places = []
+
+
+def place():
+    """A new place, removed when the claim has been tried."""
+    places.append(Place())
+    return places[-1]
+
+
+def program(name):
+    return str(PROGRAMS / name)
+
+
+def environment(at, settings, preload):
+    """What a profiled program sees: nothing of the caller's PLIMSOLL_*, and settings of None left out."""
+    words = {k: v for k, v in os.environ.items() if not k.startswith("PLIMSOLL_") and k != "LD_PRELOAD"}
+    words["PLIMSOLL_LIVE_DIR"] = str(at.live)
+    words.update(settings)
+    if preload:
+        words["LD_PRELOAD"] = " ".join(str(library) for library in preload)
+    return {k: v for k, v in words.items() if v is not None}
+
+
+def start(command, settings=None, preload=(RUNTIME,), at=None, before=(), **options):
+    """Starts `command` (a name of programs/ and its arguments), `before` it whatever is to start it."""
+    at = at or place()
+    words = [*before, program(command[0]), *command[1:]]
+    options.setdefault("cwd", at.work)
+    options.setdefault("env", environment(at, settings or {}, preload))
+    process = subprocess.Popen(
+        [str(word) for word in words], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, **options
+    )
+    process.place = at
+    return process
+
+
+def run(*command, **options):
+    process = start(command, **options)
+    try:
+        stdout, stderr = process.communicate(timeout=TIMEOUT_S)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        stdout, stderr = process.communicate()
+        raise AssertionError(f"{' '.join(map(str, command))} hangs\n{stdout}\n{stderr}") from None
+    return Run(subprocess.CompletedProcess(command, process.returncode, stdout, stderr), process.place)
+
+
+def bare(*command, preload=(), **options):
+    return run(*command, preload=preload, **options)
+
+
+def behaves(*command, ways=WAYS, over=(), runtime=RUNTIME, **options):
+    """Runs the program bare and in each way; it must succeed and say the same. Returns the runs by way.
+
+    `over` are the libraries that lie behind us (another allocator): without us they are preloaded alone.
+    """
+    without = bare(*command, preload=over, **options).succeeds()
+    runs = {}
+    for name, settings in ways.items():
+        with_us = run(*command, settings=settings, preload=(runtime, *over), **options)
+        assert with_us.outcome() == without.outcome(), f"{name}: {with_us.outcome()} and not {without.outcome()}"
+        with_us.profiles()
+        runs[name] = with_us
+    return runs
+
+
+def sampled(*command, **options):
+    """The profile of a well-behaved program with every allocation sampled."""
+    return behaves(*command, **options)["everything"].profile()
+
+
+def sound(path):
+    profile = plim.Profile(path)
+    problems = list(profile.problems())
+    assert not problems, f"{path}:\n" + "\n".join(problems)
+    return profile
+
+
+def wait_for(condition, seconds=20):
+    """Until it is true: what is waited for has no other way to say that it happened."""
+    end = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < end, "waited in vain"
+        time.sleep(0.01)
+
+
+# ---- who allocated ----
+
+
+@functools.lru_cache(maxsize=None)
+def symbols(path):
+    """Functions of an ELF file: sorted (start, end, name)."""
+    output = subprocess.run(["nm", "-S", "--defined-only", path], capture_output=True, text=True, check=True).stdout
+    words = [line.split() for line in output.splitlines()]
+    return sorted((int(w[0], 16), int(w[0], 16) + int(w[1], 16), w[3]) for w in words if len(w) == 4 and w[2] in "tTiIwW")
+
+
+def function_at(path, address):
+    if not os.path.exists(path):
+        return None
+    table = symbols(path)
+    i = bisect.bisect(table, (address, float("inf"), "")) - 1
+    return table[i][2] if i >= 0 and table[i][0] <= address < table[i][1] else None
+
+
+def names(profile, stack):
+    """The functions of a stack, innermost first; None for those without a symbol."""
+    frames = []
+    for module, address, flags in profile.stack(stack):
+        exact = flags & plim.FRAME_EXACT
+        frames.append(function_at(profile.modules[module].path or "", address - (0 if exact else 1)))
+    return frames
+
+
+class Figures:
+    """What a function allocated, called directly or through others."""
+
+    def __init__(self, profile, function):
+        chosen = [row for row in profile.rows.values() if function in names(profile, profile.sites[row.site][1])]
+        self.rows = chosen
+        self.allocated = sum((row.allocated for row in chosen), plim.Sums())
+        self.freed = sum((row.freed for row in chosen), plim.Sums())
+        self.remote = sum((row.remote for row in chosen), plim.Sums())
+        self.gone = self.freed + self.remote
+
+    @property
+    def live(self):
+        return self.allocated.samples - self.gone.samples
+
+    @property
+    def live_bytes(self):
+        return self.allocated.space - self.gone.space
+
+
+def lost(profile):
+    """The losses that are not zero."""
+    return {name: n for name, n in profile.losses.items() if n}
+
+
+# ---- the machine ----
+
+
+def need_root():
+    if os.geteuid() != 0:
+        raise Skip("needs root")
+
+
+@contextlib.contextmanager
+def small_tmpfs(options):
+    """A file system of its own, mounted for the time of a claim."""
+    need_root()
+    at = Path(tempfile.mkdtemp(prefix="traps.mount."))
+    if subprocess.run(["mount", "-t", "tmpfs", "-o", options, "traps", at], capture_output=True).returncode:
+        at.rmdir()
+        raise Skip("cannot mount")
+    try:
+        yield at
+    finally:
+        subprocess.run(["umount", "-l", at], check=True)
+        at.rmdir()
+
+
+def signalled(number):
+    return -int(getattr(signal, number))
+
+
+# ---- claims ----
+
+claims = []
+
+
+def claim(function):
+    claims.append(function)
+    return function
+
+
+def say(lines):
+    for line in str(lines).splitlines():
+        print("#", line)
+
+
+def attempt(function):
+    """TAP's words for one claim."""
+    sentence = function.__name__.replace("_", " ")
+    try:
+        function()
+        return "ok", sentence
+    except Skip as reason:
+        return "ok", f"{sentence} # SKIP {reason}"
+    except Exception:
+        say(traceback.format_exc())
+        return "not ok", sentence
+    finally:
+        while places:
+            places.pop().remove()
+
+
+def main():
+    words = sys.argv[1:]
+    chosen = [c for c in claims if all(word in c.__name__ for word in words)]
+    print(f"1..{len(chosen)}")
+    failed = False
+    for number, function in enumerate(chosen, 1):
+        begin = time.monotonic()
+        verdict, sentence = attempt(function)
+        failed |= verdict != "ok"
+        print(verdict, number, "-", sentence, flush=True)
+        if os.environ.get("TRAPS_TIMES"):
+            say(f"{time.monotonic() - begin:.2f} s")
+    return 1 if failed else 0

@@ -1,0 +1,222 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * signals.c - handlers that are looked at: at known places and at any instruction, on the stack they interrupted and on
+ * another, one within another, and after a stack overflow.
+ */
+#include <math.h>
+#include <pthread.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "allocate.h"
+
+static char other_stack[1 << 16];
+static volatile int handled;
+
+static void use_other_stack(void)
+{
+    stack_t stack = {.ss_sp = other_stack, .ss_size = sizeof other_stack};
+    sigaltstack(&stack, NULL);
+}
+
+static void handle(int number, void (*handler)(int), int flags)
+{
+    struct sigaction action = {.sa_handler = handler, .sa_flags = flags};
+    sigaction(number, &action, NULL);
+}
+
+static NOINLINE void in_vla(int n)
+{
+    char block[n];
+    memset(block, n, (size_t) n);
+    allocate(n);
+    sink += block[n / 2];
+}
+
+/* Raised by the program itself, outside of the allocator: it may allocate. */
+static void allocating(int number)
+{
+    handled++;
+    allocate(number);
+    in_vla(33);
+}
+
+static void nesting(int number)
+{
+    handled++;
+    if (number == SIGUSR1)
+        raise(SIGUSR2);
+    allocate(number);
+}
+
+static void raise_often(int times)
+{
+    for (int i = 0; i < times; i++) {
+        raise(SIGUSR1);
+        kill(getpid(), SIGUSR1);
+    }
+}
+
+static void same_stack(int times)
+{
+    handle(SIGUSR1, allocating, 0);
+    raise_often(times);
+}
+
+static void alternate_stack(int times)
+{
+    use_other_stack();
+    handle(SIGUSR1, allocating, SA_ONSTACK);
+    raise_often(times);
+}
+
+static void nested(int times)
+{
+    use_other_stack();
+    handle(SIGUSR1, nesting, SA_ONSTACK);
+    handle(SIGUSR2, nesting, 0);
+    raise_often(times);
+}
+
+/*
+ * A trampoline of our own, without unwind tables, as musl and Go have: only its instructions tell what it is.
+ */
+void untabled_trampoline(void);
+__asm__(".text\n\t.p2align 4\n\t.globl untabled_trampoline\n\t.type untabled_trampoline, @function\n\tnop\n"
+        "untabled_trampoline:\n\tmov $15, %rax\n\tsyscall\n\t.size untabled_trampoline, .-untabled_trampoline");
+
+static void own_trampoline(int times)
+{
+    struct {
+        void (*handler)(int);
+        unsigned long flags;
+        void (*restorer)(void);
+        unsigned long mask;
+    } action = {allocating, 0x04000000 /* SA_RESTORER */, untabled_trampoline, 0};
+    if (syscall(SYS_rt_sigaction, SIGUSR1, &action, NULL, sizeof action.mask) != 0)
+        abort();
+    raise_often(times);
+}
+
+/* Work that passes through prologues, epilogues, PLT stubs and the assembler of libc, and never allocates. */
+static NOINLINE int leaf(int a, const char *text)
+{
+    volatile char block[40];
+    block[a & 31] = text[a & 7];
+    return block[a & 31] + (int) strlen(text);
+}
+
+static NOINLINE int middle(int a)
+{
+    char text[32];
+    memset(text, 'a' + (a & 7), 20);
+    text[20] = 0;
+    return leaf(a, text) + atoi(text);
+}
+
+static NOINLINE double work(int a)
+{
+    char text[64];
+    int sum = 0;
+    char aligned[64] __attribute__((aligned(64)));
+    memset(aligned, a, sizeof aligned);
+    for (int i = 0; i < 10; i++)
+        sum += middle(a + i);
+    snprintf(text, sizeof text, "%d %d", a, sum);
+    return sin(sum) + pow(abs(sum), 0.3) + text[2] + aligned[a & 63];
+}
+
+static void looking(int number)
+{
+    handled++;
+    sink += number;
+    compare_here();
+}
+
+static void work_until(int times)
+{
+    double sum = 0;
+    while (handled < times)
+        sum += work(handled);
+    sink += (int) sum;
+}
+
+static void start_timer(void)
+{
+    timer_t timer;
+    struct sigevent event = {.sigev_notify = SIGEV_SIGNAL, .sigev_signo = SIGALRM};
+    struct itimerspec often = {{0, 50000}, {0, 50000}};
+    timer_create(CLOCK_MONOTONIC, &event, &timer);
+    timer_settime(timer, 0, &often, NULL);
+}
+
+static void any_instruction(int times)
+{
+    handle(SIGALRM, looking, SA_RESTART);
+    start_timer();
+    work_until(times);
+}
+
+static void any_instruction_alternate(int times)
+{
+    use_other_stack();
+    handle(SIGALRM, looking, SA_RESTART | SA_ONSTACK);
+    start_timer();
+    work_until(times);
+}
+
+/* The program has run into the guard page: sp itself points where nobody may read. */
+static sigjmp_buf before_overflow;
+
+static void overflowed(int number)
+{
+    looking(number);
+    siglongjmp(before_overflow, 1);
+}
+
+static volatile int endless = 1;
+
+static NOINLINE int overflow(int n)
+{
+    volatile char block[20000];
+    block[n & 1023] = 1;
+    int result = endless ? overflow(n + 1) : n;
+    return result + block[n & 511];
+}
+
+static void *overflow_in_thread(void *unused)
+{
+    static char stack_memory[1 << 16];
+    stack_t stack = {.ss_sp = stack_memory, .ss_size = sizeof stack_memory};
+    sigaltstack(&stack, NULL);
+    if (sigsetjmp(before_overflow, 1) == 0)
+        overflow(0);
+    return unused;
+}
+
+static void overflows(int times)
+{
+    handle(SIGSEGV, overflowed, SA_ONSTACK);
+    for (int i = 0; i < times; i++) {
+        pthread_t thread;
+        pthread_create(&thread, NULL, overflow_in_thread, NULL);
+        pthread_join(thread, NULL);
+    }
+}
+
+int main(int argc, char **argv)
+{
+    static const struct scenario scenarios[] = {
+        {"same-stack", same_stack},
+        {"alternate-stack", alternate_stack},
+        {"nested", nested},
+        {"own-trampoline", own_trampoline},
+        {"any-instruction", any_instruction},
+        {"any-instruction-alternate", any_instruction_alternate},
+        {"overflow", overflows},
+    };
+    return run_scenario(scenarios, sizeof scenarios / sizeof *scenarios, argc, argv);
+}

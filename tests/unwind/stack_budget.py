@@ -1,0 +1,38 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""stack_budget - how deep a walk goes into the stack of the program it walks, pl_unwind included.
+
+The whole cold path has 1 KiB (tests/layers/stack.py); this is the unwinder's part of it, so that growth is seen where it
+happens.
+"""
+
+import os
+import sys
+from pathlib import Path
+
+sys.dont_write_bytecode = True
+sys.path.insert(0, str(Path(os.environ["PLIMSOLL_SOURCE"]) / "tests/layers"))
+
+import stack  # noqa: E402
+from build import LIBRARY, verdict  # noqa: E402
+
+LIMIT_BYTES = 480
+
+
+def main():
+    functions = stack.call_graph(LIBRARY)
+    walk = stack.Walk(functions, stack.frame_bytes(LIBRARY))
+    problems, looked_at = [], 0
+    for start, function in functions.items():
+        if function.name != "pl_unwind":
+            continue
+        total, chain = walk.deepest(start)
+        print(f"{total} bytes: " + " -> ".join(f"{step.name} {walk.frame(step)}" for step in chain))
+        looked_at += len(chain) > 3
+        if total > LIMIT_BYTES:
+            problems.append(f"more than {LIMIT_BYTES} bytes")
+    verdict(problems + walk.problems, looked_at)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,389 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * test_walk.c - what a walk keeps, where it stops, and what it says about that.
+ */
+#include "support.h"
+
+#include <pthread.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <ucontext.h>
+
+#include "arch.h"
+#include "rules.h"
+
+static struct pl_walk walk;
+
+static int begin(void **state)
+{
+    (void) state;
+    memset(&walk, 0, sizeof walk);
+    walk.may_probe = true;
+    return 0;
+}
+
+/* ---- depth ---- */
+
+static NOINLINE void walk_here(void)
+{
+    WALK(&walk);
+}
+
+static NOINLINE void descend(int depth)
+{
+    if (depth > 0)
+        descend(depth - 1);
+    else
+        walk_here();
+    NOT_LAST();
+}
+
+/* A stack of exactly `frames` frames, however many main() has below it. */
+static void walk_frames(uint32_t frames)
+{
+    descend(0);
+    uint32_t others = walk.walked;
+    assert_true(frames >= others);
+    descend((int) (frames - others));
+    assert_int_equal(walk.walked, frames);
+}
+
+static void a_stack_that_fits_is_kept_whole(void **state)
+{
+    (void) state;
+    walk_frames(PL_WALK_FRAMES);
+    assert_int_equal(walk.stop, PL_STOP_END);
+    assert_int_equal(walk.frames, PL_WALK_FRAMES);
+    for (uint32_t i = 0; i < walk.frames; i++)
+        assert_int_equal(walk.frame[i] >> PL_FRAME_FLAG_SHIFT, 0);
+}
+
+/* Stacks from one place, that differ in nothing but how often descend() is in them. The first one just fits. */
+static void compare_depths(const uint32_t *depths, unsigned count)
+{
+    static uint64_t kept[PL_WALK_FRAMES + 1][PL_WALK_FRAMES + 1];
+    const size_t half = PL_WALK_FRAMES / 2;
+    for (unsigned i = 0; i < count; i++) {
+        walk_frames(depths[i]);
+        assert_int_equal(walk.stop, depths[i] > PL_WALK_FRAMES ? PL_STOP_DEPTH : PL_STOP_END);
+        assert_int_equal(walk.frames, PL_WALK_FRAMES + (depths[i] > PL_WALK_FRAMES));
+        memcpy(kept[i], walk.frame, sizeof kept[i]);
+    }
+    for (unsigned i = 1; i < count; i++) {
+        assert_int_equal(kept[i][half], PL_FRAME_GAP);
+        assert_memory_equal(kept[i], kept[0], half * sizeof **kept);
+        assert_memory_equal(kept[i] + half + 1, kept[0] + half, half * sizeof **kept);
+    }
+}
+
+static void a_stack_one_frame_too_deep_has_a_gap_in_the_middle(void **state)
+{
+    (void) state;
+    compare_depths((const uint32_t[]){PL_WALK_FRAMES, PL_WALK_FRAMES + 1}, 2);
+}
+
+/* Wherever the ring that the outer half goes round in happens to end. */
+static void both_ends_of_a_very_deep_stack_are_kept(void **state)
+{
+    (void) state;
+    uint32_t depths[PL_WALK_FRAMES + 1] = {PL_WALK_FRAMES};
+    for (uint32_t i = 1; i <= PL_WALK_FRAMES; i++)
+        depths[i] = 3000 + i;
+    compare_depths(depths, PL_WALK_FRAMES + 1);
+}
+
+/* ---- bounds ---- */
+
+static void the_main_threads_stack_is_found_without_asking(void **state)
+{
+    (void) state;
+    struct pl_stack_bounds bounds;
+    uintptr_t sp = pl_stack_pointer();
+    pl_stack_bounds_find(&bounds, sp);
+    assert_true(bounds.lo < sp && sp < bounds.hi);
+    assert_true(bounds.proven <= bounds.hi && bounds.hi - bounds.proven < 4096);
+}
+
+static void *find_in_thread(void *argument)
+{
+    pl_stack_bounds_find(argument, pl_stack_pointer());
+    return (void *) pl_thread_pointer();
+}
+
+static void a_threads_stack_ends_at_its_thread_pointer(void **state)
+{
+    (void) state;
+    pthread_t thread;
+    struct pl_stack_bounds bounds;
+    void *thread_pointer;
+    assert_int_equal(pthread_create(&thread, NULL, find_in_thread, &bounds), 0);
+    pthread_join(thread, &thread_pointer);
+    assert_int_equal(bounds.hi, (uintptr_t) thread_pointer);
+}
+
+static void a_walk_proves_the_stack_down_to_its_start_and_no_further(void **state)
+{
+    (void) state;
+    descend(0);
+    uintptr_t shallow = walk.own.proven;
+    assert_in_range(shallow, pl_stack_pointer() - 8192, pl_stack_pointer());
+    descend(2000);
+    assert_true(walk.own.proven < shallow);
+    uintptr_t deep = walk.own.proven;
+    descend(0);
+    assert_int_equal(walk.own.proven, deep);
+}
+
+static void without_asking_the_own_stack_is_still_walked_to_its_end(void **state)
+{
+    (void) state;
+    walk.may_probe = false;
+    descend(10);
+    assert_int_equal(walk.stop, PL_STOP_END);
+    assert_true(walk.walked > 10);
+}
+
+/* ---- other stacks ---- */
+
+static ucontext_t here, there;
+
+static void on_other_stack(void)
+{
+    descend(10);
+    NOT_LAST();
+}
+
+static void walk_on_other_stack(void)
+{
+    const size_t bytes = 65536;
+    void *stack = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    getcontext(&there);
+    there.uc_stack.ss_sp = stack;
+    there.uc_stack.ss_size = bytes;
+    there.uc_link = &here;
+    makecontext(&there, on_other_stack, 0);
+    swapcontext(&here, &there);
+    munmap(stack, bytes);
+}
+
+static void another_stack_is_asked_for_and_walked(void **state)
+{
+    (void) state;
+    walk_on_other_stack();
+    assert_int_equal(walk.stop, PL_STOP_END);
+    assert_int_equal(walk.walked, 13); /* descend(10) .. descend(0), on_other_stack, makecontext's end */
+}
+
+static void where_nothing_may_be_asked_another_stack_ends_the_walk(void **state)
+{
+    (void) state;
+    walk.may_probe = false;
+    walk_on_other_stack();
+    assert_int_equal(walk.stop, PL_STOP_FOREIGN);
+    assert_int_equal(walk.frames, 1);
+    assert_true(walk.frame[0] & PL_FRAME_CUT);
+}
+
+static void other_stacks_do_not_become_the_threads_own(void **state)
+{
+    (void) state;
+    descend(0);
+    struct pl_stack_bounds before = walk.own;
+    walk_on_other_stack();
+    assert_memory_equal(&walk.own, &before, sizeof before);
+}
+
+/* ---- nonsense ---- */
+
+static void a_stack_pointer_to_nowhere_ends_the_walk_at_its_first_frame(void **state)
+{
+    (void) state;
+    static const uintptr_t nowhere[] = {0, 8, 4096, 0x7fffffffffff8, ~7ul, 0xffff800000000000};
+    for (unsigned i = 0; i < sizeof nowhere / sizeof *nowhere; i++) {
+        struct pl_start start = {(uintptr_t) &walk_here + 1, nowhere[i], 0};
+        pl_unwind(&walk, &start);
+        assert_int_equal(walk.frames, 1);
+        assert_int_equal(walk.stop, PL_STOP_BOUNDS);
+        assert_int_equal(frame_address(&walk, 0), start.pc);
+        assert_true(walk.frame[0] & PL_FRAME_CUT);
+    }
+}
+
+static void an_address_beyond_the_processors_reach_is_no_code(void **state)
+{
+    (void) state;
+    uintptr_t stack[64] = {0};
+    walk_here(); /* its rules are known now */
+    struct pl_start start = {frame_address(&walk, 0) | 1ul << 47, (uintptr_t) stack, 1};
+    pl_unwind(&walk, &start);
+    assert_int_equal(walk.frames, 1);
+    assert_int_equal(walk.stop, PL_STOP_NO_CFI);
+}
+
+/* Without tables, and with fp = 0: the ABI's mark of an outermost frame. */
+static void a_zero_frame_pointer_outside_of_all_tables_is_an_end(void **state)
+{
+    (void) state;
+    uintptr_t stack[64] = {0};
+    struct pl_start start = {0x10001, (uintptr_t) stack, 0};
+    pl_unwind(&walk, &start);
+    assert_int_equal(walk.frames, 1);
+    assert_int_equal(walk.stop, PL_STOP_END);
+}
+
+static void a_chain_of_frame_pointers_that_does_not_climb_is_not_followed(void **state)
+{
+    (void) state;
+    uintptr_t stack[64] = {0};
+    struct pl_start start = {0x10001, (uintptr_t) stack, (uintptr_t) &stack[8]};
+    stack[8] = (uintptr_t) &stack[4];
+    stack[9] = 0x10002;
+    pl_unwind(&walk, &start);
+    assert_int_equal(walk.frames, 1);
+    assert_int_equal(walk.stop, PL_STOP_NO_CFI);
+    stack[8] = (uintptr_t) &stack[16]; /* now it does, and then it does not */
+    stack[16] = (uintptr_t) &stack[16];
+    stack[17] = 0x10003;
+    pl_unwind(&walk, &start);
+    assert_int_equal(walk.frames, 2);
+    assert_int_equal(walk.frame[1], 0x10002 | PL_FRAME_GUESS | PL_FRAME_CUT);
+}
+
+struct garbage {
+    struct images images;
+    struct random random;
+    uintptr_t *own;     /* on the thread's own stack */
+    uintptr_t *foreign; /* between two guard pages */
+    size_t words;
+};
+
+static uintptr_t plausible_word(struct garbage *garbage)
+{
+    uint64_t random = next_random(&garbage->random);
+    const struct image *image = &garbage->images.image[random % garbage->images.count];
+    switch (random >> 8 & 7) {
+    case 0:
+        return (uintptr_t) &garbage->own[(random >> 16) % garbage->words];
+    case 1:
+        return random;
+    case 2:
+        return (uintptr_t) &garbage->foreign[(random >> 16) % garbage->words];
+    case 3:
+        return (random & 0xffffff) * 8;
+    default:
+        return image->code + (random >> 16) % image->code_bytes;
+    }
+}
+
+static void walk_garbage(struct garbage *garbage)
+{
+    uint64_t random = next_random(&garbage->random);
+    uintptr_t *stack = random & 1 ? garbage->own : garbage->foreign;
+    struct pl_start start = {
+        .pc = plausible_word(garbage),
+        .sp = (uintptr_t) &stack[(random >> 8) % garbage->words],
+        .fp = plausible_word(garbage),
+    };
+    walk.may_probe = random & 2;
+    pl_unwind(&walk, &start);
+    assert_in_range(walk.frames, 1, PL_WALK_FRAMES + 1);
+    assert_true(walk.stop < PL_STOP_COUNT);
+}
+
+/* Stacks full of plausible addresses, next to memory that cannot be read: nothing is asserted as hard as not crashing. */
+static void no_state_of_a_stack_crashes_a_walk(void **state)
+{
+    (void) state;
+    enum { WORDS = 2048 };
+    uintptr_t own[WORDS];
+    struct garbage garbage = {.random = {88172645463325252u}, .own = own, .words = WORDS};
+    char *memory = mmap(NULL, sizeof own + 8192, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    mprotect(memory + 4096, sizeof own, PROT_READ | PROT_WRITE);
+    garbage.foreign = (uintptr_t *) (void *) (memory + 4096);
+    dl_iterate_phdr(collect_image, &garbage.images);
+    for (int round = 0; round < 1000; round++) {
+        for (int i = 0; i < WORDS; i++) {
+            own[i] = plausible_word(&garbage);
+            garbage.foreign[i] = plausible_word(&garbage);
+        }
+        for (int i = 0; i < 200; i++)
+            walk_garbage(&garbage);
+    }
+    munmap(memory, sizeof own + 8192);
+}
+
+/* ---- the rule cache ---- */
+
+static void a_rule_is_remembered_for_its_own_address_only(void **state)
+{
+    (void) state;
+    pl_unwind_forget();
+    walk_here();
+    uintptr_t where = frame_address(&walk, 0) - 1;
+    const uint32_t unknown = PL_RULE_MAKE_SPECIAL(PL_SPECIAL_UNKNOWN);
+    assert_int_not_equal(pl_rule_learn(where, pl_walk_scratch(&walk)), unknown);
+    assert_int_not_equal(pl_rule_recall(where), unknown);
+    for (unsigned bit = 0; bit < 64; bit++) {
+        uint32_t rule = pl_rule_recall(where ^ 1ul << bit);
+        assert_true(rule == unknown || bit < 12); /* close by, other frames of this walk are remembered too */
+    }
+}
+
+static void forgetting_forgets_every_rule(void **state)
+{
+    (void) state;
+    walk_here();
+    pl_unwind_forget();
+    for (unsigned i = 0; i < PL_RULE_WORDS; i++)
+        assert_int_equal(pl_rules[i], 0);
+    walk_here();
+    assert_int_equal(walk.stop, PL_STOP_END);
+}
+
+/* More addresses than words: lines overflow, and rules make room for each other. */
+static void a_full_cache_gives_the_same_rules_as_an_empty_one(void **state)
+{
+    (void) state;
+    struct images images = {.count = 0};
+    struct random random = {12345};
+    enum { ADDRESSES = 3000 };
+    static uintptr_t where[ADDRESSES];
+    static uint32_t rule[ADDRESSES];
+    dl_iterate_phdr(collect_image, &images);
+    for (int i = 0; i < ADDRESSES; i++) {
+        const struct image *image = &images.image[next_random(&random) % images.count];
+        where[i] = image->code + next_random(&random) % image->code_bytes;
+        rule[i] = pl_rule_learn(where[i], pl_walk_scratch(&walk));
+        pl_unwind_forget();
+    }
+    for (unsigned i = 0; i < PL_RULE_WORDS; i++)
+        pl_rules[i] = ~0ul << PL_RULE_BITS | PL_RULE_MAKE_SPECIAL(PL_SPECIAL_END); /* of addresses nobody asks for */
+    for (int i = 0; i < ADDRESSES; i++)
+        assert_int_equal(pl_rule_learn(where[i], pl_walk_scratch(&walk)), rule[i]);
+    pl_unwind_forget();
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup(a_stack_that_fits_is_kept_whole, begin),
+        cmocka_unit_test_setup(a_stack_one_frame_too_deep_has_a_gap_in_the_middle, begin),
+        cmocka_unit_test_setup(both_ends_of_a_very_deep_stack_are_kept, begin),
+        cmocka_unit_test_setup(the_main_threads_stack_is_found_without_asking, begin),
+        cmocka_unit_test_setup(a_threads_stack_ends_at_its_thread_pointer, begin),
+        cmocka_unit_test_setup(a_walk_proves_the_stack_down_to_its_start_and_no_further, begin),
+        cmocka_unit_test_setup(without_asking_the_own_stack_is_still_walked_to_its_end, begin),
+        cmocka_unit_test_setup(another_stack_is_asked_for_and_walked, begin),
+        cmocka_unit_test_setup(where_nothing_may_be_asked_another_stack_ends_the_walk, begin),
+        cmocka_unit_test_setup(other_stacks_do_not_become_the_threads_own, begin),
+        cmocka_unit_test_setup(a_stack_pointer_to_nowhere_ends_the_walk_at_its_first_frame, begin),
+        cmocka_unit_test_setup(an_address_beyond_the_processors_reach_is_no_code, begin),
+        cmocka_unit_test_setup(a_zero_frame_pointer_outside_of_all_tables_is_an_end, begin),
+        cmocka_unit_test_setup(a_chain_of_frame_pointers_that_does_not_climb_is_not_followed, begin),
+        cmocka_unit_test_setup(no_state_of_a_stack_crashes_a_walk, begin),
+        cmocka_unit_test_setup(a_rule_is_remembered_for_its_own_address_only, begin),
+        cmocka_unit_test_setup(forgetting_forgets_every_rule, begin),
+        cmocka_unit_test_setup(a_full_cache_gives_the_same_rules_as_an_empty_one, begin),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
