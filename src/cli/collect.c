@@ -13,6 +13,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -43,9 +44,27 @@ static bool make_owner(const char *directory)
     return true;
 }
 
+/*
+ * Processes that outlive their run leave its directory empty when they move their profiles, and nobody is there to
+ * remove it. The next run is: rmdir() takes only what is empty, and the pid in the name tells a run that has ended from
+ * one that is about to put its .owner there.
+ */
+static void sweep(const char *path)
+{
+    DIR *directory = opendir(path);
+    for (struct dirent *entry; directory && (entry = readdir(directory));) {
+        int pid;
+        if (sscanf(entry->d_name, "plimsoll-run.%d.", &pid) == 1 && pid > 0 && kill(pid, 0) && errno == ESRCH)
+            unlinkat(dirfd(directory), entry->d_name, AT_REMOVEDIR);
+    }
+    if (directory)
+        closedir(directory);
+}
+
 char *pl_collect_make_directory(const char *const *candidates)
 {
     for (; *candidates; candidates++) {
+        sweep(*candidates);
         char *path = pl_say_print("%s/plimsoll-run.%d.XXXXXX", *candidates, getpid());
         if (mkdtemp(path) && make_owner(path)) /* mode 0700 */
             return path;
@@ -116,56 +135,50 @@ static void take_in(struct state *state, const char *path)
     state->leaving[state->count++] = leaving;
 }
 
-static bool is_known(const struct state *state, const char *path)
-{
-    for (size_t i = 0; i < state->count; i++)
-        if (!strcmp(state->leaving[i].path, path))
-            return true;
-    return false;
-}
-
 static bool is_profile_name(const char *name)
 {
     size_t bytes = strlen(name), suffix = strlen(".plim");
     return name[0] != '.' && bytes > suffix && !strcmp(name + bytes - suffix, ".plim");
 }
 
-/* Takes in what has ended. Returns how many are still running; `ending` says whether one of those has said goodbye. */
-static size_t look_around(struct state *state, bool *ending)
+/* Is the file that of a living process? `ending`: of one that has said goodbye. */
+static bool is_alive(const struct pl_proc_table *table, const char *path, bool *ending)
+{
+    struct pl_header header;
+    bool alive = pl_proc_header(path, &header) && pl_proc_writer(table, path, &header);
+    *ending |= alive && header.end != PL_END_NONE;
+    return alive;
+}
+
+/* Counts the profiles of living processes and, if asked to, takes in the others. True: one of them is about to end. */
+static bool look_around(struct state *state, bool take)
 {
     struct pl_proc_table table = pl_proc_read();
     DIR *directory = opendir(state->options->directory);
-    size_t running = 0;
-    *ending = false;
+    bool ending = false;
+    state->out->running = 0;
     for (struct dirent *entry; directory && (entry = readdir(directory));) {
-        struct pl_header header;
+        if (!is_profile_name(entry->d_name))
+            continue;
         char *path = pl_say_print("%s/%s", state->options->directory, entry->d_name);
-        bool profile = is_profile_name(entry->d_name) && !is_known(state, path);
-        bool readable = profile && pl_proc_header(path, &header);
-        bool alive = readable && pl_proc_writer(&table, path, &header);
-        running += alive;
-        *ending |= alive && header.end != PL_END_NONE;
-        if (profile && !alive)
+        bool alive = is_alive(&table, path, &ending);
+        state->out->running += alive;
+        if (take && !alive)
             take_in(state, path);
         free(path);
     }
     if (directory)
         closedir(directory);
     pl_proc_free(&table);
-    return running;
+    return ending;
 }
 
 static void gather(struct state *state)
 {
-    bool ending;
-    look_around(state, &ending);
     disown(state->options->directory);
-    for (int i = 0; i < ENDING_TRIES; i++) {
-        state->out->running = look_around(state, &ending);
-        if (!ending)
-            break;
+    for (int i = 0; i < ENDING_TRIES && look_around(state, false); i++)
         nanosleep(&(struct timespec){.tv_nsec = 10000000}, NULL);
-    }
+    look_around(state, true);
 }
 
 /* --- which is which --- */

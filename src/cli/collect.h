@@ -14,7 +14,8 @@
 
 /*
  * Makes `plimsoll-run.PID.XXXXXX` with `.owner` in it, in the first of these directories that takes it. As long as
- * .owner exists the runtime leaves finished profiles there. NULL: none of them does, and errno says why the last did not.
+ * .owner exists the runtime leaves finished profiles there. NULL: none of them does, and errno says why the last did
+ * not.
  */
 char *pl_collect_make_directory(const char *const *candidates);
 
@@ -37,9 +38,9 @@ struct pl_collection {
     struct pl_collected *profile; /* the main process first, then by bytes allocated */
     size_t count;
     size_t processes; /* that have ended */
-    size_t dropped;  /* profiles of processes without samples */
-    size_t running;  /* processes that live on */
-    size_t failed;   /* could not be read, or not be moved; a line has been said for each */
+    size_t dropped;   /* profiles of processes without samples */
+    size_t running;   /* processes that live on */
+    size_t failed;    /* could not be read, or not be moved; a line has been said for each */
 };
 
 struct pl_collect_options {
@@ -52,8 +53,8 @@ struct pl_collect_options {
     bool no_symbols;
 };
 
-/* Moves every profile whose process has ended to where it belongs, with its names and its ending in it, and gives up the
- * directory: those still running will move their own. */
+/* Moves every profile whose process has ended to where it belongs, with its names and its ending in it, and gives up
+ * the directory: those still running will move their own. */
 void pl_collect(const struct pl_collect_options *options, struct pl_collection *out);
 void pl_collect_free(struct pl_collection *collection);
 

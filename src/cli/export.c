@@ -9,20 +9,34 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "nearest.h"
 #include "option.h"
 #include "subject.h"
 
+static pl_export_function *const functions[] = {
+#define ROW(name, help) pl_export_##name,
+    PL_EXPORT_FORMATS(ROW)
+#undef ROW
+};
+
+static const char *const names[] = {
+#define ROW(name, help) #name,
+    PL_EXPORT_FORMATS(ROW)
+#undef ROW
+        NULL,
+};
+
 static struct {
-    const char *format;
+    int format;
     const char *output;
     bool force;
     bool no_symbols;
-} given = {.format = "json"};
+} given;
 
+#define HELP(name, help) "; " #name ": " help
+/* clang-format off */
 static const struct pl_option options[] = {
-    {.name = "format", .letter = 'f', .takes = "NAME", .fallback = "json", .help = "the format: json",
-     .type = &pl_type_text, .into = &given.format},
+    {.name = "format", .letter = 'f', .takes = "NAME", .fallback = "json", .help = "the format" PL_EXPORT_FORMATS(HELP),
+     .type = &pl_type_choice, .into = &given.format, .choices = names},
     {.name = "output", .letter = 'o', .takes = "FILE", .fallback = "stdout", .help = "where to write it",
      .type = &pl_type_text, .into = &given.output},
     {.name = "force", .help = "use binaries that were rebuilt since the profile was made", .type = &pl_type_flag,
@@ -30,27 +44,16 @@ static const struct pl_option options[] = {
     {.name = "no-symbols", .help = "leave addresses as they are", .type = &pl_type_flag, .into = &given.no_symbols},
     {0},
 };
-
-static const struct pl_export_format *find_format(const char *name)
-{
-    struct pl_nearest nearest = {.word = name};
-    for (const struct pl_export_format *format = pl_export_formats; format->name; format++) {
-        if (!strcmp(format->name, name))
-            return format;
-        pl_nearest_offer(&nearest, format->name);
-    }
-    pl_say("--format %s: no such format; use %s", name, nearest.best ? nearest.best : pl_export_formats[0].name);
-    return NULL;
-}
+/* clang-format on */
 
 /* Into a temporary file that then takes the name: an export that failed leaves what was there before. */
-static int write_file(const struct pl_export_format *format, const struct pl_profile *profile, const char *path)
+static int write_file(const struct pl_profile *profile, const char *path)
 {
     char *temporary = pl_say_print("%s.%d.tmp", path, getpid());
     FILE *out = fopen(temporary, "wex");
     int error = out ? 0 : errno;
     if (out) {
-        format->write(profile, out);
+        functions[given.format](profile, out);
         error = ferror(out) ? EIO : 0;
         error = fclose(out) ? errno : error;
     }
@@ -64,18 +67,15 @@ static int write_file(const struct pl_export_format *format, const struct pl_pro
 
 static int export_main(int argc, char **argv)
 {
-    const struct pl_export_format *format = find_format(given.format);
-    if (!format)
-        return PL_EXIT_USAGE;
     struct pl_profile *profile;
     struct pl_subject_options how = {.command = "export", .force = given.force, .no_symbols = given.no_symbols};
     int status = pl_subject_open(&how, argc, argv, &profile);
     if (status != PL_EXIT_OK)
         return status;
     if (given.output && strcmp(given.output, "-"))
-        status = write_file(format, profile, given.output);
+        status = write_file(profile, given.output);
     else
-        format->write(profile, stdout);
+        functions[given.format](profile, stdout);
     pl_profile_close(profile);
     return status;
 }
@@ -84,8 +84,9 @@ const struct pl_command pl_command_export = {
     .name = "export",
     .arguments = "FILE|PID",
     .summary = "write a profile in another format, for machines",
-    .details = "Writes everything that is in a profile, with names, in the chosen format. The JSON schema is described in "
-               "docs/json.md. Like report, it reads a finished profile or a running process.",
+    .details =
+        "Writes everything that is in a profile, with names, in the chosen format. The JSON schema is described in "
+        "docs/json.md. Like report, it reads a finished profile or a running process.",
     .examples = "plimsoll export --format json out.plim -o out.json\n"
                 "plimsoll export PID",
     .options = options,

@@ -2,8 +2,8 @@
 /*
  * figure.c - figures that people can read.
  *
- * Two or three significant digits are what an eye compares; an estimate rarely deserves more. Bytes go in binary units and
- * counts in decimal ones, and a figure's error is written in the figure's own unit, so that the two can be compared
+ * Two or three significant digits are what an eye compares; an estimate rarely deserves more. Bytes go in binary units
+ * and counts in decimal ones, and a figure's error is written in the figure's own unit, so that the two can be compared
  * without arithmetic.
  */
 #include "figure.h"
@@ -60,8 +60,8 @@ static int decimals(double shown)
 static void print_scaled(char out[PL_FIGURE_BYTES], const struct scale *scale, double value)
 {
     double shown = value / scale->one;
-    if (scale->one == 1 && value >= 0 && value < 1e15)
-        group_digits(out, (uint64_t) llround(value));
+    if (shown >= 0 && shown < 1e15 && (scale->one == 1 || decimals(shown) == 0))
+        group_digits(out, (uint64_t) llround(shown));
     else if (!isfinite(shown) || fabs(shown) >= 1e9) /* damaged figures must not overrun a column */
         snprintf(out, PL_FIGURE_BYTES, "%.3g", shown);
     else

@@ -15,11 +15,13 @@ static struct {
     bool markdown;
 } given;
 
+/* clang-format off */
 static const struct pl_option options[] = {
     {.name = "markdown", .help = "print docs/commands.md: every command, option and topic", .type = &pl_type_flag,
      .into = &given.markdown},
     {0},
 };
+/* clang-format on */
 
 static const struct setting {
     const char *variable, *option, *takes, *fallback, *help;
@@ -41,20 +43,28 @@ static void print_row(struct pl_term *term, const char *left, const char *text)
     pl_term_fill(term, text, TEXT_COLUMN);
 }
 
+/* " (default: 512K; $PLIMSOLL_SAMPLE)", as far as there is something to say. The caller frees it. */
+static char *print_note(const struct pl_option *option)
+{
+    if (option->fallback && option->variable)
+        return pl_say_print(" (default: %s; $%s)", option->fallback, option->variable);
+    if (option->fallback)
+        return pl_say_print(" (default: %s)", option->fallback);
+    return option->variable ? pl_say_print(" ($%s)", option->variable) : pl_say_print("%s", "");
+}
+
 static void print_option(struct pl_term *term, const struct pl_option *option)
 {
     char letter[8] = "    ";
     if (option->letter)
         snprintf(letter, sizeof letter, "-%c, ", option->letter);
-    char *left = pl_say_print("%s--%s%s%s", letter, option->name, option->takes ? " " : "",
-                              option->takes ? option->takes : "");
-    bool note = option->fallback || option->variable;
-    char *text = pl_say_print("%s%s%s%s%s%s%s%s", option->help, note ? " (" : "", option->fallback ? "default: " : "",
-                              option->fallback ? option->fallback : "",
-                              option->fallback && option->variable ? "; " : "", option->variable ? "$" : "",
-                              option->variable ? option->variable : "", note ? ")" : "");
+    const char *takes = option->takes ? option->takes : "";
+    char *left = pl_say_print("%s--%s%s%s", letter, option->name, *takes ? " " : "", takes);
+    char *note = print_note(option);
+    char *text = pl_say_print("%s%s", option->help, note);
     print_row(term, left, text);
     free(text);
+    free(note);
     free(left);
 }
 
@@ -95,8 +105,10 @@ void pl_help_command(const struct pl_command *command, FILE *out)
 void pl_help_overview(FILE *out)
 {
     struct pl_term term = pl_term_open(out, PL_COLOUR_AUTO);
-    pl_term_fill(&term, "Plimsoll shows where a program's heap comes from: which call stacks allocate, how much, and what "
-                        "is still there.\n", 0);
+    pl_term_fill(&term,
+                 "Plimsoll shows where a program's heap comes from: which call stacks allocate, how much, and what "
+                 "is still there.\n",
+                 0);
     pl_term_end(&term);
     print_block(&term, "plimsoll run -- ./server --port 80     # run a program, profiled\n"
                        "plimsoll report FILE                   # read its profile, or a PID: a running process\n");
@@ -161,6 +173,16 @@ static void mark_option(const struct pl_option *option)
     printf(option->variable ? "`%s` |\n" : "|\n", option->variable);
 }
 
+/* With the prompt by which a test knows what to run. */
+static void mark_examples(const char *lines)
+{
+    while (*lines) {
+        size_t bytes = strcspn(lines, "\n");
+        printf("$ %.*s\n", (int) bytes, lines);
+        lines += bytes + (lines[bytes] == '\n');
+    }
+}
+
 static void mark_command(const struct pl_command *command)
 {
     printf("## plimsoll %s\n\n```\nplimsoll %s [options]%s%s\n```\n\n", command->name, command->name,
@@ -171,7 +193,9 @@ static void mark_command(const struct pl_command *command)
     for (const struct pl_option *option = command->options; option->help; option++)
         if (option->name)
             mark_option(option);
-    printf("%s```\n%s\n```\n\n", command->options->help ? "\n" : "", command->examples);
+    printf("%s```\n", command->options->help ? "\n" : "");
+    mark_examples(command->examples);
+    printf("```\n\n");
 }
 
 static void mark_settings(void)

@@ -3,9 +3,9 @@
  * launch.c - runs a program as if we were not there.
  *
  * The child stays in our process group, so a terminal treats both as the one job that they are: what it sends (^C, ^\,
- * ^Z, a hang-up) reaches the child without us, and si_code tells that it came from the kernel. A signal that somebody sent
- * to us with kill() is meant for the program and is passed on. When the child stops we stop too, or the shell would wait
- * for a job that does not move; SIGCONT then comes to the whole group, or to us alone and is passed on.
+ * ^Z, a hang-up) reaches the child without us, and si_code tells that it came from the kernel. A signal that somebody
+ * sent to us with kill() is meant for the program and is passed on. When the child stops we stop too, or the shell
+ * would wait for a job that does not move; SIGCONT then comes to the whole group, or to us alone and is passed on.
  *
  * All signals are blocked and taken one at a time with sigwaitinfo(), so there are no handlers and no races.
  */

@@ -15,7 +15,8 @@ struct pl_launch {
     uint64_t end_ns; /* CLOCK_MONOTONIC */
 };
 
-/* Runs argv with the environment given by `prepare`, which is called in the child. Returns when it has ended. 0 or -errno. */
+/* Runs argv with the environment given by `prepare`, which is called in the child. Returns when it has ended. 0 or
+ * -errno. */
 int pl_launch(char **argv, void (*prepare)(void *context), void *context, struct pl_launch *out);
 
 /* What our own exit status must be to say the same: the program's, or 128 + the signal that ended it. */

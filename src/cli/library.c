@@ -19,7 +19,11 @@
 
 /* Relative ones are relative to the directory of the executable, so an installation may be moved as a whole. */
 static const char *const places[] = {
-    "", "../lib/plimsoll", "../" PL_ABOUT_LIBDIR "/plimsoll", "../" PL_ABOUT_LIBDIR, PL_ABOUT_PREFIX "/lib/plimsoll",
+    "",
+    "../lib/plimsoll",
+    "../" PL_ABOUT_LIBDIR "/plimsoll",
+    "../" PL_ABOUT_LIBDIR,
+    PL_ABOUT_PREFIX "/lib/plimsoll",
     PL_ABOUT_PREFIX "/" PL_ABOUT_LIBDIR,
 };
 
@@ -40,7 +44,8 @@ static char *check_spelling(char *path)
     if (!strpbrk(path, " :"))
         return path;
     pl_say("cannot preload %s: LD_PRELOAD allows no blank or colon in a path; move it, or set " PL_LIBRARY_VARIABLE
-           " to a copy", path);
+           " to a copy",
+           path);
     free(path);
     return NULL;
 }

@@ -20,6 +20,7 @@ static struct {
     bool no_header;
 } given;
 
+/* clang-format off */
 static const struct pl_option options[] = {
     {.name = "color", .takes = "WHEN", .fallback = "auto", .help = "colours: auto (on a terminal), always or never",
      .type = &pl_type_choice, .into = &given.colour, .choices = pl_colour_words},
@@ -27,6 +28,7 @@ static const struct pl_option options[] = {
      .into = &given.no_header},
     {0},
 };
+/* clang-format on */
 
 #define COLUMNS_COUNT 7
 static const struct column {
@@ -185,9 +187,10 @@ const struct pl_command pl_command_ls = {
     .name = "ls",
     .arguments = "",
     .summary = "list the processes that are being profiled now",
-    .details = "Lists the processes that are being profiled, found by what they have mapped (/proc/PID/maps): there is no "
-               "daemon and no registry. Below them are profiles whose process was killed before it could move them to "
-               "where they belong; `plimsoll report` reads those, too. Processes of other users are seen by root alone.",
+    .details =
+        "Lists the processes that are being profiled, found by what they have mapped (/proc/PID/maps): there is no "
+        "daemon and no registry. Below them are profiles whose process was killed before it could move them to "
+        "where they belong; `plimsoll report` reads those, too. Processes of other users are seen by root alone.",
     .examples = "plimsoll ls",
     .options = options,
     .main = ls_main,

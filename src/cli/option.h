@@ -29,14 +29,14 @@ struct pl_type {
     enum pl_verdict (*read)(const struct pl_option *option, const char *text);
 };
 
-extern const struct pl_type pl_type_flag;     /* bool; takes no value */
-extern const struct pl_type pl_type_text;     /* const char *; anything but the empty text */
-extern const struct pl_type pl_type_size;     /* uint64_t; bytes */
-extern const struct pl_type pl_type_count;    /* uint64_t */
-extern const struct pl_type pl_type_percent;  /* double; 1 for 1% */
-extern const struct pl_type pl_type_choice;   /* int; index into option->choices */
-extern const struct pl_type pl_type_pattern;  /* const char *; a file name with %p, %c, %t, %h, %% */
-extern const struct pl_type pl_type_names;    /* const char *; words separated by commas */
+extern const struct pl_type pl_type_flag;    /* bool; takes no value */
+extern const struct pl_type pl_type_text;    /* const char *; anything but the empty text */
+extern const struct pl_type pl_type_size;    /* uint64_t; bytes */
+extern const struct pl_type pl_type_count;   /* uint64_t */
+extern const struct pl_type pl_type_percent; /* double; 1 for 1% */
+extern const struct pl_type pl_type_choice;  /* int; index into option->choices */
+extern const struct pl_type pl_type_pattern; /* const char *; a file name with %p, %c, %t, %h, %% */
+extern const struct pl_type pl_type_names;   /* const char *; words separated by commas */
 
 struct pl_option {
     const char *name; /* without dashes; NULL: only its variable sets it */
@@ -44,7 +44,7 @@ struct pl_option {
     const char *takes;
     const char *fallback; /* the default, in words; NULL: not worth a word */
     const char *variable; /* environment variable that sets the same; NULL: none */
-    const char *help; /* NULL ends the table */
+    const char *help;     /* NULL ends the table */
     const struct pl_type *type;
     void *into;
     const char **raw;  /* gets the text as it was given; NULL: nobody asks */

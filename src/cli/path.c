@@ -60,8 +60,8 @@ static uint32_t expanded_bound(const struct maker *maker, uint32_t stack)
 }
 
 /*
- * Where the allocator ends. Whatever an allocation function calls is part of the allocator, known to us or not; but some
- * run other people's code (garbage collectors), so only the innermost spots are asked. The last spot of all stays.
+ * Where the allocator ends. Whatever an allocation function calls is part of the allocator, known to us or not; but
+ * some run other people's code (garbage collectors), so only the innermost spots are asked. The last spot of all stays.
  */
 #define ALLOCATOR_DEPTH 12
 static uint32_t skip_allocator(const struct maker *maker, const uint32_t *spot, uint32_t count)

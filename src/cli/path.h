@@ -2,8 +2,9 @@
 /*
  * path.h - the stacks of a profile as sequences of spots, sorted and folded, in the shape that a view needs.
  *
- * Folding is sorting: sites whose stacks come out the same are neighbours afterwards, and become one path whose sums are
- * theirs added up. What looks the same in a report is therefore one line of it, whichever threads and addresses it had.
+ * Folding is sorting: sites whose stacks come out the same are neighbours afterwards, and become one path whose sums
+ * are theirs added up. What looks the same in a report is therefore one line of it, whichever threads and addresses it
+ * had.
  */
 #ifndef PL_PATH_H
 #define PL_PATH_H

@@ -3,8 +3,8 @@
  * proc.c - finds profiles through /proc and in the directories where live files lie.
  *
  * A forked child maps its parent's profile until it has something of its own to record, so a mapping alone proves
- * nothing: a profile belongs to the process whose own pid its header names. Files are compared by inode and name, not by
- * device, since maps and stat disagree on devices for some file systems (btrfs, overlayfs).
+ * nothing: a profile belongs to the process whose own pid its header names. Files are compared by inode and name, not
+ * by device, since maps and stat disagree on devices for some file systems (btrfs, overlayfs).
  */
 #include "proc.h"
 
@@ -277,11 +277,15 @@ char *pl_proc_profile(pid_t pid)
     each_mapping(pid, visit_mapped, &(struct mapped_search){&one, &finds});
     char *path = finds.count ? pl_say_print("%s", finds.found[0].path) : NULL;
     pl_proc_free_finds(&finds);
-    if (path)
-        return path;
+    return path;
+}
+
+char *pl_proc_left_by(pid_t pid)
+{
     struct pl_proc_table table = pl_proc_read();
+    struct pl_finds finds = {0};
     pl_proc_find_leftover(&table, &finds);
-    path = newest_left_by(pid, &finds);
+    char *path = newest_left_by(pid, &finds);
     pl_proc_free_finds(&finds);
     pl_proc_free(&table);
     return path;

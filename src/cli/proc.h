@@ -2,8 +2,8 @@
 /*
  * proc.h - finds profiles of running processes, and of those that ended without moving theirs, with nobody's help.
  *
- * A process that is being profiled has its profile mapped, so /proc/PID/maps names it. That is the whole registry: there
- * is nothing to start, nothing to keep up to date and nothing to clean up.
+ * A process that is being profiled has its profile mapped, so /proc/PID/maps names it. That is the whole registry:
+ * there is nothing to start, nothing to keep up to date and nothing to clean up.
  */
 #ifndef PL_PROC_H
 #define PL_PROC_H
@@ -51,8 +51,11 @@ void pl_proc_free_finds(struct pl_finds *finds);
 /* The process that has this file mapped as its own profile; 0 if it has ended. */
 pid_t pl_proc_writer(const struct pl_proc_table *table, const char *path, const struct pl_header *header);
 
-/* The profile of one process: the one it maps, else the newest it left behind. NULL: there is none. */
+/* The profile that a process has mapped; NULL: it is not being profiled, or not there. The caller frees it. */
 char *pl_proc_profile(pid_t pid);
+
+/* The newest profile left behind by a process of this number, which may not be the one that has it now. */
+char *pl_proc_left_by(pid_t pid);
 
 /* Reads a header; false if the file is not a profile (or not one yet). */
 bool pl_proc_header(const char *path, struct pl_header *header);

@@ -29,7 +29,7 @@ static const char *const metric_words[2 * PL_METRIC_COUNT + 1] = {
     PL_METRICS(WORD)
 #undef WORD
 #define KEY(name, key, word, unit, help) key,
-    PL_METRICS(KEY)
+        PL_METRICS(KEY)
 #undef KEY
 };
 
@@ -41,6 +41,7 @@ static struct {
     int colour;
 } given = {.metric = NO_METRIC, .threshold = -1};
 
+/* clang-format off */
 static const struct pl_option options[] = {
     {.name = "metric", .letter = 'm', .takes = "METRIC", .fallback = "live, allocated and calls, one after the other",
      .help = "what to sort by: live, allocated, calls or blocks", .type = &pl_type_choice, .into = &given.metric,
@@ -57,7 +58,8 @@ static const struct pl_option options[] = {
     {.name = "reverse", .help = "show the call tree from whoever called the allocator outward", .type = &pl_type_flag,
      .into = &given.reverse},
     {.name = "full-names", .help = "do not shorten names and paths", .type = &pl_type_flag, .into = &given.full_names},
-    {.name = "no-symbols", .help = "show addresses instead of names", .type = &pl_type_flag, .into = &given.no_symbols},
+    {.name = "no-symbols", .help = "show addresses instead of names", .type = &pl_type_flag,
+     .into = &given.no_symbols},
     {.name = "force", .help = "use binaries that were rebuilt since the profile was made", .type = &pl_type_flag,
      .into = &given.force},
     {.name = "color", .takes = "WHEN", .fallback = "auto",
@@ -65,17 +67,25 @@ static const struct pl_option options[] = {
      .into = &given.colour, .choices = pl_colour_words},
     {0},
 };
+/* clang-format on */
 
 static bool chosen(void)
 {
     return given.metric != NO_METRIC;
 }
 
+/* The list of words has every metric twice. */
+static enum pl_metric chosen_metric(void)
+{
+    int metric = given.metric % PL_METRIC_COUNT;
+    return (enum pl_metric) metric;
+}
+
 /* What is still live, if anything is: that is what most people come for. */
 static enum pl_metric tree_metric(const struct pl_profile *profile)
 {
     if (chosen())
-        return (enum pl_metric) (given.metric % PL_METRIC_COUNT);
+        return chosen_metric();
     return profile->total[PL_METRIC_INUSE_SPACE].value > 0 ? PL_METRIC_INUSE_SPACE : PL_METRIC_ALLOC_SPACE;
 }
 
@@ -96,13 +106,28 @@ static void print_sites(const struct pl_view *view)
     pl_page_summary(view);
     pl_page_highlights(view);
     if (chosen() && sites.count)
-        pl_listing_print(view, &sites, (enum pl_metric) (given.metric % PL_METRIC_COUNT));
+        pl_listing_print(view, &sites, chosen_metric());
     for (size_t i = 0; i < sizeof usual / sizeof *usual && !chosen() && sites.count; i++)
         if (view->profile->total[usual[i]].value > 0)
             pl_listing_print(view, &sites, usual[i]);
     if (view->profile->threads > 1)
         pl_page_threads(view);
     pl_page_losses(view);
+}
+
+static double default_threshold(bool tree)
+{
+    return tree ? THRESHOLD_TREE : THRESHOLD_SITES;
+}
+
+static uint64_t default_top(void)
+{
+    return chosen() ? TOP_METRIC : TOP_OVERVIEW;
+}
+
+static uint64_t default_depth(bool tree)
+{
+    return tree ? 0 : DEPTH_SITES;
 }
 
 static void print_report(const struct pl_profile *profile)
@@ -114,9 +139,9 @@ static void print_report(const struct pl_profile *profile)
         .profile = profile,
         .spots = pl_spots_new(profile, &names),
         .term = &term,
-        .threshold = (given.threshold >= 0 ? given.threshold : tree ? THRESHOLD_TREE : THRESHOLD_SITES) / 100,
-        .top = (uint32_t) (given.top ? given.top : chosen() ? TOP_METRIC : TOP_OVERVIEW),
-        .depth = (uint32_t) (given.depth ? given.depth : tree ? 0 : DEPTH_SITES),
+        .threshold = (given.threshold >= 0 ? given.threshold : default_threshold(tree)) / 100,
+        .top = (uint32_t) (given.top ? given.top : default_top()),
+        .depth = (uint32_t) (given.depth ? given.depth : default_depth(tree)),
     };
     if (tree)
         print_tree(&view);
@@ -152,12 +177,14 @@ const struct pl_command pl_command_report = {
     .arguments = "FILE|PID",
     .summary = "show a profile to a person",
     .details =
-        "Prints what a profile says: totals, what stands out, the sites that hold and allocate the most, threads, and what "
+        "Prints what a profile says: totals, what stands out, the sites that hold and allocate the most, threads, and "
+        "what "
         "could not be recorded. FILE is a profile; with a PID a running process is read as it is now, without stopping "
         "it.\n"
         "\n"
         "A site is a call stack, from the first function that is the program's own: functions of the allocator and of "
-        "system libraries inside of it are left out (`→` names the one that was called). Sites that look the same are one "
+        "system libraries inside of it are left out (`→` names the one that was called). Sites that look the same are "
+        "one "
         "line. Estimated figures come with ±, the half width of a 95% interval; see `plimsoll help figures`.",
     .examples = "plimsoll report out.plim\n"
                 "plimsoll report --tree --metric calls --threshold 1% out.plim\n"

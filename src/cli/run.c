@@ -32,24 +32,22 @@
 
 static struct {
     struct pl_setting_values setting;
-    const char *text; /* where readers of text settings leave theirs; setting.raw has it too */
-    bool flag;
     bool keep_all;
     bool no_symbols;
     bool quiet;
 } given;
 
-/* How each setting is read: its type, where its value goes, its bounds, its letter. */
+/* How each setting is read: its letter, type and bounds, and where a number goes; setting.raw has the text of all. */
 #define READ_SAMPLE                                                                                                    \
     .letter = 's', .type = &pl_type_size, .into = &given.setting.number[PL_SETTING_SAMPLE], .min = PL_SAMPLE_MIN,      \
     .max = PL_SAMPLE_MAX
-#define READ_OUT .letter = 'o', .type = &pl_type_pattern, .into = &given.text
-#define READ_ONLY .type = &pl_type_names, .into = &given.text
-#define READ_LIVE_DIR .type = &pl_type_text, .into = &given.text
+#define READ_OUT .letter = 'o', .type = &pl_type_pattern
+#define READ_ONLY .type = &pl_type_names
+#define READ_LIVE_DIR .type = &pl_type_text
 #define READ_MAX_FILE                                                                                                  \
     .type = &pl_type_size, .into = &given.setting.number[PL_SETTING_MAX_FILE], .min = PL_MAX_FILE_MIN,                 \
     .max = PL_FILE_BYTES_MAX
-#define READ_OFF .type = &pl_type_flag, .into = &given.flag
+#define READ_OFF .type = &pl_type_flag
 #define READ_SEED .type = &pl_type_count, .into = &given.setting.number[PL_SETTING_SEED]
 #define READ_RUN .type = &pl_type_text
 
@@ -62,16 +60,18 @@ static struct {
      .raw = PL_SETTING_##setting_ == PL_SETTING_RUN ? NULL : &given.setting.raw[PL_SETTING_##setting_],                \
      READ_##setting_},
 
+/* clang-format off */
 static const struct pl_option options[] = {
     PL_SETTINGS(ROW)
     {.name = "keep-all", .help = "keep the profiles of processes in which no sample was taken, too",
      .type = &pl_type_flag, .into = &given.keep_all},
     {.name = "no-symbols", .help = "do not store names in the profile: quicker, but it can be read only here",
      .type = &pl_type_flag, .into = &given.no_symbols},
-    {.name = "quiet", .letter = 'q', .help = "say nothing unless something went wrong", .type = &pl_type_flag,
-     .into = &given.quiet},
+    {.name = "quiet", .letter = 'q', .help = "say nothing unless something went wrong",
+     .type = &pl_type_flag, .into = &given.quiet},
     {0},
 };
+/* clang-format on */
 
 /* --- where the profile goes --- */
 
@@ -96,7 +96,7 @@ static char *literal_here(void)
     return escaped;
 }
 
-/* The program may change its directory, so a relative pattern is settled here. A directory gets the usual name in it. */
+/* The program may change its directory, so a relative pattern is settled now. A directory gets the usual name in it. */
 static char *absolute_pattern(const char *pattern)
 {
     size_t bytes = strlen(pattern);
@@ -213,8 +213,8 @@ static void warn_obstacle(const struct pl_target *target)
     free(why);
 }
 
-static void finish(const struct preparation *preparation, const struct pl_launch *launch, const struct pl_target *target,
-                   const char *program)
+static void finish(const struct preparation *preparation, const struct pl_launch *launch,
+                   const struct pl_target *target, const char *program)
 {
     const char *pattern = given.setting.raw[PL_SETTING_OUT];
     struct pl_collect_options collect = {
@@ -308,15 +308,17 @@ const struct pl_command pl_command_run = {
     .arguments = "[--] PROGRAM [ARGUMENT...]",
     .summary = "run a program and record where its heap comes from",
     .details =
-        "Runs PROGRAM with the profiler preloaded, and every program that it starts. Its streams, its signals and its exit "
-        "status are passed through (128 plus the number of the signal, if one ended it; 127 if the program was not found, "
+        "Runs PROGRAM with the profiler preloaded, and every program that it starts. Its streams, its signals and its "
+        "exit "
+        "status are passed through (128 plus the number of the signal, if one ended it; 127 if the program was not "
+        "found, "
         "126 if it could not be executed). At the end a summary goes to stderr.\n"
         "\n"
         "Each process writes its own profile. With a plain name in --output the first process gets it, and others get "
         "NAME.PID. An old profile of the same name is replaced; any other file is left alone, and a number is added to "
         "the name. Profiles survive everything that can happen to the program, kill -9 included.",
-    .examples = "plimsoll run -- ./server --port 80\n"
-                "plimsoll run --sample 64K -o out.plim -- python3 job.py",
+    .examples = "plimsoll run -- sort /etc/passwd\n"
+                "plimsoll run --sample 64K -o out.plim -- perl -e 'push @kept, \"x\" x 1000 for 1 .. 20000'",
     .options = options,
     .main = run_main,
 };

@@ -43,7 +43,7 @@ static void refuse_value(const struct pl_option *option, const char *text, enum 
 static void read_variable(const struct pl_option *option)
 {
     const char *text = option->variable ? getenv(option->variable) : NULL;
-    if (!text || !option->raw || *option->raw)
+    if (!text || !*text || !option->raw || *option->raw) /* set but empty is as good as unset */
         return;
     enum pl_verdict verdict = option->type->read(option, text);
     if (verdict == PL_VALUE_OK)

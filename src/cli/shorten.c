@@ -52,13 +52,14 @@ static bool starts(const char *text, const char *prefix)
 
 /* --- brackets --- */
 
-/* Bytes of the symbol behind `operator`, the longest that fits. Demanglers put a blank between it and a `<` of its own. */
+/* Bytes of the symbol behind `operator`, the longest that fits. Demanglers put a blank between it and a `<` of its own.
+ */
 static size_t symbol_bytes(const char *text)
 {
     static const char *const symbols[] = {
-        "<=>", "<<=", ">>=", "->*", "()", "[]", "<<", ">>", "<=", ">=", "->", "==", "!=", "&&", "||", "++", "--",
-        "+=", "-=", "*=", "/=", "%=", "^=", "&=", "|=", "<", ">", "+", "-", "*", "/", "%", "^", "&", "|", "~", "!",
-        "=", ",", "\"\"",
+        "<=>", "<<=", ">>=", "->*", "()", "[]", "<<", ">>", "<=", ">=", "->", "==",   "!=", "&&",
+        "||",  "++",  "--",  "+=",  "-=", "*=", "/=", "%=", "^=", "&=", "|=", "<",    ">",  "+",
+        "-",   "*",   "/",   "%",   "^",  "&",  "|",  "~",  "!",  "=",  ",",  "\"\"",
     };
     for (size_t i = 0; i < sizeof symbols / sizeof *symbols; i++)
         if (starts(text, symbols[i]))
@@ -102,7 +103,8 @@ static size_t bracket_bytes(const char *text)
 /* --- arguments of templates --- */
 
 static const char *const default_arguments[] = {
-    "std::allocator<", "std::char_traits<", "std::less<", "std::hash<", "std::equal_to<", "std::default_delete<",
+    "std::allocator<",      "std::char_traits<",      "std::less<",
+    "std::hash<",           "std::equal_to<",         "std::default_delete<",
     "std::__1::allocator<", "std::__1::char_traits<", "alloc::alloc::Global",
 };
 
@@ -210,8 +212,20 @@ static void write_braces(struct pen *pen, const char *text, size_t bytes)
     }
 }
 
+/* Rust's "<Type as Trait>::function" is "Type::function" to people. */
+static void write_implementor(struct pen *pen, char *inside, int depth)
+{
+    size_t at = 0;
+    while (inside[at] && !starts(inside + at, " as ")) {
+        size_t bracket = strchr("<({[", inside[at]) ? bracket_bytes(inside + at) : 0;
+        at += bracket ? bracket : 1;
+    }
+    inside[at] = 0;
+    shorten(pen, inside, depth + 1, true);
+}
+
 /* Deals with the bracket at `name`; returns the bytes it took, 0 to end the name here. */
-static size_t write_bracket(struct pen *pen, const char *name, int depth, bool type)
+static size_t write_bracket(struct pen *pen, const char *name, int depth, bool type, bool first)
 {
     size_t bytes = bracket_bytes(name);
     if (*name == '(') {
@@ -224,7 +238,10 @@ static size_t write_bracket(struct pen *pen, const char *name, int depth, bool t
     }
     if (*name == '<') {
         char *inside = pl_say_print("%.*s", (int) bytes - 2, name + 1);
-        write_arguments(pen, inside, depth);
+        if (first)
+            write_implementor(pen, inside, depth);
+        else
+            write_arguments(pen, inside, depth);
         free(inside);
     } else if (*name == '{') {
         write_braces(pen, name, bytes);
@@ -237,13 +254,13 @@ static void shorten(struct pen *pen, const char *name, int depth, bool type)
     size_t start = pen->bytes; /* where the name begins once the return type is known to have ended */
     bool in_operator = false;
     while (*name) {
-        size_t step = write_spelling(pen, name), operator = step ? 0 : operator_bytes(name);
+        size_t step = write_spelling(pen, name), operator= step ? 0 : operator_bytes(name);
         if (!step && operator) {
             write_bytes(pen, name, operator);
             in_operator = true;
             step = operator;
         } else if (!step && strchr("<({[", *name) && depth < NESTING_MAX && bracket_bytes(name)) {
-            step = write_bracket(pen, name, depth, type);
+            step = write_bracket(pen, name, depth, type, pen->bytes == start && !type);
             if (!step)
                 break;
         } else if (!step) {
@@ -271,6 +288,10 @@ static void drop_hash(struct pen *pen)
 const char *pl_shorten_function(struct pl_arena *arena, const char *demangled)
 {
     struct pen pen = {0};
+    if (starts(demangled, "__GI_")) { /* glibc's names for its own use: __GI___strdup */
+        demangled += strlen("__GI_");
+        demangled += strspn(demangled, "_");
+    }
     if (demangled[strcspn(demangled, "<( [{:")] == 0)
         return demangled; /* plain C, and most of it is */
     shorten(&pen, demangled, 0, false);
@@ -298,5 +319,6 @@ const char *pl_shorten_file(const char *file, const char *directory)
         file += 2;
     if (bytes > 1 && !strncmp(file, directory, bytes) && file[bytes] == '/')
         return file + bytes + 1;
-    return *file == '/' || starts(file, "../") ? last_two_parts(file) : file;
+    bool winding = *file == '/' || starts(file, "../") || strstr(file, "/../");
+    return winding ? last_two_parts(file) : file;
 }

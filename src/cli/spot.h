@@ -2,8 +2,8 @@
 /*
  * spot.h - the places of a profile as people see them, each once.
  *
- * Many addresses are the same place to a reader: the same function and line. A spot stands for all of them, with the name
- * and the file as they will be printed. Folding, sorting and printing then work with small numbers.
+ * Many addresses are the same place to a reader: the same function and line. A spot stands for all of them, with the
+ * name and the file as they will be printed. Folding, sorting and printing then work with small numbers.
  */
 #ifndef PL_SPOT_H
 #define PL_SPOT_H

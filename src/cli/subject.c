@@ -51,8 +51,9 @@ static enum pl_exit refuse_none(const char *command)
         pl_say("%s needs a FILE or a PID; the newest profile here: plimsoll %s %s", command, command, typed);
         free(typed);
     } else {
-        pl_say("%s needs a FILE or a PID; `plimsoll ls` lists running processes, `plimsoll run -- PROGRAM` makes a file",
-               command);
+        pl_say(
+            "%s needs a FILE or a PID; `plimsoll ls` lists running processes, `plimsoll run -- PROGRAM` makes a file",
+            command);
     }
     free(newest);
     return PL_EXIT_USAGE;
@@ -63,14 +64,25 @@ static bool is_pid(const char *word)
     return *word && strlen(word) < 10 && word[strspn(word, "0123456789")] == 0 && access(word, F_OK);
 }
 
-static enum pl_exit refuse_pid(pid_t pid)
+static bool exists(pid_t pid)
 {
-    if (kill(pid, 0) && errno == ESRCH)
-        return pl_say_failure("there is no process %d, and it left no profile; `plimsoll ls` lists what there is", pid);
+    return !kill(pid, 0) || errno != ESRCH;
+}
+
+/* Numbers are used again: what an earlier process left is offered, but never shown as this one's. */
+static enum pl_exit refuse_pid(pid_t pid, const char *left)
+{
     char path[64];
     snprintf(path, sizeof path, "/proc/%d/maps", pid);
+    if (!exists(pid))
+        return pl_say_failure("there is no process %d, and it left no profile; `plimsoll ls` lists what there is", pid);
     if (access(path, R_OK))
         return pl_say_failure("cannot look into process %d: %m; try as its user, or as root", pid);
+    if (left)
+        return pl_say_failure(
+            "process %d is not being profiled; an earlier one of that number left a profile: plimsoll "
+            "report %s",
+            pid, left);
     return pl_say_failure("process %d is not being profiled; `plimsoll ls` lists those that are", pid);
 }
 
@@ -101,9 +113,22 @@ static bool has_frames(const struct pl_profile *profile, uint32_t module)
     return false;
 }
 
+/* More than half of its frames have no name: stripped, and no debug file at hand. */
+static bool is_stripped(const struct pl_profile *profile, uint32_t module)
+{
+    uint32_t frames = 0, named = 0;
+    for (uint32_t i = 0; i < profile->frames; i++) {
+        const struct pl_frame_view *frame = &profile->frame[i];
+        frames += frame->module == module;
+        named += frame->module == module && frame->places && *frame->place->function;
+    }
+    return named < frames - named;
+}
+
 static void warn_stale(const struct pl_module_view *module, const struct pl_module_status *status, bool force)
 {
-    const char *advice = force ? "names may be wrong" : "its names are left out; --force uses the new file all the same";
+    const char *advice =
+        force ? "names may be wrong" : "its names are left out; --force uses the new file all the same";
     if (*module->build_id && *status->now)
         pl_say("%s was rebuilt since this profile was made (build-id %.4s… now %.4s…); %s", module->path,
                module->build_id, status->now, advice);
@@ -120,6 +145,9 @@ static void warn_module(const struct pl_profile *profile, uint32_t i, const stru
         warn_stale(module, status, force);
     else if (status->state == PL_MODULE_MISSING && !named && has_frames(profile, i))
         pl_say("%s is not there any more, so its functions have no names", module->path);
+    else if (status->state == PL_MODULE_OK && !strcmp(module->path, profile->executable) && is_stripped(profile, i))
+        pl_say("%s is stripped, so its functions show as addresses; its debug symbols, or DEBUGINFOD_URLS, name them",
+               module->path);
 }
 
 static void symbolize(struct pl_profile *profile, const struct pl_subject_options *options, const char *root)
@@ -154,12 +182,20 @@ static enum pl_exit open_path(const struct pl_subject_options *options, const ch
     return PL_EXIT_OK;
 }
 
+static enum pl_exit open_left(const struct pl_subject_options *options, pid_t pid, struct pl_profile **out)
+{
+    char *left = pl_proc_left_by(pid);
+    enum pl_exit status = left && !exists(pid) ? open_path(options, left, NULL, out) : refuse_pid(pid, left);
+    free(left);
+    return status;
+}
+
 static enum pl_exit open_pid(const struct pl_subject_options *options, pid_t pid, struct pl_profile **out)
 {
     char *path = pl_proc_profile(pid);
     if (!path)
-        return refuse_pid(pid);
-    char *root = kill(pid, 0) ? NULL : pl_proc_root(pid);
+        return open_left(options, pid, out);
+    char *root = pl_proc_root(pid);
     enum pl_exit status = open_path(options, path, root, out);
     free(root);
     free(path);

@@ -53,7 +53,8 @@ char *pl_summary_typed(const char *path)
 
 /* --- what was recorded --- */
 
-static void say_totals(const struct pl_collected *main)
+/* `who` is "" when there is only one process to speak of; `fate` is what became of what was not freed. */
+static void say_totals(const struct pl_collected *main, const char *who, const char *fate)
 {
     char calls[PL_FIGURE_BYTES], bytes[PL_FIGURE_BYTES], interval[PL_FIGURE_BYTES], samples[PL_FIGURE_BYTES];
     char live[2 * PL_FIGURE_BYTES], blocks[2 * PL_FIGURE_BYTES];
@@ -64,16 +65,16 @@ static void say_totals(const struct pl_collected *main)
     pl_figure_estimate(live, PL_METRIC_INUSE_SPACE, &main->inuse_space);
     pl_figure_estimate(blocks, PL_METRIC_INUSE_OBJECTS, &main->inuse_objects);
     if (!main->calls)
-        pl_say("sampled every %s: no allocation was made", interval);
+        pl_say("%ssampled every %s: no allocation was made", who, interval);
     else if (!main->samples && main->interval_bytes > 1)
-        pl_say("sampled every %s: %s allocations, %s in all; no sample, so what was never freed is not known", interval,
-               calls, bytes);
+        pl_say("%ssampled every %s: %s allocations, %s in all; no sample, so what was %s is not known", who, interval,
+               calls, bytes, fate);
     else if (main->interval_bytes <= 1)
-        pl_say("every allocation sampled: %s allocations, %s in all; %s never freed (%s blocks)", calls, bytes, live,
-               blocks);
+        pl_say("%severy allocation sampled: %s allocations, %s in all; %s %s (%s blocks)", who, calls, bytes, live,
+               fate, blocks);
     else
-        pl_say("sampled every %s: %s allocations, %s in all; %s never freed (%s blocks), from %s sample%s", interval,
-               calls, bytes, live, blocks, samples, main->samples == 1 ? "" : "s");
+        pl_say("%ssampled every %s: %s allocations, %s in all; %s %s (%s blocks), from %s sample%s", who, interval,
+               calls, bytes, live, fate, blocks, samples, main->samples == 1 ? "" : "s");
 }
 
 /* An interval that would have given a few hundred samples. */
@@ -128,13 +129,16 @@ static void say_files(const struct pl_collection *collection)
                collection->dropped == 1 ? "" : "es", collection->dropped == 1 ? "it" : "them");
 }
 
-/* The main process, unless it only started others. */
+/* The main process, unless that only started the ones that did the work. */
 static const struct pl_collected *most_interesting(const struct pl_collection *collection)
 {
-    for (size_t i = 0; i < collection->count; i++)
-        if (collection->profile[i].samples)
-            return &collection->profile[i];
-    return &collection->profile[0];
+    const struct pl_collected *best = &collection->profile[0];
+    for (size_t i = 1; i < collection->count; i++) {
+        const struct pl_collected *each = &collection->profile[i];
+        if (each->samples && each->end != PL_END_EXEC && (!best->samples || each->bytes / 10 > best->bytes))
+            best = each;
+    }
+    return best;
 }
 
 static void say_next(const struct pl_collection *collection)
@@ -164,9 +168,11 @@ static void say_nothing(const struct pl_summary *summary)
     else if (summary->only)
         say_only(summary);
     else if (!summary->collection->failed)
-        pl_say("nothing was recorded, because libplimsoll.so was not loaded into %s or could not make a file there: it "
-               "starts others with a cleared environment, enters a container, or has no memory left; see `plimsoll help "
-               "nothing`", summary->program);
+        pl_say(
+            "nothing was recorded, because libplimsoll.so was not loaded into %s or could not make a file there: it "
+            "starts others with a cleared environment, enters a container, or has no memory left; see `plimsoll help "
+            "nothing`",
+            summary->program);
     free(why);
 }
 
@@ -176,7 +182,8 @@ static void say_unused(const struct pl_summary *summary, const struct pl_collect
     char *why = pl_target_why(summary->target);
     if (main->end == PL_END_EXEC)
         pl_say("%s became another program (exec) in which nothing was recorded: that one is static or setuid, or its "
-               "environment was cleared", summary->program);
+               "environment was cleared",
+               summary->program);
     else if (why)
         pl_say("little was recorded, because %s; %s", why, pl_target_advice(summary->target));
     free(why);
@@ -213,7 +220,9 @@ void pl_summary_say(const struct pl_summary *summary)
     if (main && (main->end == PL_END_EXEC || !main->calls || summary->target->obstacle))
         say_unused(summary, main);
     if (main && !summary->quiet) {
-        say_totals(main);
+        char *who = collection->count > 1 ? pl_say_print("%s %u: ", main->comm, main->pid) : pl_say_print("%s", "");
+        say_totals(main, who, WIFSIGNALED(summary->wait_status) ? "live when it ended" : "never freed");
+        free(who);
         say_too_few(main);
         say_files(collection);
         say_next(collection);

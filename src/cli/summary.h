@@ -19,7 +19,8 @@ struct pl_summary {
 
 void pl_summary_say(const struct pl_summary *summary);
 
-/* The path as a person here would type it: relative where that is shorter, quoted where a shell needs it. Freed by caller. */
+/* The path as a person here would type it: relative where that is shorter, quoted where a shell needs it. Freed by
+ * caller. */
 char *pl_summary_typed(const char *path);
 
 #endif

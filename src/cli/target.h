@@ -21,9 +21,9 @@ enum pl_obstacle {
 };
 
 struct pl_target {
-    char *path;   /* the file that will be executed; NULL: not found */
-    char *binary; /* the same, or the interpreter if that is a script; NULL: unknown */
-    char *loader; /* of the binary, when it is dynamic */
+    char *path;    /* the file that will be executed; NULL: not found */
+    char *binary;  /* the same, or the interpreter if that is a script; NULL: unknown */
+    char *loader;  /* of the binary, when it is dynamic */
     char *missing; /* an interpreter that a script asks for and that does not exist */
     enum pl_obstacle obstacle;
 };

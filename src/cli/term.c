@@ -20,7 +20,7 @@
 const char *const pl_colour_words[] = {"auto", "always", "never", NULL};
 
 static const char *const sgr[PL_STYLE_COUNT] = {
-    [PL_STYLE_PLAIN] = "",   [PL_STYLE_BOLD] = "\033[1m",  [PL_STYLE_DIM] = "\033[2m",
+    [PL_STYLE_PLAIN] = "",         [PL_STYLE_BOLD] = "\033[1m", [PL_STYLE_DIM] = "\033[2m",
     [PL_STYLE_HEAD] = "\033[1;4m", [PL_STYLE_BAR] = "\033[34m", [PL_STYLE_WARN] = "\033[33m",
 };
 

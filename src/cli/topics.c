@@ -7,17 +7,20 @@
 const struct pl_topic pl_topics[] = {
     {"environment", "the PLIMSOLL_* variables, for programs that are not started by `plimsoll run`",
      "A program is profiled when libplimsoll.so is preloaded: `LD_PRELOAD=/path/to/libplimsoll.so ./server`. These "
-     "variables then say how; `plimsoll run` sets them from its options, and options win over variables. A value that is "
+     "variables then say how; `plimsoll run` sets them from its options, and options win over variables. A value that "
+     "is "
      "not understood is ignored, and the report names the variable. The CLI itself looks at PLIMSOLL_LIBRARY (the "
      "libplimsoll.so that `run` preloads), NO_COLOR, COLUMNS and DEBUGINFOD_URLS."},
     {"figures", "what ± means, and which figures are exact",
      "Calls and requested bytes, per process and per thread, are counted one by one: they are exact and have no ±. "
      "Everything by call stack, and everything about what is live, is estimated from samples: an allocation is sampled "
-     "with a probability that grows with its size, and each sample stands for as many allocations as it was unlikely to "
+     "with a probability that grows with its size, and each sample stands for as many allocations as it was unlikely "
+     "to "
      "be taken. The estimates are unbiased. ± is half the width of a 95% interval: of a hundred such intervals about "
      "ninety-five contain the truth.\n"
      "\n"
-     "More samples make it narrower: n samples give about ±200/√n percent. `plimsoll run --sample 64K` takes eight times "
+     "More samples make it narrower: n samples give about ±200/√n percent. `plimsoll run --sample 64K` takes eight "
+     "times "
      "as many as the default of 512K; `--sample 1` takes all."},
     {"files", "where profiles live and where they go",
      "While a process runs, its profile is a mapped file on tmpfs: in /dev/shm, or in $XDG_RUNTIME_DIR, or else at its "
@@ -28,9 +31,11 @@ const struct pl_topic pl_topics[] = {
      "The profile is written as the program goes, so nothing is lost by a crash, and it may be read at any time: "
      "`plimsoll report PID`."},
     {"nothing", "why nothing was recorded",
-     "The profiler gets into a program by way of LD_PRELOAD. It does not get in, and the program runs as it always does, "
+     "The profiler gets into a program by way of LD_PRELOAD. It does not get in, and the program runs as it always "
+     "does, "
      "when the program is statically linked (see `plimsoll help static`); when it is setuid, setgid or has file "
-     "capabilities, for which the loader ignores LD_PRELOAD; when it has 32 bits, or another C library than glibc; when "
+     "capabilities, for which the loader ignores LD_PRELOAD; when it has 32 bits, or another C library than glibc; "
+     "when "
      "it was started with a cleared environment (env -i, sudo, su, a service manager); or when --only named other "
      "programs.\n"
      "\n"

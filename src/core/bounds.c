@@ -2,11 +2,11 @@
 /*
  * bounds.c - which memory a walk may read.
  *
- * A walk stands on ground: a range that is certain to be readable. On the thread's own stack that is [own.proven, own.hi),
- * and costs nothing. `hi` is an anchor known without asking anyone: a pthread's thread pointer lies above its stack in the
- * same mapping (glibc and musl both put it there, on stacks of the user's too); the main thread has __libc_stack_end.
- * `proven` begins as the anchor's page and moves down as walks that start deeper prove the pages in between, one probe per
- * page, once. A stack never gives back pages that it has grown to, so what is proven stays proven.
+ * A walk stands on ground: a range that is certain to be readable. On the thread's own stack that is [own.proven,
+ * own.hi), and costs nothing. `hi` is an anchor known without asking anyone: a pthread's thread pointer lies above its
+ * stack in the same mapping (glibc and musl both put it there, on stacks of the user's too); the main thread has
+ * __libc_stack_end. `proven` begins there and moves down as walks that start deeper prove the pages in between, one
+ * probe per page, once. A stack never gives back pages that it has grown to, so what is proven stays proven.
  *
  * Other stacks (signal stacks, coroutines) come and go: their pages are probed in each walk anew, as the walk climbs.
  *
@@ -23,6 +23,7 @@
 #define STACK_BYTES (8ul << 20)
 #define FRAME_BYTES_MAX (8ul << 20) /* no step is longer: also the most pages that one step may probe */
 #define PROOF_BYTES_MAX (1ul << 20) /* a start this close below the proven stack is joined to it at once */
+#define BIRTH_BYTES (64ul << 10)
 #define GUARD_PAGES_MAX 16
 
 extern void *__libc_stack_end __attribute__((weak));
@@ -80,23 +81,25 @@ void pl_stack_bounds_find(struct pl_stack_bounds *bounds, uintptr_t sp)
         nearest = process;
     bounds->hi = nearest > sp ? nearest & ~7ul : 0;
     bounds->lo = bounds->hi > STACK_BYTES ? bounds->hi - STACK_BYTES : 0;
-    bounds->proven = PAGE_OF(bounds->hi);
+    bounds->proven = bounds->hi;
 }
 
-/* A thread's first walk may find it on a foreign stack, and take the wrong anchor. */
+/* A thread's first walk may find it on a foreign stack, and take the wrong anchor. It stays open until proven. */
 static void find_anchor(struct pl_walk *walk, uintptr_t sp)
 {
-    if (!on_proven(walk, sp) && walk->own.proven == PAGE_OF(walk->own.hi))
+    if (walk->own.proven == walk->own.hi)
         pl_stack_bounds_find(&walk->own, sp);
 }
 
 /*
  * In a sandbox nothing can be asked. The kernel keeps a gap of 1 MiB below the main stack clear of other mappings, so a
- * stack pointer in there is that stack's; for a pthread the same is very likely.
+ * stack pointer in there is that stack's; for a pthread the same is very likely. Of a thread that was born in the
+ * sandbox nothing is known but its anchor: it has to be closer.
  */
 static bool believe(struct pl_walk *walk, uintptr_t sp)
 {
-    if (sp >= walk->own.proven || walk->own.proven - sp > PROOF_BYTES_MAX)
+    uintptr_t gap = walk->own.proven == walk->own.hi ? BIRTH_BYTES : PROOF_BYTES_MAX;
+    if (sp >= walk->own.proven || walk->own.proven - sp > gap)
         return false;
     stand_on(walk, sp, walk->own.hi);
     return true;
@@ -112,10 +115,10 @@ static uintptr_t first_page(uintptr_t sp)
     return 0;
 }
 
-/* Ground that has reached the own stack is part of it, from now on for all walks of this thread. */
+/* Ground that has reached the page of the own stack is part of it, from now on for all walks of this thread. */
 static void join_own(struct pl_walk *walk)
 {
-    if (walk->ground_hi != walk->own.proven)
+    if (walk->ground_lo >= walk->own.proven || walk->ground_hi < PAGE_OF(walk->own.proven))
         return;
     walk->own.proven = walk->ground_lo;
     walk->ground_hi = walk->own.hi;

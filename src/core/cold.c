@@ -7,6 +7,7 @@
 #include "process.h"
 #include "rows.h"
 #include "settings.h"
+#include "sys.h"
 
 #define SLEEP_OFF (64ull << 20)  /* switched off: look at the control words this often */
 #define SLEEP_NESTED (1ull << 16) /* a nested visit must not come back at once */
@@ -14,13 +15,19 @@
 
 /* ---- entering and leaving ---- */
 
+/* A handler's own stack may be an array in a frame of the very stack it interrupts: only the kernel can tell. */
+static bool on_signal_stack(const struct pl_process *process)
+{
+    return process->sandboxed || pl_sys_on_signal_stack();
+}
+
 /* Is the visit that set `busy` still on the stack below us? On the same stack, an abandoned one lies deeper than we are
  * now. On another stack (a handler's own, a coroutine's) nothing can be told, so it is taken to be there. */
-static bool still_busy(const struct pl_thread *thread, uintptr_t sp)
+static bool still_busy(const struct pl_process *process, const struct pl_thread *thread, uintptr_t sp)
 {
     const struct pl_stack_bounds *own = &thread->walk.own;
     bool both_own = sp >= own->lo && sp < own->hi && thread->busy >= own->lo && thread->busy < own->hi;
-    return !both_own || sp < thread->busy;
+    return !both_own || sp < thread->busy || on_signal_stack(process);
 }
 
 static struct pl_thread *my_thread(struct pl_process *process, struct pl_tls *tls)
@@ -36,14 +43,9 @@ static struct pl_thread *my_thread(struct pl_process *process, struct pl_tls *tl
 /* Not now: the next visit comes after `charge`. What was spent until now moves to where exact totals find it. */
 static void put_off(struct pl_tls *tls, uint64_t charge)
 {
-    struct pl_thread *thread = tls->thread && tls->thread->tls == tls ? tls->thread : NULL;
-    uint64_t left = exchange(&tls->charge_left, charge);
-    if (!thread) {
-        tls->charge_early += charge - left;
-        return;
-    }
-    fetch_add(&thread->charge_spent, charge - left);
-    store_relaxed(&thread->slept, 1);
+    fetch_add(&tls->charge_aside, charge - exchange(&tls->charge_left, charge));
+    if (tls->thread && tls->thread->tls == tls)
+        store_relaxed(&tls->thread->slept, 1);
 }
 
 /* NULL: there is nothing to do but forward, and the countdown has been set accordingly. */
@@ -59,7 +61,7 @@ static struct pl_thread *enter(struct pl_process *process, struct pl_tls *tls, u
         return NULL;
     }
     if (unlikely(thread->busy)) {
-        if (still_busy(thread, sp)) {
+        if (still_busy(process, thread, sp)) {
             put_off(tls, SLEEP_NESTED);
             pl_file_lost(&process->file, PL_LOSS_NESTED);
             return NULL;
@@ -69,12 +71,6 @@ static struct pl_thread *enter(struct pl_process *process, struct pl_tls *tls, u
     thread->busy = sp;
     signal_fence();
     return thread;
-}
-
-static void leave(struct pl_thread *thread)
-{
-    signal_fence();
-    thread->busy = 0;
 }
 
 /* ---- the countdown ---- */
@@ -115,10 +111,23 @@ static void settle(struct pl_thread *thread, struct pl_tls *tls, uint64_t countd
 static void rearm(const struct pl_process *process, struct pl_thread *thread, struct pl_tls *tls)
 {
     uint64_t interval = interval_now(process);
-    if (likely(!load_relaxed(&thread->slept)) || !interval)
-        return;
+    struct pl_sampler *sampler = &thread->sampler;
     store_relaxed(&thread->slept, 0);
-    settle(thread, tls, pl_sampler_draw(&thread->sampler, interval));
+    settle(thread, tls, interval ? pl_sampler_draw(sampler, interval) : pl_sampler_sleep(sampler, SLEEP_OFF));
+}
+
+/* A handler may still come at the last moment: then the visit is not over yet. */
+static void leave(const struct pl_process *process, struct pl_thread *thread, struct pl_tls *tls)
+{
+    for (uintptr_t sp = thread->busy;; thread->busy = sp) {
+        if (unlikely(load_relaxed(&thread->slept)))
+            rearm(process, thread, tls);
+        signal_fence();
+        thread->busy = 0;
+        signal_fence();
+        if (likely(!load_relaxed(&thread->slept)))
+            return;
+    }
 }
 
 /* ---- a sample ---- */
@@ -162,26 +171,56 @@ static void sample(struct pl_process *process, struct pl_thread *thread, uint64_
     remember(process, thread, block, &record);
 }
 
-void pl_cold_allocated(enum pl_function function, uint64_t size, void *block, const struct pl_start *start)
+/* ---- allocations ---- */
+
+static void count(struct pl_tls *tls, enum pl_function function, uint64_t size, uint64_t calls)
+{
+    fetch_add(&tls->calls[function], calls);
+    fetch_add(&tls->charge_aside, calls * (size + PL_CALL_CHARGE));
+}
+
+void pl_cold_uncount(enum pl_function function, uint64_t size)
+{
+    count(&pl_tls, function, size, (uint64_t) -1);
+}
+
+double pl_cold_due(enum pl_function function, uint64_t size)
 {
     struct pl_process *process = pl_process;
     struct pl_tls *tls = &pl_tls;
+    pl_cold_uncount(function, size);
     struct pl_thread *thread = enter(process, tls, pl_stack_pointer());
     if (!thread)
-        return;
+        return 0;
     struct pl_fp_state fp;
     uint64_t countdown;
     pl_fp_enter(&fp);
     double weight = decide(process, thread, size + PL_CALL_CHARGE, &countdown);
     settle(thread, tls, countdown);
-    if (!block)
-        pl_cold_uncount(function, size);
-    else if (weight > 0)
-        sample(process, thread, size, block, weight, start);
-    rearm(process, thread, tls);
-    pl_thread_book(process, thread, tls);
+    if (weight == 0)
+        pl_thread_book(process, thread, tls);
+    leave(process, thread, tls);
     pl_fp_leave(&fp);
-    leave(thread);
+    return weight;
+}
+
+void pl_cold_allocated(enum pl_function function, uint64_t size, void *block, double weight,
+                       const struct pl_start *start)
+{
+    struct pl_process *process = pl_process;
+    struct pl_tls *tls = &pl_tls;
+    if (!block)
+        return;
+    count(tls, function, size, 1);
+    struct pl_thread *thread = weight > 0 ? enter(process, tls, pl_stack_pointer()) : NULL;
+    if (!thread)
+        return;
+    struct pl_fp_state fp;
+    pl_fp_enter(&fp);
+    sample(process, thread, size, block, weight, start);
+    pl_thread_book(process, thread, tls);
+    leave(process, thread, tls);
+    pl_fp_leave(&fp);
 }
 
 /* ---- frees ---- */
@@ -190,6 +229,8 @@ bool pl_cold_take(void *block, struct pl_record *record)
 {
     struct pl_process *process = pl_process;
     struct pl_live_found found;
+    if (unlikely(pl_tls.charge_left > SLEEP_LONG)) /* thrown out before the next countdown was set: deaf since then */
+        put_off(&pl_tls, 0);
     if (!block) /* an address that is in no table, but looks like an empty place in all of them */
         return false;
     if (likely(!pl_live_take(&process->live, (uintptr_t) block, &found)))
@@ -205,6 +246,8 @@ void pl_cold_freed(const struct pl_record *record)
     struct pl_process *process = pl_process;
     struct pl_thread *thread = pl_tls.thread;
     struct pl_fp_state fp;
+    if (unlikely(load_acquire(&process->state) == PL_PROCESS_ENDING))
+        pl_process_start(process);
     /* A handler's free inside our own visit may be changing the very row that the visit is changing: go the others' way. */
     if (thread && (thread->tls != &pl_tls || thread->busy))
         thread = NULL;
@@ -214,10 +257,8 @@ void pl_cold_freed(const struct pl_record *record)
         signal_fence();
     }
     pl_row_freed(process, thread, record);
-    if (thread) {
-        rearm(process, thread, &pl_tls);
-        leave(thread);
-    }
+    if (thread)
+        leave(process, thread, &pl_tls);
     pl_fp_leave(&fp);
 }
 
@@ -228,12 +269,4 @@ void pl_cold_restore(void *block, const struct pl_record *record)
         pl_cold_freed(record);
         pl_file_lost(&process->file, PL_LOSS_LIVE_FULL);
     }
-}
-
-void pl_cold_uncount(enum pl_function function, uint64_t size)
-{
-    struct pl_tls *tls = &pl_tls;
-    tls->calls[function]--;
-    if (tls->thread) /* not from the countdown: the size of a failed request may be anything */
-        fetch_add(&tls->thread->charge_spent, -(size + PL_CALL_CHARGE));
 }

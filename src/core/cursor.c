@@ -34,8 +34,8 @@ COLD uint8_t pl_cursor_byte(struct pl_cursor *cursor)
 }
 
 /*
- * LEB128: seven bits a byte, least significant first, the eighth says that more follow. For the signed kind the last bit
- * is the sign: a number whose last byte has it gets ones above.
+ * LEB128: seven bits a byte, least significant first, the eighth says that more follow. For the signed kind the last
+ * bit is the sign: a number whose last byte has it gets ones above.
  */
 COLD uint64_t pl_cursor_uleb(struct pl_cursor *cursor)
 {

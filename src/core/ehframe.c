@@ -3,7 +3,8 @@
  * ehframe.c - finds the description of a function in .eh_frame and runs it up to an address.
  *
  *   .eh_frame_hdr ── sorted table of functions ──► FDE (one function: its range, its program)
- *                                                   └─► CIE (what many functions have in common, the program's beginning)
+ *                                                   └─► CIE (what many functions have in common, the program's
+ * beginning)
  *
  * Called when the rule cache misses, and for each frame of the rare walks that need every register.
  */
@@ -78,17 +79,17 @@ static const Elf64_Phdr *program_headers(const struct pl_found *module, unsigned
     return (const Elf64_Phdr *) (module->start + elf->e_phoff);
 }
 
-bool pl_ehframe_segment(const struct pl_found *module, uintptr_t address, struct pl_segment *out)
+bool pl_ehframe_segment(const struct pl_found *module, uintptr_t address, uint32_t flags, struct pl_segment *out)
 {
     unsigned count = 0;
     const Elf64_Phdr *program = program_headers(module, &count);
     for (unsigned i = 0; program != NULL && i < count; i++) {
         uintptr_t start = program[i].p_vaddr + module->bias;
-        if (program[i].p_type != PT_LOAD || !(program[i].p_flags & PF_R) || address - start >= program[i].p_filesz)
+        if (program[i].p_type != PT_LOAD || address - start >= program[i].p_filesz)
             continue;
         out->start = start;
         out->end = start + program[i].p_filesz;
-        return true;
+        return (program[i].p_flags & flags) == flags;
     }
     return false;
 }
@@ -97,11 +98,11 @@ bool pl_ehframe_segment(const struct pl_found *module, uintptr_t address, struct
  * A module may have holes between its segments, so its tables are bounded by their segment where that is known. Where
  * segments lie apart, the loader answers with the one around the address only: then it is asked for the tables' own.
  */
-static COLD bool bound_tables(struct pl_cfi *cfi)
+static bool bound_tables(struct pl_cfi *cfi)
 {
     uintptr_t header = (uintptr_t) cfi->module.eh_frame_hdr;
     struct pl_found *holder = &cfi->module;
-    if (pl_ehframe_segment(holder, header, &cfi->tables))
+    if (pl_ehframe_segment(holder, header, PF_R, &cfi->tables))
         return true;
     if (header < holder->start || header >= holder->end) {
         holder = &cfi->holder;
@@ -114,8 +115,8 @@ static COLD bool bound_tables(struct pl_cfi *cfi)
 }
 
 /*
- * An entry of .eh_frame begins with its length and a word that tells a CIE (0) from an FDE (the way back to its CIE, from
- * the word itself). *body is left behind the word.
+ * An entry of .eh_frame begins with its length and a word that tells a CIE (0) from an FDE (the way back to its CIE,
+ * from the word itself). *body is left behind the word.
  */
 static COLD bool open_entry(const struct pl_cfi *cfi, uintptr_t at, struct pl_cursor *body, uint32_t *word)
 {
@@ -197,8 +198,7 @@ static COLD enum pl_cfi_result open_fde(struct pl_cfi *cfi, uintptr_t at)
 {
     struct pl_cursor *cursor = &cfi->cursor;
     uint32_t word;
-    if (!open_entry(cfi, at, cursor, &word) || word == 0 || !open_cie(cfi, at + 4 - word) ||
-        !augment_cie(cfi))
+    if (!open_entry(cfi, at, cursor, &word) || word == 0 || !open_cie(cfi, at + 4 - word) || !augment_cie(cfi))
         return PL_CFI_BAD;
     uintptr_t start = take_pointer(cursor, cfi->pointer_encoding, 0);
     uintptr_t bytes = take_number(cursor, ENCODING_FORM(cfi->pointer_encoding));
@@ -308,8 +308,8 @@ static COLD void clear_row(struct pl_cfi_row *row)
 }
 
 /*
- * The instructions as a table: what each does, and how its operands are written. Three of them carry their first operand
- * in the low six bits of the opcode (COMPACT).
+ * The instructions as a table: what each does, and how its operands are written. Three of them carry their first
+ * operand in the low six bits of the opcode (COMPACT).
  */
 enum action {
     UNKNOWN,

@@ -3,11 +3,12 @@
  * ehframe.h - from an address to its row of call frame information.
  *
  * A compiler describes, for each instruction, where the caller's stack pointer was (the CFA, "canonical frame address")
- * and where the caller's registers are to be found. The description is a little program per function in .eh_frame; running
- * it up to an instruction gives the row for that instruction.
+ * and where the caller's registers are to be found. The description is a little program per function in .eh_frame;
+ * running it up to an instruction gives the row for that instruction.
  *
- * Everything a search needs is in struct pl_cfi, which is the caller's, since the cold path has next to no stack. Tables
- * are taken as hostile: nothing outside of the segment they lie in is read, and nothing in them is believed unchecked.
+ * Everything a search needs is in struct pl_cfi, which is the caller's, since the cold path has next to no stack.
+ * Tables are taken as hostile: nothing outside of the segment they lie in is read, and nothing in them is believed
+ * unchecked.
  */
 #ifndef PL_EHFRAME_H
 #define PL_EHFRAME_H
@@ -21,13 +22,13 @@
 
 /* How to get a register of the caller, and what `value` then means. */
 enum pl_how {
-    PL_HOW_SAME,             /* unchanged */
-    PL_HOW_UNDEFINED,        /* lost; for the return address: there is no caller */
-    PL_HOW_AT_OFFSET,        /* in memory at CFA + value */
-    PL_HOW_OFFSET,           /* is CFA + value */
-    PL_HOW_AT_EXPRESSION,    /* in memory where the expression says */
-    PL_HOW_EXPRESSION,       /* is what the expression says */
-    PL_HOW_REGISTER,         /* in register number `value` */
+    PL_HOW_SAME,          /* unchanged */
+    PL_HOW_UNDEFINED,     /* lost; for the return address: there is no caller */
+    PL_HOW_AT_OFFSET,     /* in memory at CFA + value */
+    PL_HOW_OFFSET,        /* is CFA + value */
+    PL_HOW_AT_EXPRESSION, /* in memory where the expression says */
+    PL_HOW_EXPRESSION,    /* is what the expression says */
+    PL_HOW_REGISTER,      /* in register number `value` */
 };
 
 struct pl_cfi_row {
@@ -55,11 +56,11 @@ struct pl_segment {
 
 struct pl_cfi {
     struct pl_cfi_row row;
-    uintptr_t function;           /* the first address that the description is about */
-    bool signal_frame;            /* the caller was interrupted: look it up at its pc, not before it */
-    struct pl_segment tables;     /* what holds the tables: the only memory that is read */
+    uintptr_t function;       /* the first address that the description is about */
+    bool signal_frame;        /* the caller was interrupted: look it up at its pc, not before it */
+    struct pl_segment tables; /* what holds the tables: the only memory that is read */
     struct pl_found module;
-    struct pl_found holder;       /* of the tables, if the loader sees that as another */
+    struct pl_found holder; /* of the tables, if the loader sees that as another */
 
     /* the search's own */
     uintptr_t where;
@@ -89,7 +90,8 @@ INLINE struct pl_cursor pl_ehframe_cursor(const struct pl_cfi *cfi, uintptr_t at
     return (struct pl_cursor){inside ? (const uint8_t *) at : end, end, !inside};
 }
 
-/* The readable segment of a module around an address. False: in a hole, or the module does not show its ELF header. */
-bool pl_ehframe_segment(const struct pl_found *module, uintptr_t address, struct pl_segment *out);
+/* The segment of a module around an address, if it has these flags (PF_R, PF_X). False too if the address is in a hole,
+ * or the module does not show its ELF header. */
+bool pl_ehframe_segment(const struct pl_found *module, uintptr_t address, uint32_t flags, struct pl_segment *out);
 
 #endif

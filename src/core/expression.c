@@ -2,8 +2,8 @@
 /*
  * expression.c - a small stack machine for the expressions that occur in unwind tables.
  *
- * It knows the operations that libgcc's unwinder knows. A failed operation marks the machine bad and yields zero, so the
- * loop asks once per operation. Jumps may go backwards: a step count ends what would not end.
+ * It knows the operations that libgcc's unwinder knows. A failed operation marks the machine bad and yields zero, so
+ * the loop asks once per operation. Jumps may go backwards: a step count ends what would not end.
  */
 #include "expression.h"
 
@@ -340,7 +340,8 @@ COLD bool pl_expression_compute(struct pl_machine *machine, uintptr_t at, const 
     return !machine->bad && !machine->program.bad;
 }
 
-COLD bool pl_expression_is_register(const struct pl_cfi *cfi, uintptr_t at, unsigned number, bool loads, int64_t *offset)
+COLD bool pl_expression_is_register(const struct pl_cfi *cfi, uintptr_t at, unsigned number, bool loads,
+                                    int64_t *offset)
 {
     struct pl_cursor program;
     open_program(cfi, at, &program);

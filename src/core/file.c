@@ -288,23 +288,38 @@ void pl_file_abandon(void)
     inherited.fd = -1;
 }
 
+static long write_range(const struct pl_file *file, int fd, uint64_t from, uint64_t to)
+{
+    while (from < to) {
+        long n = pl_sys_pwrite(fd, file->base + from, to - from, from);
+        if (n == 0)
+            return -EIO;
+        if (n > 0)
+            from += (uint64_t) n;
+        else if (n != -EINTR)
+            return n;
+    }
+    return 0;
+}
+
+/* The magic comes last: a copy that was cut short by the end of the process is not taken for a profile. */
+static long write_copy(const struct pl_file *file, int fd)
+{
+    struct pl_limit limit;
+    const uint64_t magic_bytes = sizeof pl_file_header(file)->magic;
+    uint64_t bytes = PL_CHUNKS_OFFSET + load_acquire(&pl_file_header(file)->chunks) * PL_CHUNK_BYTES;
+    if (pl_sys_limit(RLIMIT_FSIZE_, &limit) == 0 && bytes > limit.soft)
+        return -EFBIG;
+    long r = write_range(file, fd, magic_bytes, bytes);
+    return r ? r : write_range(file, fd, 0, magic_bytes);
+}
+
 long pl_file_copy(const struct pl_file *file, const char *path)
 {
     long fd = pl_sys_open(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
     if (fd < 0)
         return fd;
-    struct pl_limit limit;
-    uint64_t bytes = PL_CHUNKS_OFFSET + load_acquire(&pl_file_header(file)->chunks) * PL_CHUNK_BYTES;
-    long r = 0;
-    if (pl_sys_limit(RLIMIT_FSIZE_, &limit) == 0 && bytes > limit.soft)
-        r = -EFBIG;
-    for (uint64_t done = 0; r == 0 && done < bytes;) {
-        long n = pl_sys_write((int) fd, file->base + done, bytes - done);
-        if (n <= 0)
-            r = n ? n : -EIO;
-        else
-            done += (uint64_t) n;
-    }
+    long r = write_copy(file, (int) fd);
     pl_sys_close((int) fd);
     if (r)
         pl_sys_unlink(path);

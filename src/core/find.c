@@ -2,9 +2,9 @@
 /*
  * find.c - asks the loader, or the last snapshot, which module an address belongs to.
  *
- * Snapshots live in two buffers that take turns. Version v is in buffer v & 1, and version v + 1 is written into the other
- * one, so whoever searches version v is disturbed only by the second publication after it, and notices, because the
- * version has moved on. A signal handler that interrupts a publication still finds the last version whole.
+ * Snapshots live in two buffers that take turns. Version v is in buffer v & 1, and version v + 1 is written into the
+ * other one, so whoever searches version v is disturbed only by the second publication after it, and notices, because
+ * the version has moved on. A signal handler that interrupts a publication still finds the last version whole.
  */
 #include "find.h"
 
@@ -100,7 +100,8 @@ void pl_module_find_force_snapshot(bool force)
     store_relaxed(&forced, force);
 }
 
-/* The word holds a pid, so that a fork in the middle of a publication leaves a lock that the child can tell is nobody's. */
+/* The word holds a pid, so that a fork in the middle of a publication leaves a lock that the child can tell is
+ * nobody's. */
 static void lock_publication(void)
 {
     uint32_t self = (uint32_t) pl_syscall(SYS_getpid, 0, 0, 0, 0, 0, 0);

@@ -19,8 +19,10 @@
 struct link_map;
 
 struct pl_found {
-    uintptr_t start; /* of the module's mapping; the ELF header is usually here. Where segments lie apart (node), this */
-    uintptr_t end;   /* may be the one around the address only: `bias` and `map` are what all of a module's have in common */
+    uintptr_t
+        start; /* of the module's mapping; the ELF header is usually here. Where segments lie apart (node), this */
+    uintptr_t
+        end; /* may be the one around the address only: `bias` and `map` are what all of a module's have in common */
     uintptr_t bias;           /* address in memory = address in the ELF file + bias */
     const void *eh_frame_hdr; /* NULL: no unwind tables */
     struct link_map *map;     /* NULL where the loader has none to show */

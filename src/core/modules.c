@@ -28,23 +28,44 @@ void pl_modules_start(struct pl_file *file)
 
 /* ---- what the object says of itself, read from memory ---- */
 
-static bool inside(const struct pl_found *found, uintptr_t at, uint64_t bytes)
+/* Where the object can be read. The loader may have mapped its parts far from each other, and `found` be only the part
+ * around the pc: the program itself then still has its first page. */
+struct extent {
+    uintptr_t start;
+    uintptr_t end;
+};
+
+static bool is_main(const struct pl_found *found)
 {
-    return at >= found->start && at <= found->end && bytes <= found->end - at;
+    const struct link_map *map = found->map;
+    return map && map->l_name && !map->l_name[0];
+}
+
+static struct extent extent_of(const struct pl_found *found)
+{
+    uintptr_t header = is_main(found) ? pl_front.main_header() : 0;
+    if (header && (header < found->start || header >= found->end))
+        return (struct extent){header, header + 4096};
+    return (struct extent){found->start, found->end};
+}
+
+static bool inside(struct extent extent, uintptr_t at, uint64_t bytes)
+{
+    return at >= extent.start && at <= extent.end && bytes <= extent.end - at;
 }
 
 /* The program headers as the loader mapped them; NULL unless the object's first page is its ELF header. */
-static const Elf64_Phdr *program_headers(const struct pl_found *found, unsigned *count)
+static const Elf64_Phdr *program_headers(struct extent extent, unsigned *count)
 {
-    const Elf64_Ehdr *elf = (const void *) found->start;
-    if (!inside(found, found->start, sizeof *elf) || *(const uint32_t *) elf->e_ident != 0x464c457fu)
+    const Elf64_Ehdr *elf = (const void *) extent.start;
+    if (!inside(extent, extent.start, sizeof *elf) || *(const uint32_t *) elf->e_ident != 0x464c457fu)
         return NULL;
     uint64_t bytes = (uint64_t) elf->e_phnum * sizeof(Elf64_Phdr);
     if (elf->e_phentsize != sizeof(Elf64_Phdr) || elf->e_phoff + bytes > 4096 ||
-        !inside(found, found->start + elf->e_phoff, bytes))
+        !inside(extent, extent.start + elf->e_phoff, bytes))
         return NULL;
     *count = elf->e_phnum;
-    return (const void *) (found->start + elf->e_phoff);
+    return (const void *) (extent.start + elf->e_phoff);
 }
 
 static void find_build_id(const uint8_t *note, uint64_t bytes, struct identity *out)
@@ -71,24 +92,25 @@ static const char *path_of(const struct pl_process *process, const struct pl_fou
     const struct link_map *map = found->map;
     if (!map || !map->l_name)
         return "";
-    return map->l_name[0] ? map->l_name : process->executable;
+    return is_main(found) ? process->executable : map->l_name;
 }
 
 static void identify(const struct pl_process *process, const struct pl_found *found, struct identity *out)
 {
     unsigned count = 0;
-    const Elf64_Phdr *headers = program_headers(found, &count);
+    struct extent extent = extent_of(found);
+    const Elf64_Phdr *headers = program_headers(extent, &count);
     out->build_id_bytes = 0;
     out->fingerprint = 0;
     out->path = path_of(process, found);
     out->path_bytes = pl_text_bytes(out->path);
     if (!headers)
         return;
-    out->fingerprint = pl_hash_bytes(PL_FNV_START, (const void *) found->start, sizeof(Elf64_Ehdr));
+    out->fingerprint = pl_hash_bytes(PL_FNV_START, (const void *) extent.start, sizeof(Elf64_Ehdr));
     out->fingerprint = pl_hash_bytes(out->fingerprint, headers, count * sizeof *headers);
     for (unsigned i = 0; i < count && !out->build_id_bytes; i++) {
         uintptr_t at = found->bias + headers[i].p_vaddr;
-        if (headers[i].p_type == PT_NOTE && inside(found, at, headers[i].p_memsz))
+        if (headers[i].p_type == PT_NOTE && inside(extent, at, headers[i].p_memsz))
             find_build_id((const void *) at, headers[i].p_memsz, out);
     }
 }
@@ -118,7 +140,7 @@ static uint32_t module_id(struct pl_process *process, const struct pl_found *fou
 {
     struct identity identity;
     identify(process, found, &identity);
-    uint64_t key = pl_hash(found->start, found->bias ^ KEY_MODULE);
+    uint64_t key = pl_hash(found->bias, KEY_MODULE);
     key = pl_hash_bytes(key, identity.path, identity.path_bytes);
     key = pl_hash_bytes(key, identity.build_id, identity.build_id_bytes);
     struct pl_slot *slot = pl_map_slot(&process->map, pl_hash(key, identity.fingerprint));

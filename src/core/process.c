@@ -226,10 +226,25 @@ static enum pl_process_state start(struct pl_process *process)
     return PL_PROCESS_ON;
 }
 
+/* Another thread says the last words. What it copies is not to change meanwhile; and should this thread want to end the
+ * process too, the profile would be lost on its way. */
+static void wait_for_ender(const struct pl_process *process)
+{
+    for (int i = 0; i < ENDER_DOZES; i++) {
+        uintptr_t ender = load_acquire(&process->ender);
+        if (!ender || ender == pl_thread_pointer()) /* done; or interrupted, by a handler of the same thread */
+            return;
+        pl_sys_doze(1000000);
+    }
+}
+
 bool pl_process_start(struct pl_process *process)
 {
-    if (!swap_if(&process->state, PL_PROCESS_NEW, PL_PROCESS_STARTING))
+    if (!swap_if(&process->state, PL_PROCESS_NEW, PL_PROCESS_STARTING)) {
+        if (load_acquire(&process->state) == PL_PROCESS_ENDING)
+            wait_for_ender(process);
         return load_acquire(&process->state) == PL_PROCESS_ON;
+    }
     enum pl_process_state state = start(process);
     store_release(&process->state, state);
     if (state == PL_PROCESS_ON && !process->forked)
@@ -305,8 +320,8 @@ static bool copy_to_destination(struct pl_process *process)
     return r == 0;
 }
 
-/* Nobody writes to the file any more, but for visits that began before: they get a little time to end, but a thread that
- * is stopped, or was thrown out of a visit, does not keep us. */
+/* Visits wait from now on, but for those that began before. They get a little time to end: a thread that is stopped, or
+ * was thrown out of a visit, does not keep us. */
 static void let_visits_end(const struct pl_process *process)
 {
     int dozes = VISIT_DOZES;
@@ -315,27 +330,16 @@ static void let_visits_end(const struct pl_process *process)
             pl_sys_doze(100000);
 }
 
-/* Another thread is at it. If this one went on to end the process, the profile would be lost on its way. */
-static void wait_for_ender(const struct pl_process *process)
-{
-    for (int i = 0; i < ENDER_DOZES; i++) {
-        uintptr_t ender = load_acquire(&process->ender);
-        if (!ender || ender == pl_thread_pointer()) /* done; or interrupted, by a handler that ends the process */
-            return;
-        pl_sys_doze(1000000);
-    }
-}
-
 /* True when it is for the caller to say the last words. A vfork child shares our memory: it must not end us. */
 static bool begin_end(struct pl_process *process)
 {
     if (!process->file.base || process->pid != pl_sys_getpid())
         return false;
-    if (!swap_if(&process->state, PL_PROCESS_ON, PL_PROCESS_ENDING)) {
+    if (process->state != PL_PROCESS_ON || !swap_if(&process->ender, 0, pl_thread_pointer())) {
         wait_for_ender(process);
         return false;
     }
-    store_release(&process->ender, pl_thread_pointer());
+    store_release(&process->state, PL_PROCESS_ENDING);
     let_visits_end(process);
     return true;
 }

@@ -6,7 +6,7 @@
  * being told, whichever way it was forked, and starts over with its own file. What a child must know of its parent (the
  * settings, the mapping to give back) is kept elsewhere.
  *
- *   NEW ──► STARTING ──► ON ◄──► ENDING     visits are handled; the last words are being said: forward
+ *   NEW ──► STARTING ──► ON ◄──► ENDING     visits are handled; they wait while the last words are being said
  *                   └──► IGNORED            not chosen, setuid, no place for a file: forward for ever
  */
 #ifndef PL_PROCESS_H
@@ -59,6 +59,7 @@ struct pl_process {
 struct pl_front {
     char **(*environment)(void);
     bool (*secure)(void);         /* AT_SECURE: do nothing at all */
+    uintptr_t (*main_header)(void); /* the ELF header of the program itself; 0: not known */
     void (*thread_started)(void); /* arrange for pl_thread_goodbye() */
 };
 extern HIDDEN const struct pl_front pl_front;
@@ -66,7 +67,8 @@ extern HIDDEN const struct pl_front pl_front;
 extern HIDDEN struct pl_process *const pl_process;
 extern HIDDEN struct pl_config pl_config;
 
-/* Brings the process from NEW to ON or IGNORED, once. True when it is ON. */
+/* Brings the process from NEW to ON or IGNORED, once; waits when it is ENDING, which may yet be called off. True when it
+ * is ON. */
 bool pl_process_start(struct pl_process *process);
 
 /* Makes the file, if there is none: at start, or in a forked child at the first thing worth recording. */

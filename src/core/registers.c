@@ -3,11 +3,11 @@
  * registers.c - steps out of frames that a rule cannot describe, with every register.
  *
  * Rules carry pc, sp and fp. A few frames need another register: lazy binding keeps its CFA in rbx, some assembler code
- * in whatever was free. The registers of such a frame are found by walking to it again, from right here, outwards through
- * our own frames and those the rules have already passed, restoring every register on the way.
+ * in whatever was free. The registers of such a frame are found by walking to it again, from right here, outwards
+ * through our own frames and those the rules have already passed, restoring every register on the way.
  *
- * That walk stops at the frame in question and is kept in the scratch space. The rules take over again behind it, and the
- * next such frame further out resumes the kept walk, so no frame is visited twice.
+ * That walk stops at the frame in question and is kept in the scratch space. The rules take over again behind it, and
+ * the next such frame further out resumes the kept walk, so no frame is visited twice.
  */
 #include "rules.h"
 

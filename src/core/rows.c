@@ -102,7 +102,7 @@ static struct pl_row *row_at(struct pl_process *process, uint32_t number)
  * before and after, reads again. */
 static void begin(struct pl_row *row)
 {
-    store_relaxed(&row->sequence, row->sequence + 1);
+    store_relaxed(&row->sequence, row->sequence | 1); /* odd already: the last change was cut short by a longjmp */
     __atomic_thread_fence(__ATOMIC_RELEASE);
 }
 

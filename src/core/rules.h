@@ -3,14 +3,15 @@
  * rules.h - what it takes to step out of a frame, in 30 bits, remembered for each return address.
  *
  *   29                     10 9           2 1    0
- *  ┌─────────────────────────┬─────────────┬──────┐
- *  │ N                       │ M           │ base │   base 0: CFA = sp + 8N; base 1: CFA = fp + 8N
- *  └─────────────────────────┴─────────────┴──────┘   the caller's pc is at CFA - 8, its fp at CFA - 8 - 8M; M = 0: fp
- *                                                      is unchanged
+ *  ┌─────────────────────────┬─────────────┬──────┐   base 0: CFA = sp + 8N; base 1: CFA = fp + 8N
+ *  │ N                       │ M           │ base │   the caller's pc is at CFA - 8, its fp at CFA - 8 - 8M
+ *  └─────────────────────────┴─────────────┴──────┘   (M = 0: fp is unchanged)
+ *
  *   29           16 15           2 1    0
- *  ┌───────────────┬──────────────┬──────┐
- *  │ B (signed)    │ A (signed)   │ 2    │             realigned: CFA = the word at fp + 8A; the caller's fp is at fp + 8B
- *  └───────────────┴──────────────┴──────┘
+ *  ┌───────────────┬──────────────┬──────┐            realigned, A and B signed:
+ *  │ B             │ A            │ 2    │            CFA = the word at fp + 8A
+ *  └───────────────┴──────────────┴──────┘            the caller's pc is at CFA - 8, its fp at fp + 8B
+ *
  *   29                           2 1    0
  *  ┌──────────────────────────────┬──────┐
  *  │ enum pl_special              │ 3    │
@@ -45,7 +46,7 @@ enum pl_rule_base {
     PL_RULE_REALIGNED = 2,
     PL_RULE_SPECIAL = 3,
 };
-#define PL_RULE_BASE(rule) ((rule) & 3u)
+#define PL_RULE_BASE(rule) ((rule) &3u)
 #define PL_RULE_N(rule) ((rule) >> 10)
 #define PL_RULE_M(rule) ((rule) >> 2 & 0xffu)
 #define PL_RULE_A(rule) ((int32_t) ((rule) << 16) >> 18)

@@ -39,11 +39,6 @@ INLINE long pl_sys_read(int fd, void *to, size_t bytes)
     return pl_sys3(SYS_read, fd, (long) to, (long) bytes);
 }
 
-INLINE long pl_sys_write(int fd, const void *from, size_t bytes)
-{
-    return pl_sys3(SYS_write, fd, (long) from, (long) bytes);
-}
-
 INLINE long pl_sys_pwrite(int fd, const void *from, size_t bytes, uint64_t offset)
 {
     return pl_syscall(SYS_pwrite64, fd, (long) from, (long) bytes, (long) offset, 0, 0);
@@ -119,6 +114,16 @@ INLINE uint32_t pl_sys_gettid(void)
 INLINE uint32_t pl_sys_getuid(void)
 {
     return (uint32_t) pl_sys3(SYS_getuid, 0, 0, 0);
+}
+
+INLINE bool pl_sys_on_signal_stack(void)
+{
+    struct {
+        void *base;
+        int flags;
+        size_t bytes;
+    } now = {NULL, 0, 0};
+    return pl_sys3(SYS_sigaltstack, 0, (long) &now, 0) != 0 || now.flags & 1 /* SS_ONSTACK */;
 }
 
 INLINE uint64_t pl_sys_clock_ns(int clock)

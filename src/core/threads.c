@@ -79,7 +79,7 @@ static void add_up(struct pl_thread *thread, const struct pl_tls *tls, uint64_t 
         calls[i] = thread->base_calls[i] + tls->calls[i];
         all += tls->calls[i];
     }
-    uint64_t charge = thread->charge_spent + (thread->countdown - tls->charge_left);
+    uint64_t charge = tls->charge_aside + thread->charge_spent + (thread->countdown - tls->charge_left);
     uint64_t requested = charge - all * PL_CALL_CHARGE;
     *bytes = thread->base_bytes + ((int64_t) requested > 0 ? requested : 0);
 }
@@ -157,7 +157,7 @@ struct pl_thread *pl_thread_register(struct pl_process *process, struct pl_tls *
     thread->tid = process->sandboxed ? 0 : pl_sys_gettid();
     thread->start_ns = process->sandboxed ? 0 : pl_sys_clock_ns(CLOCK_MONOTONIC);
     thread->countdown = 0;
-    thread->charge_spent = tls->charge_early;
+    thread->charge_spent = 0;
     thread->walk.may_probe = !process->sandboxed;
     pl_stack_bounds_find(&thread->walk.own, pl_stack_pointer());
     pl_sampler_seed(&thread->sampler, process->seed, fetch_add(&process->streams, 1));

@@ -27,7 +27,7 @@ struct pl_tls {
     uint64_t charge_left; /* counted down by size + K; borrowing is the signal to visit the cold path */
     uint64_t calls[PL_FN_COUNT];
     struct pl_thread *thread;
-    uint64_t charge_early; /* spent before the runtime could start */
+    uint64_t charge_aside; /* spent where no countdown saw it, less what was taken back */
     uint32_t goodbyes; /* how often the thread's end was announced: it may allocate again in between */
 };
 _Static_assert(sizeof(struct pl_tls) < 128, "thread-local storage of a preloaded library is scarce");

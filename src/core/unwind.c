@@ -2,12 +2,12 @@
 /*
  * unwind.c - from a hook's caller outwards, frame by frame.
  *
- * climb() is the loop that nearly every frame goes through: look up a rule, compute the caller's stack pointer, check it,
- * load two words. Everything else (signal frames, realigned frames, code without tables, the edge of the ground) leaves
- * the loop, takes one step, and comes back.
+ * climb() is the loop that nearly every frame goes through: look up a rule, compute the caller's stack pointer, check
+ * it, load two words. Everything else (signal frames, realigned frames, code without tables, the edge of the ground)
+ * leaves the loop, takes one step, and comes back.
  *
- * Invariant: sp only grows from step to step, and stays on the ground (bounds.c), so no word is read that is not known to
- * be there and no plain walk runs in circles. Steps that lead to another stack are counted and bounded.
+ * Invariant: sp only grows from step to step, and stays on the ground (bounds.c), so no word is read that is not known
+ * to be there and no plain walk runs in circles. Steps that lead to another stack are counted and bounded.
  */
 #include "unwind.h"
 
@@ -40,8 +40,8 @@ INLINE struct stride stride_of(uint32_t rule, uintptr_t sp, uintptr_t fp)
 }
 
 /*
- * Follows plain rules. Returns the first that is not plain, or leads too far; its frame is kept already. Calls nothing, so
- * that it all stays in registers.
+ * Follows plain rules. Returns the first that is not plain, or leads too far; its frame is kept already. Calls nothing,
+ * so that it all stays in registers.
  */
 static uint32_t climb(struct pl_walk *walk, struct pl_place *place)
 {
@@ -137,7 +137,8 @@ static bool plausible(struct pl_walk *walk, uintptr_t pc, uintptr_t fp, uintptr_
 {
     if (pc < LOWEST_CODE || pc >> PL_ARCH_ADDRESS_BITS)
         return false;
-    return (next_fp > fp && next_fp - fp < GUESS_BYTES_MAX) || pl_module_find(pc - 1, &pl_walk_scratch(walk)->cfi.module);
+    return (next_fp > fp && next_fp - fp < GUESS_BYTES_MAX) ||
+           pl_module_find(pc - 1, &pl_walk_scratch(walk)->cfi.module);
 }
 
 enum pl_stop pl_unwind_guess(struct pl_walk *walk, struct pl_place *place)

@@ -2,8 +2,8 @@
 /*
  * unwind.h - from a hook's caller to a list of frames.
  *
- * Return addresses map to 30-bit rules (rules.h), built once from .eh_frame (ehframe.h) and cached; a walk is then a few
- * loads per frame. No allocation, no lock, no libc call but _dl_find_object. Async-signal-safe. All memory is the
+ * Return addresses map to 30-bit rules (rules.h), built once from .eh_frame (ehframe.h) and cached; a walk is then a
+ * few loads per frame. No allocation, no lock, no libc call but _dl_find_object. Async-signal-safe. All memory is the
  * caller's: struct pl_walk lives in the thread's block, because the cold path owns at most 1 KiB of stack.
  */
 #ifndef PL_UNWIND_H
@@ -34,9 +34,8 @@ struct pl_start {
 
 /*
  * The thread's own stack. Finding it makes no system call: `hi` is an anchor above sp (the thread pointer, or the main
- * thread's stack end), and `lo` is as far below it as stacks usually go. What may be read without asking is [proven, hi):
- * it begins as the anchor's page, and walks move it down (bounds.c). hi = 0: nothing known, every page is probed in every
- * walk.
+ * thread's stack end), and `lo` is as far below it as stacks usually go. What may be read without asking is [proven,
+ * hi): it begins empty, and walks move it down (bounds.c). hi = 0: nothing known, every page is probed in every walk.
  */
 struct pl_stack_bounds {
     uintptr_t lo;
@@ -54,7 +53,7 @@ struct pl_walk {
     uint32_t walked; /* frames seen, also those not kept */
     enum pl_stop stop;
     uint64_t frame[PL_WALK_FRAMES + 1];
-    uintptr_t ground_lo;   /* what this walk may read around the frame it is at */
+    uintptr_t ground_lo; /* what this walk may read around the frame it is at */
     uintptr_t ground_hi;
     uint64_t scratch[512]; /* for the slow path: CFI rows, register files (struct pl_scratch) */
 };

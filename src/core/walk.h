@@ -2,12 +2,12 @@
 /*
  * walk.h - what the parts of the unwinder share: a place on a stack, and the ground one may read there.
  *
- * unwind.c   steps from frame to frame by cached rules, and keeps the frames
- * rules.c    makes the rules and caches them
- * ehframe.c  .eh_frame -> the row of registers that a rule is made from
- * expression.c  DWARF expressions within a row
- * registers.c   steps with every register, where a rule cannot say it
- * bounds.c   which memory may be read
+ *   unwind.c      steps from frame to frame by cached rules, and keeps the frames
+ *   rules.c       makes the rules and caches them
+ *   ehframe.c     .eh_frame -> the row of registers that a rule is made from
+ *   expression.c  DWARF expressions within a row
+ *   registers.c   steps with every register, where a rule cannot say it
+ *   bounds.c      which memory may be read
  */
 #ifndef PL_WALK_H
 #define PL_WALK_H

@@ -9,14 +9,14 @@
 
 #include "profile.h"
 
-struct pl_export_format {
-    const char *name; /* as --format takes it; NULL ends the table */
-    const char *help;
-    /* Writes as it goes: nothing the size of the profile is built in memory. Errors stay in the stream (ferror). */
-    void (*write)(const struct pl_profile *profile, FILE *out);
-};
-extern const struct pl_export_format pl_export_formats[];
+/* X(name, help): pl_export_NAME() is the function, --format NAME the option. */
+#define PL_EXPORT_FORMATS(X) X(json, "everything, by the schema of docs/json.md")
 
-void pl_export_json(const struct pl_profile *profile, FILE *out);
+/* Writes as it goes: nothing the size of the profile is built in memory. Errors stay in the stream (ferror). */
+typedef void pl_export_function(const struct pl_profile *profile, FILE *out);
+
+#define PL_DECLARE(name, help) pl_export_function pl_export_##name;
+PL_EXPORT_FORMATS(PL_DECLARE)
+#undef PL_DECLARE
 
 #endif

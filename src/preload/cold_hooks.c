@@ -33,8 +33,9 @@ COLD void *pl_cold_malloc(size_t n)
     RETURN_BEFORE_RELOCATION(pl_bootstrap_alloc(n, 16));
     struct pl_start start;
     PL_START_HERE(&start);
+    double weight = pl_cold_due(PL_FN_MALLOC, n);
     void *block = pl_next.malloc(n);
-    pl_cold_allocated(PL_FN_MALLOC, n, block, &start);
+    pl_cold_allocated(PL_FN_MALLOC, n, block, weight, &start);
     return block;
 }
 
@@ -43,8 +44,9 @@ COLD void *pl_cold_calloc(size_t n, size_t m)
     RETURN_BEFORE_RELOCATION(pl_bootstrap_alloc(n * m, 16));
     struct pl_start start;
     PL_START_HERE(&start);
+    double weight = pl_cold_due(PL_FN_CALLOC, n * m);
     void *block = pl_next.calloc(n, m);
-    pl_cold_allocated(PL_FN_CALLOC, n * m, block, &start);
+    pl_cold_allocated(PL_FN_CALLOC, n * m, block, weight, &start);
     return block;
 }
 
@@ -53,8 +55,9 @@ COLD int pl_cold_posix_memalign(void **out, size_t alignment, size_t n)
     RETURN_BEFORE_RELOCATION((*out = pl_bootstrap_alloc(n, alignment)) ? 0 : ENOMEM);
     struct pl_start start;
     PL_START_HERE(&start);
+    double weight = pl_cold_due(PL_FN_ALIGNED, n);
     int error = pl_next.posix_memalign(out, alignment, n);
-    pl_cold_allocated(PL_FN_ALIGNED, n, error ? NULL : *out, &start);
+    pl_cold_allocated(PL_FN_ALIGNED, n, error ? NULL : *out, weight, &start);
     return error;
 }
 
@@ -63,8 +66,9 @@ COLD void *pl_cold_aligned_alloc(size_t alignment, size_t n)
     RETURN_BEFORE_RELOCATION(pl_bootstrap_alloc(n, alignment));
     struct pl_start start;
     PL_START_HERE(&start);
+    double weight = pl_cold_due(PL_FN_ALIGNED, n);
     void *block = pl_next.aligned_alloc(alignment, n);
-    pl_cold_allocated(PL_FN_ALIGNED, n, block, &start);
+    pl_cold_allocated(PL_FN_ALIGNED, n, block, weight, &start);
     return block;
 }
 
@@ -73,8 +77,9 @@ COLD void *pl_cold_memalign(size_t alignment, size_t n)
     RETURN_BEFORE_RELOCATION(pl_bootstrap_alloc(n, alignment));
     struct pl_start start;
     PL_START_HERE(&start);
+    double weight = pl_cold_due(PL_FN_ALIGNED, n);
     void *block = pl_next.memalign(alignment, n);
-    pl_cold_allocated(PL_FN_ALIGNED, n, block, &start);
+    pl_cold_allocated(PL_FN_ALIGNED, n, block, weight, &start);
     return block;
 }
 
@@ -83,8 +88,9 @@ COLD void *pl_cold_valloc(size_t n)
     RETURN_BEFORE_RELOCATION(pl_bootstrap_alloc(n, 4096));
     struct pl_start start;
     PL_START_HERE(&start);
+    double weight = pl_cold_due(PL_FN_ALIGNED, n);
     void *block = pl_next.valloc(n);
-    pl_cold_allocated(PL_FN_ALIGNED, n, block, &start);
+    pl_cold_allocated(PL_FN_ALIGNED, n, block, weight, &start);
     return block;
 }
 
@@ -93,8 +99,9 @@ COLD void *pl_cold_pvalloc(size_t n)
     RETURN_BEFORE_RELOCATION(pl_bootstrap_alloc((n + 4095) & ~(size_t) 4095, 4096));
     struct pl_start start;
     PL_START_HERE(&start);
+    double weight = pl_cold_due(PL_FN_ALIGNED, n);
     void *block = pl_next.pvalloc(n);
-    pl_cold_allocated(PL_FN_ALIGNED, n, block, &start);
+    pl_cold_allocated(PL_FN_ALIGNED, n, block, weight, &start);
     return block;
 }
 
@@ -146,6 +153,7 @@ COLD void *pl_cold_realloc(void *p, size_t n, bool sampled)
     struct pl_start start;
     struct pl_record record;
     PL_START_HERE(&start);
+    double weight = sampled ? pl_cold_due(PL_FN_REALLOC, n) : 0;
     bool in_pool = p && pl_bootstrap_owns(p);
     bool taken = p && !in_pool && pl_cold_take(p, &record);
     void *block = in_pool ? copy_from_pool(p, n, pl_next.malloc(n)) : pl_next.realloc(p, n);
@@ -155,7 +163,7 @@ COLD void *pl_cold_realloc(void *p, size_t n, bool sampled)
     else if (taken)
         pl_cold_restore(p, &record);
     if (sampled)
-        pl_cold_allocated(PL_FN_REALLOC, n, block, &start);
+        pl_cold_allocated(PL_FN_REALLOC, n, block, weight, &start);
     else if (!block)
         pl_cold_uncount(PL_FN_REALLOC, n);
     return block;

@@ -58,11 +58,13 @@ void _Exit(int status)
 
 /* ---- exec ---- */
 
-/* `may` is false for what cannot succeed: shells try one directory of PATH after the other. */
+/* `may` is false for what cannot succeed: shells try one directory of PATH after the other. The next definition is looked
+ * up beforehand: from then on other threads wait for us, perhaps with the loader's lock in their hands. */
 #define EXEC(may, name, ...)                                                                                           \
     do {                                                                                                               \
+        __typeof__(&name) next_name_ = NEXT(name);                                                                     \
         bool copied_ = (may) && pl_process_exec(pl_process);                                                           \
-        int result_ = NEXT(name)(__VA_ARGS__);                                                                         \
+        int result_ = next_name_(__VA_ARGS__);                                                                         \
         pl_process_exec_failed(pl_process, copied_);                                                                   \
         return result_;                                                                                                \
     } while (0)
@@ -106,7 +108,7 @@ int fexecve(int fd, char *const argv[], char *const envp[])
 #define GATHER(argv, first, list)                                                                                      \
     size_t count_ = 1;                                                                                                 \
     va_start(list, first);                                                                                             \
-    while (first && va_arg(list, char *))                                                                              \
+    while (va_arg(list, char *))                                                                                       \
         count_++;                                                                                                      \
     va_end(list);                                                                                                      \
     char **argv = __builtin_alloca((count_ + 1) * sizeof *argv);                                                       \

@@ -7,8 +7,9 @@
  * `plimsoll run` chooses when the allocator in charge defines both: in any other process the operators are none of our
  * business, and a library that interposes them can come between a plugin and its own.
  *
- * Never counted twice: an operator counts only if the next definition of it lies in the same module as the next malloc.
- * Otherwise it forwards, and malloc counts.
+ * Never counted twice: an operator counts only if the next definition of it lies in the same module as the next malloc,
+ * and does not call one of the functions that we hook (jemalloc's aligned ones do). Otherwise it forwards, and whatever it
+ * calls counts. Each is asked by itself.
  */
 #include <dlfcn.h>
 #include <stdbool.h>
@@ -50,11 +51,15 @@
 
 static struct {
     bool known;
-    bool counted; /* the operators behind us do not go through malloc */
-#define FIELD(symbol, parameters, arguments) void *(*symbol) parameters;
+    /* counted: the operator behind us does not go through malloc and free */
+#define FIELD(symbol, parameters, arguments)                                                                           \
+    void *(*symbol) parameters;                                                                                        \
+    bool counted##symbol;
     OPERATORS_NEW(FIELD)
 #undef FIELD
-#define FIELD(symbol, parameters, arguments) void(*symbol) parameters;
+#define FIELD(symbol, parameters, arguments)                                                                           \
+    void(*symbol) parameters;                                                                                          \
+    bool counted##symbol;
     OPERATORS_DELETE(FIELD)
 #undef FIELD
 } next;
@@ -72,13 +77,46 @@ static void *no_new(size_t n)
     return pl_next.malloc(n ? n : 1);
 }
 
+static uint64_t calls_until_now(void)
+{
+    uint64_t all = 0;
+    for (int i = 0; i < PL_FN_COUNT; i++)
+        all += pl_tls.calls[i];
+    return all;
+}
+
+/* Whether an operator calls a hook of ours is found out by trying. That is not the program's doing: it is not counted. */
+static bool returned_uncounted(void *block, const struct pl_tls *before, uint64_t calls)
+{
+    bool uncounted = calls_until_now() == calls;
+    pl_next.free(block);
+    pl_tls.charge_left = before->charge_left;
+    for (int i = 0; i < PL_FN_COUNT; i++)
+        pl_tls.calls[i] = before->calls[i];
+    return uncounted;
+}
+
 static void look_up(void)
 {
-#define LOOK_UP(symbol, parameters, arguments) next.symbol = pl_next_find(#symbol);
+    const size_t n = 64, alignment = 64;
+    const char nothrow = 0;
+    const void *tag = &nothrow;
+    void *allocator = pl_next_find("malloc");
+#define LOOK_UP(symbol, parameters, arguments)                                                                         \
+    next.symbol = pl_next_find(#symbol);                                                                               \
+    if (same_module((void *) next.symbol, allocator)) {                                                                \
+        struct pl_tls before = pl_tls;                                                                                 \
+        uint64_t calls = calls_until_now();                                                                            \
+        pl_tls.charge_left = 1ull << 62;                                                                               \
+        next.counted##symbol = returned_uncounted(next.symbol arguments, &before, calls);                              \
+    }
     OPERATORS_NEW(LOOK_UP)
+#undef LOOK_UP
+#define LOOK_UP(symbol, parameters, arguments)                                                                         \
+    next.symbol = pl_next_find(#symbol);                                                                               \
+    next.counted##symbol = same_module((void *) next.symbol, allocator);
     OPERATORS_DELETE(LOOK_UP)
 #undef LOOK_UP
-    next.counted = same_module((void *) next._Znwm, pl_next_find("malloc"));
     store_release(&next.known, true);
 }
 
@@ -88,8 +126,9 @@ static void look_up(void)
     {                                                                                                                  \
         struct pl_start start;                                                                                         \
         PL_START_HERE(&start);                                                                                         \
-        void *block = next.symbol arguments;                                                                           \
-        pl_cold_allocated(PL_FN_NEW, n, block, &start);                                                                \
+        double weight = pl_cold_due(PL_FN_NEW, n);                                                                     \
+        void *block = next.symbol arguments; /* may throw */                                                           \
+        pl_cold_allocated(PL_FN_NEW, n, block, weight, &start);                                                        \
         return block;                                                                                                  \
     }                                                                                                                  \
     void *symbol parameters                                                                                            \
@@ -98,7 +137,7 @@ static void look_up(void)
             look_up();                                                                                                 \
         if (unlikely(!next.symbol))                                                                                    \
             return no_new(n);                                                                                          \
-        if (next.counted && unlikely(HOT_CHARGE(PL_FN_NEW, n)))                                                        \
+        if (next.counted##symbol && unlikely(HOT_CHARGE(PL_FN_NEW, n)))                                                \
             return cold##symbol arguments;                                                                             \
         return next.symbol arguments;                                                                                  \
     }
@@ -120,7 +159,7 @@ static COLD bool forget(void *p)
     {                                                                                                                  \
         if (unlikely(!load_acquire(&next.known)))                                                                      \
             look_up();                                                                                                 \
-        if (next.counted && unlikely(hot_maybe_sampled(p)) && !forget(p))                                              \
+        if (next.counted##symbol && unlikely(hot_maybe_sampled(p)) && !forget(p))                                      \
             return;                                                                                                    \
         if (likely(next.symbol))                                                                                       \
             next.symbol arguments;                                                                                     \

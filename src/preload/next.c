@@ -164,7 +164,7 @@ static void none_free_aligned_sized(void *p, UNUSED size_t alignment, UNUSED siz
 void *pl_next_find(const char *name)
 {
     struct pl_tls before = pl_tls;
-    pl_tls.charge_left = UINT64_MAX;
+    pl_tls.charge_left = 1ull << 62; /* far from running out, and not run out either */
     void *found = dlsym(RTLD_NEXT, name);
     pl_tls.charge_left = before.charge_left;
     for (int i = 0; i < PL_FN_COUNT; i++)

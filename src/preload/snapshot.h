@@ -6,8 +6,8 @@
 #define PL_SNAPSHOT_H
 
 /*
- * Takes the loader's lock: for the constructor, and for after dlopen and dlclose, never for a hook. Of no use, and of no
- * harm, where pl_module_find_needs_snapshot() is false.
+ * Takes the loader's lock: for the constructor, and for after dlopen and dlclose, never for a hook. Of no use, and of
+ * no harm, where pl_module_find_needs_snapshot() is false.
  */
 void pl_snapshot_refill(void);
 

@@ -5,6 +5,7 @@
  * The core starts at the first allocation, which may well come before our constructor. The constructor makes sure that it
  * has started, and arranges to hear of forks, of ends of threads, and of the end.
  */
+#include <elf.h>
 #include <pthread.h>
 #include <stdlib.h>
 #include <sys/auxv.h>
@@ -52,7 +53,15 @@ static bool secure(void)
     return getauxval(AT_SECURE) != 0;
 }
 
+/* The program headers follow the ELF header, in nearly every program: then both are in one page. */
+static uintptr_t main_header(void)
+{
+    uintptr_t headers = getauxval(AT_PHDR);
+    return headers % 4096 == sizeof(Elf64_Ehdr) ? headers - sizeof(Elf64_Ehdr) : 0;
+}
+
 const struct pl_front pl_front = {
+    .main_header = main_header,
     .environment = environment,
     .secure = secure,
     .thread_started = thread_started,

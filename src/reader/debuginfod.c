@@ -3,8 +3,8 @@
  * debuginfod.c - debug files from the servers in DEBUGINFOD_URLS.
  *
  * libdebuginfod brings an HTTP client and all its libraries, so it is loaded only when there is somebody to ask. It is
- * kept quiet, and on a leash: all waiting together ends after a minute, and servers that fail (other than by not having
- * the file) are not asked again.
+ * kept quiet, and on a leash: a server has ten seconds to begin its answer, all waiting together ends after a minute,
+ * and servers that fail (other than by not having the file) are not asked again.
  */
 #include <dlfcn.h>
 #include <elfutils/debuginfod.h>
@@ -16,6 +16,7 @@
 #include "grow.h"
 #include "symbolizer.h"
 
+#define ANSWER_MAX_S 10
 #define WAIT_MAX_S 60
 
 /* What is used of libdebuginfod. */
@@ -31,10 +32,12 @@ FUNCTIONS(DECLARE)
 
 struct pl_debuginfod {
     debuginfod_client *client;
-    bool given_up;
 };
 
-static time_t deadline_s; /* of the client: there is one at a time, and its callback has no context */
+/* Of the client: there is one at a time, and its callback has no context. */
+static time_t asked_s;
+static time_t waited_s; /* for earlier files */
+static bool given_up;   /* the library reports a transfer that we ended as a file not found */
 
 static time_t now_s(void)
 {
@@ -43,11 +46,14 @@ static time_t now_s(void)
     return now.tv_sec;
 }
 
-/* Called about once a second; anything but 0 ends the transfer. Having one also silences the library's own. */
-static int keep_waiting(debuginfod_client *client, long done, long all)
+/* Called about once a second; anything but 0 ends the transfer. Having one also silences the library's own. `all` is
+ * the size of the file, once a server has begun to send it. */
+static int give_up(debuginfod_client *client, long done, long all)
 {
-    (void) client, (void) done, (void) all;
-    return now_s() >= deadline_s;
+    (void) client, (void) done;
+    time_t waiting_s = now_s() - asked_s;
+    given_up = waited_s + waiting_s >= WAIT_MAX_S || (all == 0 && waiting_s >= ANSWER_MAX_S);
+    return given_up;
 }
 
 static bool resolve(void *library)
@@ -70,8 +76,9 @@ struct pl_debuginfod *pl_debuginfod_new(void)
     struct pl_debuginfod *server = pl_grow_zeroed(1, sizeof *server);
     /* Never closed: the libraries it brings do not expect to go away. */
     if (resolve(dlopen(DEBUGINFOD_SONAME, RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE)) && (server->client = begin())) {
-        set_progressfn(server->client, keep_waiting);
-        deadline_s = now_s() + WAIT_MAX_S;
+        set_progressfn(server->client, give_up);
+        waited_s = 0;
+        given_up = false;
         return server;
     }
     pl_debuginfod_free(server);
@@ -80,12 +87,14 @@ struct pl_debuginfod *pl_debuginfod_new(void)
 
 int pl_debuginfod_find(struct pl_debuginfod *server, const char *build_id, struct pl_file *out)
 {
-    if (server->given_up || now_s() >= deadline_s)
+    if (given_up)
         return -ETIMEDOUT;
+    asked_s = now_s();
     int fd = find_debuginfo(server->client, (const unsigned char *) build_id, 0, NULL);
+    waited_s += now_s() - asked_s;
     if (fd >= 0)
         return pl_file_open_fd(fd, out);
-    server->given_up = fd != -ENOENT;
+    given_up |= fd != -ENOENT;
     return fd;
 }
 

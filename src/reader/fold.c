@@ -309,6 +309,15 @@ static struct pl_estimate exactly(double value)
     return (struct pl_estimate){.value = value, .low = value, .high = value};
 }
 
+/* No more can be in use than was allocated, and that is known exactly. */
+static void cap(struct pl_estimate *in_use, double allocated)
+{
+    if (in_use->high <= allocated || in_use->high <= in_use->value)
+        return;
+    in_use->high = allocated > in_use->value ? allocated : in_use->value;
+    in_use->error = in_use->value > 0 ? (in_use->high - in_use->low) / 2 : in_use->high;
+}
+
 static void fold_totals(struct pl_profile *profile)
 {
     struct pl_sums allocated = {0}, freed = {0};
@@ -318,7 +327,10 @@ static void fold_totals(struct pl_profile *profile)
         add_sums(&allocated, &site->allocated);
         add_sums(&freed, &site->freed);
     }
-    pl_estimate_sums(&allocated, &freed, profile->total);
+    if (allocated.samples)
+        pl_estimate_sums(&allocated, &freed, profile->total);
+    else
+        pl_estimate_unsampled(profile->header.interval_bytes, profile->header.call_charge, profile->total);
     profile->samples = allocated.samples;
     profile->samples_live = allocated.samples - freed.samples;
 
@@ -330,6 +342,8 @@ static void fold_totals(struct pl_profile *profile)
     }
     profile->total[PL_METRIC_ALLOC_OBJECTS] = exactly(calls);
     profile->total[PL_METRIC_ALLOC_SPACE] = exactly(bytes);
+    cap(&profile->total[PL_METRIC_INUSE_OBJECTS], calls);
+    cap(&profile->total[PL_METRIC_INUSE_SPACE], bytes);
 }
 
 /* ---- the process ---- */

@@ -10,7 +10,7 @@ start() {
 }
 
 @test "a process started by run is listed with its figures" {
-    start "$plimsoll" run -q -s 16K -- "$(program cli-leaky)" 10000 60
+    start "$plimsoll" run -q -s 2K --seed 1 -- "$(program cli-leaky)" 10000 60
     child=$(pgrep -P $started)
     expect 0 "$plimsoll" ls
     [[ ${lines[0]} =~ ^" "*PID\ +COMMAND\ +STATE\ +SINCE\ +SAMPLES\ +LIVE\ +FILE$ ]]

@@ -90,9 +90,9 @@ P
     expect 0 "$plimsoll" run -- ./script
     says "$PWD/interpreter is statically linked"
     printf '#!/usr/bin/env perl\n' >script
-    expect 0 "$plimsoll" run -- ./script
+    expect 0 "$plimsoll" run -s 1G -- ./script
     [[ $stderr != *because* ]]
-    says "wrote plimsoll.script."
+    says "wrote plimsoll.perl."
 }
 
 @test "--only that names nobody says who was there" {
@@ -106,7 +106,7 @@ P
 }
 
 @test "too few bytes for a sample are no mystery" {
-    expect 3 "$plimsoll" run -- "$(program cli-leaky)" 10
+    expect 3 "$plimsoll" run -s 1G -- "$(program cli-leaky)" 10
     says "no sample, so what was never freed is not known" "for more: plimsoll run --sample"
 }
 

@@ -271,9 +271,17 @@ for line in sys.stdin:
 
 @test "a process that is not profiled, and one that does not exist, are told apart" {
     expect 1 "$plimsoll" report $$
-    says "process $$ is not being profiled" "plimsoll ls"
+    says "process $$ is not being profiled"
     expect 1 "$plimsoll" report 999999999
     says "there is no process 999999999"
+}
+
+@test "what an earlier process of the same number left is not taken for this one's" {
+    forge leak
+    python3 -c 'import struct, sys; f = open("leak.plim", "r+b"); f.seek(32); f.write(struct.pack("=I", int(sys.argv[1])))' $$
+    mv leak.plim live/plimsoll.old.$$.plim
+    expect 1 "$plimsoll" report $$
+    says "process $$ is not being profiled; an earlier one of that number left a profile: plimsoll report /"
 }
 
 @test "a missing binary is named" {
@@ -282,6 +290,14 @@ for line in sys.stdin:
     rm gone
     expect 0 "$plimsoll" report out.plim
     says "/gone is not there any more, so its functions have no names"
+}
+
+@test "a stripped binary is named, with what would give it names" {
+    cp "$(program cli-leaky)" bare
+    strip bare
+    "$plimsoll" run -q -s 16K -o out.plim -- ./bare || [ $? -eq 3 ]
+    expect 0 "$plimsoll" report out.plim
+    says "/bare is stripped, so its functions show as addresses" "DEBUGINFOD_URLS"
 }
 
 @test "a rebuilt binary is named by its build-ids, and used only by force" {

@@ -184,14 +184,14 @@ os.execv(sys.argv[1], [sys.argv[1], "run", "-q", "--", "sh", "-c", "exit 9"])' "
 
 @test "%p, %c, %h and %t are expanded" {
     "$plimsoll" run -q -o '%c-%h-%p-%t-%%.plim' -- true
-    [[ $(ls ./*.plim) =~ ^\./true-$(hostname)-[0-9]+-[0-9]{10}-%\.plim$ ]]
+    [[ $(ls ./*.plim) =~ ^\./true-$(uname -n)-[0-9]+-[0-9]{10}-%\.plim$ ]]
 }
 
 @test "--live-dir says where the profile lives, and . is its destination" {
     mkdir there
     expect 0 "$plimsoll" run -q --live-dir there -- sh -c 'echo $PLIMSOLL_RUN'
     [[ $output == $PWD/there/plimsoll-run.* ]]
-    expect 0 "$plimsoll" run -q --live-dir . -o there/x.plim -- sh -c 'echo $PLIMSOLL_RUN; stat -c %a $PLIMSOLL_RUN; ls -A $PLIMSOLL_RUN'
+    expect 0 "$plimsoll" run -q -s 1G --live-dir . -o there/x.plim -- sh -c 'echo $PLIMSOLL_RUN; stat -c %a $PLIMSOLL_RUN; ls -A $PLIMSOLL_RUN'
     [[ ${lines[0]} == $PWD/there/plimsoll-run.* ]]
     [ "${lines[1]}" = 700 ]
     shows .owner
@@ -223,8 +223,8 @@ os.execv(sys.argv[1], [sys.argv[1], "run", "-q", "--", "sh", "-c", "exit 9"])' "
 # --- where the profile goes ---
 
 @test "the summary says what was allocated, what is left, where it is and what to type next" {
-    expect 3 "$plimsoll" run -s 16K -- "$(program cli-leaky)" 10000
-    [[ $stderr =~ "plimsoll: sampled every 16 KiB: 10,00"[0-9]" allocations, 9.5 MiB in all; 2."[0-9]" MiB ± 0."[0-9]+" MiB never freed (2,"[0-9]{3}" ± "[0-9]{2,3}" blocks), from "[0-9]{3}" samples" ]]
+    expect 3 "$plimsoll" run -s 4K --seed 1 -- "$(program cli-leaky)" 10000
+    [[ $stderr =~ "plimsoll: sampled every 4 KiB: 10,00"[0-9]" allocations, 9.5 MiB in all; 2."[0-9]" MiB ± 0."[0-9]+" MiB never freed (2,"[0-9]{3}" ± "[0-9]{2,3}" blocks), from 2,"[0-9]{3}" samples" ]]
     file=$(ls plimsoll.cli-leaky.*.plim)
     says "plimsoll: wrote $file (" "plimsoll: next: plimsoll report $file"
     [ -z "$(ls -A live)" ]
@@ -270,6 +270,7 @@ os.execv(sys.argv[1], [sys.argv[1], "run", "-q", "--", "sh", "-c", "exit 9"])' "
     wait $! || status=$?
     [ "$status" -eq 137 ]
     grep -q 'killed by SIGKILL' said
+    grep -q 'MiB live when it ended' said
     expect 0 "$plimsoll" report out.plim
     shows "killed by SIGKILL" "live when it ended" keep_block
 }
@@ -317,6 +318,8 @@ os.execv(sys.argv[1], [sys.argv[1], "run", "-q", "--", "sh", "-c", "exit 9"])' "
     for file in plimsoll.cli-tree.*.plim; do
         "$plimsoll" report "$file" >/dev/null
     done
+    "$plimsoll" run -q -- true
+    [ -z "$(ls -A live)" ]
 }
 
 @test "an unwritable destination is said before the program starts, and the profile is kept" {

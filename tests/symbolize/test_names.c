@@ -203,6 +203,8 @@ static void indirect_functions_and_labels_have_names(void **state)
     struct pl_elf *elf = open_elf(made("program"), NULL);
     assert_string_equal(name_at(elf, address_of(made("program"), "bare_label") + 2), "bare_label");
     assert_string_equal(name_at(elf, address_of(made("program"), "shelf_weight")), "shelf_weight");
+    /* But a label inside a function is only a place in it. */
+    assert_string_equal(name_at(elf, address_of(made("program"), "label_inside")), "with_label");
     pl_elf_close(elf);
 }
 

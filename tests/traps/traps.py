@@ -39,6 +39,7 @@ ALLOCATORS = {
     "mimalloc": LIBRARIES / "libmimalloc.so.2.0",
 }
 TIMEOUT_S = 60
+LINE_MAX = 1000
 
 # How every behaviour is tried: all sampled, nearly nothing sampled, and all sampled into a file that is soon full.
 EVERYTHING = {"PLIMSOLL_SAMPLE": "1"}
@@ -280,7 +281,7 @@ def claim(function):
 
 def say(lines):
     for line in str(lines).splitlines():
-        print("#", line)
+        print("#", line if len(line) < LINE_MAX else line[:LINE_MAX] + " ...")
 
 
 def attempt(function):

@@ -313,5 +313,7 @@ thread.join()'
 }
 
 @test "more than a million comparisons in all" {
-    [ "$(awk '{ total += $1 } END { print total }' "$BATS_FILE_TMPDIR/compared")" -ge 1000000 ]
+    total=$(awk '{ total += $1 } END { print total }' "$BATS_FILE_TMPDIR/compared")
+    echo "# $total comparisons, no difference" >&3
+    [ "$total" -ge 1000000 ]
 }

@@ -2,9 +2,10 @@
 /*
  * oracle.c - a preload that unwinds every allocation twice: with pl_unwind and with libgcc, and compares.
  *
- *   LD_PRELOAD=oracle.so UNWIND_LOG=file program    one "compared" line per process, a "DIFFERS" line for each difference
- *   UNWIND_SNAPSHOT=1                               modules are found in a snapshot, as without _dl_find_object
- *   UNWIND_REMEMBER=1                               rules are not forgotten when a module goes: there must be differences
+ *   LD_PRELOAD=oracle.so UNWIND_LOG=file program    one "compared" line per process, a "DIFFERS" line for each
+ * difference UNWIND_SNAPSHOT=1                               modules are found in a snapshot, as without
+ * _dl_find_object UNWIND_REMEMBER=1                               rules are not forgotten when a module goes: there
+ * must be differences
  *
  * A program that must not allocate where it wants a comparison (in a signal handler) calls oracle_compare() instead.
  *
@@ -216,8 +217,9 @@ static void report(void)
     for (ssize_t i = 0; i < bytes - 1; i++)
         if (command[i] < ' ')
             command[i] = ' ';
-    say("compared %lu different %lu unlisted %lu nested %lu deepest %lu frames %lu exact %lu guessed %lu", counts.compared,
-        counts.different, counts.unlisted, counts.nested, counts.deepest, counts.frames, counts.exact, counts.guessed);
+    say("compared %lu different %lu unlisted %lu nested %lu deepest %lu frames %lu exact %lu guessed %lu",
+        counts.compared, counts.different, counts.unlisted, counts.nested, counts.deepest, counts.frames, counts.exact,
+        counts.guessed);
     for (int i = 0; i < PL_STOP_COUNT; i++)
         say(" %s %lu", stop_names[i], counts.stops[i]);
     say(" command %s\n", command);
@@ -313,7 +315,7 @@ EXPORT void free(void *block)
 
 EXPORT void *dlopen(const char *path, int flags)
 {
-    void *(*next)(const char *, int) = (void *(*) (const char *, int)) dlsym(RTLD_NEXT, "dlopen");
+    void *(*next)(const char *, int) = (void *(*) (const char *, int) ) dlsym(RTLD_NEXT, "dlopen");
     void *handle = next(path, flags);
     if (snapshots)
         pl_snapshot_refill();

@@ -18,8 +18,8 @@ struct reference {
     bool started;
     size_t count;
     uintptr_t inner[REFERENCE_HALF];
-    uintptr_t outer[REFERENCE_HALF];   /* a ring: frame n is at n % REFERENCE_HALF */
-    bool inner_exact[REFERENCE_HALF];  /* interrupted there, not called */
+    uintptr_t outer[REFERENCE_HALF];  /* a ring: frame n is at n % REFERENCE_HALF */
+    bool inner_exact[REFERENCE_HALF]; /* interrupted there, not called */
     bool outer_exact[REFERENCE_HALF];
 };
 

@@ -2,8 +2,8 @@
 /*
  * test_tables.c - unwind tables, whole and broken; expressions; and the snapshot that names the modules they are in.
  *
- * Broken tables are made of real ones: those of libc are copied into a module of our own, which only the snapshot knows,
- * right below a page that cannot be read, and then changed where they matter.
+ * Broken tables are made of real ones: those of libc are copied into a module of our own, which only the snapshot
+ * knows, right below a page that cannot be read, and then changed where they matter.
  */
 #include "support.h"
 
@@ -320,7 +320,8 @@ static const struct example examples[] = {
     {"an operation that does not exist", false, 0, 1, {0xff}},
 };
 
-static bool compute(struct pl_machine *machine, struct pl_cfi *cfi, const uint8_t *program, unsigned bytes, uint64_t *out)
+static bool compute(struct pl_machine *machine, struct pl_cfi *cfi, const uint8_t *program, unsigned bytes,
+                    uint64_t *out)
 {
     static uint8_t table[64];
     const uint64_t first = 5000;

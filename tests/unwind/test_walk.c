@@ -101,7 +101,7 @@ static void the_main_threads_stack_is_found_without_asking(void **state)
     uintptr_t sp = pl_stack_pointer();
     pl_stack_bounds_find(&bounds, sp);
     assert_true(bounds.lo < sp && sp < bounds.hi);
-    assert_true(bounds.proven <= bounds.hi && bounds.hi - bounds.proven < 4096);
+    assert_int_equal(bounds.proven, bounds.hi);
 }
 
 static void *find_in_thread(void *argument)
@@ -143,6 +143,24 @@ static void without_asking_the_own_stack_is_still_walked_to_its_end(void **state
     assert_true(walk.walked > 10);
 }
 
+static void *walk_in_thread(void *unused)
+{
+    walk.own = (struct pl_stack_bounds){0, 0, 0};
+    descend(10);
+    return unused;
+}
+
+static void a_thread_born_where_nothing_may_be_asked_is_walked_to_its_end(void **state)
+{
+    (void) state;
+    pthread_t thread;
+    walk.may_probe = false;
+    assert_int_equal(pthread_create(&thread, NULL, walk_in_thread, NULL), 0);
+    pthread_join(thread, NULL);
+    assert_int_equal(walk.stop, PL_STOP_END);
+    assert_true(walk.walked > 10);
+}
+
 /* ---- other stacks ---- */
 
 static ucontext_t here, there;
@@ -177,6 +195,7 @@ static void another_stack_is_asked_for_and_walked(void **state)
 static void where_nothing_may_be_asked_another_stack_ends_the_walk(void **state)
 {
     (void) state;
+    descend(0); /* its own stack is known */
     walk.may_probe = false;
     walk_on_other_stack();
     assert_int_equal(walk.stop, PL_STOP_FOREIGN);
@@ -290,7 +309,8 @@ static void walk_garbage(struct garbage *garbage)
     assert_true(walk.stop < PL_STOP_COUNT);
 }
 
-/* Stacks full of plausible addresses, next to memory that cannot be read: nothing is asserted as hard as not crashing. */
+/* Stacks full of plausible addresses, next to memory that cannot be read: nothing is asserted as hard as not crashing.
+ */
 static void no_state_of_a_stack_crashes_a_walk(void **state)
 {
     (void) state;
@@ -373,6 +393,7 @@ int main(void)
         cmocka_unit_test_setup(a_threads_stack_ends_at_its_thread_pointer, begin),
         cmocka_unit_test_setup(a_walk_proves_the_stack_down_to_its_start_and_no_further, begin),
         cmocka_unit_test_setup(without_asking_the_own_stack_is_still_walked_to_its_end, begin),
+        cmocka_unit_test_setup(a_thread_born_where_nothing_may_be_asked_is_walked_to_its_end, begin),
         cmocka_unit_test_setup(another_stack_is_asked_for_and_walked, begin),
         cmocka_unit_test_setup(where_nothing_may_be_asked_another_stack_ends_the_walk, begin),
         cmocka_unit_test_setup(other_stacks_do_not_become_the_threads_own, begin),

@@ -97,9 +97,9 @@ INLINE bool pl_is_relocated(void)
 #define PL_ARCH_REGISTERS 17
 #define PL_ARCH_FP 6
 #define PL_ARCH_SP 7
-#define PL_ARCH_PC 16         /* the return address has a column of its own */
-#define PL_ARCH_RETURN_AT -8  /* where a call leaves it, from the caller's stack pointer (the CFA) */
-#define PL_ARCH_RED_ZONE 128  /* bytes below sp that an interrupted function may be using */
+#define PL_ARCH_PC 16        /* the return address has a column of its own */
+#define PL_ARCH_RETURN_AT -8 /* where a call leaves it, from the caller's stack pointer (the CFA) */
+#define PL_ARCH_RED_ZONE 128 /* bytes below sp that an interrupted function may be using */
 #define PL_ARCH_ADDRESS_BITS 47
 
 /* A handler returns to rt_sigreturn with sp at a ucontext; this is where each register lies from there. */
@@ -117,8 +117,8 @@ static const uint8_t pl_arch_signal_at[PL_ARCH_REGISTERS] = {
 #define PL_ARCH_SIGRETURN "\x48\xc7\xc0\x0f\x00\x00\x00\x0f\x05"
 
 /*
- * The registers at this very instruction, those a caller may rely on. The unwind tables of the function this is expanded
- * in describe them, so its callers can be stepped to from here.
+ * The registers at this very instruction, those a caller may rely on. The unwind tables of the function this is
+ * expanded in describe them, so its callers can be stepped to from here.
  */
 INLINE void pl_arch_capture(uint64_t registers[PL_ARCH_REGISTERS])
 {

@@ -16,25 +16,32 @@ static void allocate(size_t mebibytes)
     }
 }
 
-static void stay(unsigned seconds)
+/* Returns when the child has allocated, so that it is certain to have a profile. */
+static int stay(unsigned seconds)
 {
+    int ready[2];
+    char byte;
+    if (pipe(ready))
+        return 1;
     allocate(4);
     if (fork() == 0) {
         allocate(4);
+        close(ready[0]);
+        close(ready[1]);
         close(0);
         close(1);
         close(2);
         sleep(seconds);
         _exit(0);
     }
+    close(ready[1]);
+    return read(ready[0], &byte, 1) != 0;
 }
 
 int main(int argc, char **argv)
 {
-    if (argc > 2) {
-        stay((unsigned) atoi(argv[2]));
-        return 0;
-    }
+    if (argc > 2)
+        return stay((unsigned) atoi(argv[2]));
     for (int i = 0; i < (argc > 1 ? atoi(argv[1]) : 4); i++) {
         if (fork() == 0) {
             allocate(i % 2 ? 8 : 0);

@@ -3,12 +3,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-void dropped(char *memory);
-void dropped(char *memory)
-{
-#include "steps.h" /* hundreds of statements, written by the test */
-}
-
 __attribute__((noinline)) static char *kept(int bytes)
 {
     char *memory = malloc((size_t) bytes);
@@ -21,4 +15,11 @@ int main(int argc, char **argv)
     (void) argv;
     printf("%d\n", kept(argc)[0]);
     return 0;
+}
+
+/* Last, so that its lines come after those of the others in the line table too. */
+void dropped(char *memory);
+void dropped(char *memory)
+{
+#include "steps.h" /* hundreds of statements, written by the test */
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* library.c - a shared library: exported, versioned and local functions, an ifunc, an assembly label, calls by PLT. */
+/* library.c - a shared library: exported, versioned and local functions, an ifunc, assembly labels, calls by PLT. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -34,4 +34,11 @@ __asm__(".text\n"
         "  nop\n"
         "  nop\n"
         "  nop\n"
-        "  ret\n");
+        "  ret\n"
+        ".type with_label,@function\n"
+        "with_label:\n"
+        "  nop\n"
+        "label_inside:\n"
+        "  nop\n"
+        "  ret\n"
+        ".size with_label,.-with_label\n");

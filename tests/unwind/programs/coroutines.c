@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * coroutines.c - stacks that are not the thread's own: mapped between guard pages, allocated, static; with signals on them.
+ * coroutines.c - stacks that are not the thread's own: mapped between guard pages, allocated, static; with signals on
+ * them.
  */
 #include <pthread.h>
 #include <signal.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * oddities.c - frames that compilers do not make and assembler code does: a CFA in any register or behind an expression,
- * registers saved in registers, code without unwind tables, generated code.
+ * oddities.c - frames that compilers do not make and assembler code does: a CFA in any register or behind an
+ * expression, registers saved in registers, code without unwind tables, generated code.
  */
 #include <stdint.h>
 #include <sys/mman.h>
@@ -42,16 +42,16 @@ ODDITY(registers_by_expression,
                 "mov 24(%rsp), %rbp\n\t.cfi_restore %rbp\n\tadd $48, %rsp\n\t.cfi_def_cfa_offset 16\n\t" POP_RBX);
 
 /* A branch in an expression, arithmetic, and stack juggling: CFA = rsp + (5 > 3 ? 2 * 32 : 0). */
-ODDITY(cfa_by_program,
-       PUSH_RBX "sub $48, %rsp\n\t.cfi_def_cfa_offset 64\n\t"
-                ".cfi_escape 0x0f, 20, 0x77, 0, 0x35, 0x33, 0x2b, 0x28, 4, 0, 0x30, 0x2f, 4, 0, 0x32, "
-                "0x08, 32, 0x1e, 0x12, 0x13, 0x16, 0x22\n\t" CALL
-                ".cfi_def_cfa %rsp, 64\n\tadd $48, %rsp\n\t.cfi_def_cfa_offset 16\n\t" POP_RBX);
+ODDITY(cfa_by_program, PUSH_RBX "sub $48, %rsp\n\t.cfi_def_cfa_offset 64\n\t"
+                                ".cfi_escape 0x0f, 20, 0x77, 0, 0x35, 0x33, 0x2b, 0x28, 4, 0, 0x30, 0x2f, 4, 0, 0x32, "
+                                "0x08, 32, 0x1e, 0x12, 0x13, 0x16, 0x22\n\t" CALL
+                                ".cfi_def_cfa %rsp, 64\n\tadd $48, %rsp\n\t.cfi_def_cfa_offset 16\n\t" POP_RBX);
 
 /* More remembered states than compilers nest. */
-ODDITY(remembers, PUSH_RBX ".cfi_remember_state\n\t.cfi_remember_state\n\t.cfi_def_cfa_offset 800\n\t"
-                           ".cfi_remember_state\n\t.cfi_def_cfa_offset 8\n\t.cfi_restore_state\n\t.cfi_restore_state\n\t" CALL
-                           ".cfi_restore_state\n\t" POP_RBX);
+ODDITY(remembers,
+       PUSH_RBX ".cfi_remember_state\n\t.cfi_remember_state\n\t.cfi_def_cfa_offset 800\n\t"
+                ".cfi_remember_state\n\t.cfi_def_cfa_offset 8\n\t.cfi_restore_state\n\t.cfi_restore_state\n\t" CALL
+                ".cfi_restore_state\n\t" POP_RBX);
 
 /* Without any table, but with a frame pointer; and with neither. */
 #define UNTABLED(name, body)                                                                                           \

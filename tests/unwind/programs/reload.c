@@ -24,7 +24,7 @@ static void *symbol(void *handle, const char *name)
 static void *use_plugin(int i)
 {
     void *handle = dlopen(plugins[i % PLUGINS], RTLD_NOW);
-    void *(*entry)(int) = (void *(*) (int)) symbol(handle, "plugin_allocate");
+    void *(*entry)(int) = (void *(*) (int) ) symbol(handle, "plugin_allocate");
     for (int k = 0; k < 5; k++)
         free(entry(7 + k));
     dlclose(handle);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * resolver.c - an indirect function whose resolver allocates: bound lazily, that is an allocation below the loader's own
- * assembler code.
+ * resolver.c - an indirect function whose resolver allocates: bound lazily, that is an allocation below the loader's
+ * own assembler code.
  */
 #include <stdlib.h>
 
@@ -13,7 +13,7 @@ static void allocate(int n)
     free(block);
 }
 
-static void (*resolve(void))(int)
+__attribute__((used)) static void (*resolve(void))(int)
 {
     void *volatile block = malloc(33);
     free(block);

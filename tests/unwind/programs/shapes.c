@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * shapes.c - frames of every shape that a compiler makes: fixed, growing, realigned, deep; on threads' stacks of all kinds.
+ * shapes.c - frames of every shape that a compiler makes: fixed, growing, realigned, deep; on threads' stacks of all
+ * kinds.
  */
 #include <alloca.h>
 #include <pthread.h>

@@ -1,0 +1,407 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * test_words.c - names, figures and typos: everything that turns what machines say into what people read, and back.
+ */
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "arena.h"
+#include "figure.h"
+#include "nearest.h"
+#include "option.h"
+#include "role.h"
+#include "say.h"
+#include "shorten.h"
+#include "utf8.h"
+
+/* --- names --- */
+
+static void assert_shortened(const char *demangled, const char *expected)
+{
+    struct pl_arena *arena = pl_arena_new();
+    assert_string_equal(pl_shorten_function(arena, demangled), expected);
+    pl_arena_free(arena);
+}
+
+static void names_of_c_functions_stay_as_they_are(void **state)
+{
+    (void) state;
+    assert_shortened("main", "main");
+    assert_shortened("_ZN3foo3barEv", "_ZN3foo3barEv");
+    assert_shortened("parse_line.cold", "parse_line.cold");
+    assert_shortened("__GI___strdup", "strdup");
+}
+
+static void parameters_and_what_follows_them_are_dropped(void **state)
+{
+    (void) state;
+    assert_shortened("Table::add(Row const&, int) const", "Table::add");
+    assert_shortened("Table::take(std::function<void (int)>&&) &&", "Table::take");
+    assert_shortened("f(void (*)(int, char))", "f");
+    assert_shortened("Table::add(Row const&) [clone .cold]", "Table::add");
+    assert_shortened("name[abi:cxx11](int)", "name");
+}
+
+static void the_return_type_of_a_template_is_dropped(void **state)
+{
+    (void) state;
+    assert_shortened("void sort<int*>(int*, int*)", "sort<int*>");
+    assert_shortened("std::map<int, Row>& registry<Row>()", "registry<Row>");
+    assert_shortened("unsigned long count<int>(int)", "count<int>");
+}
+
+static void default_arguments_of_templates_are_dropped(void **state)
+{
+    (void) state;
+    assert_shortened("std::vector<Row, std::allocator<Row> >::push_back(Row const&)", "std::vector<Row>::push_back");
+    assert_shortened(
+        "std::map<int, Row, std::less<int>, std::allocator<std::pair<int const, Row> > >::operator[](int&&)",
+        "std::map<int, Row>::operator[]");
+    assert_shortened("std::unique_ptr<Row, std::default_delete<Row> >::reset(Row*)", "std::unique_ptr<Row>::reset");
+}
+
+static void strings_are_called_strings(void **state)
+{
+    (void) state;
+    assert_shortened(
+        "std::__cxx11::basic_string<char, std::char_traits<char>, std::allocator<char> >::_M_append(char const*, "
+        "unsigned long)",
+        "std::string::_M_append");
+    assert_shortened("std::vector<std::__cxx11::basic_string<char, std::char_traits<char>, std::allocator<char> >, "
+                     "std::allocator<std::__cxx11::basic_string<char, std::char_traits<char>, std::allocator<char> > > "
+                     ">::reserve(unsigned long)",
+                     "std::vector<std::string>::reserve");
+    assert_shortened("std::__cxx11::list<int, std::allocator<int> >::push_back(int&&)", "std::list<int>::push_back");
+}
+
+static void long_arguments_become_an_ellipsis(void **state)
+{
+    (void) state;
+    assert_shortened("boost::variant<some::quite::long::name, another::quite::long::name>::swap(int)",
+                     "boost::variant<…>::swap");
+}
+
+static void operators_keep_their_symbols(void **state)
+{
+    (void) state;
+    assert_shortened("Functor::operator()(int) const", "Functor::operator()");
+    assert_shortened("std::ostream& operator<< <char>(std::ostream&, char)", "operator<< <char>");
+    assert_shortened("Row::operator<(Row const&) const", "Row::operator<");
+    assert_shortened("Row::operator->() const", "Row::operator->");
+    assert_shortened("Row::operator<=>(Row const&) const", "Row::operator<=>");
+    assert_shortened("operator new(unsigned long)", "operator new");
+    assert_shortened("Row::operator unsigned long() const", "Row::operator unsigned long");
+    assert_shortened("std::operator+<char>(char const*)", "std::operator+<char>");
+    assert_shortened("operators::list(int)", "operators::list");
+}
+
+static void lambdas_and_anonymous_namespaces_stay_recognisable(void **state)
+{
+    (void) state;
+    assert_shortened("main::{lambda(int)#1}::operator()(int) const", "main::{lambda#1}::operator()");
+    assert_shortened("run(int)::{lambda()#2}::operator()() const", "run::{lambda#2}::operator()");
+    assert_shortened("(anonymous namespace)::helper(int)", "(anon)::helper");
+    assert_shortened("ns::(anonymous namespace)::Class::method()", "ns::(anon)::Class::method");
+}
+
+static void names_of_rust_lose_their_hash_and_their_trait(void **state)
+{
+    (void) state;
+    assert_shortened("app::index::add::h0123456789abcdef", "app::index::add");
+    assert_shortened("<alloc::vec::Vec<T> as core::ops::Drop>::drop", "alloc::vec::Vec<T>::drop");
+}
+
+static void rubbish_is_left_alone_and_never_empty(void **state)
+{
+    (void) state;
+    static const char *const names[] = {"<",  ">",  "(",  ")",   "f(",        "f<",    "a<b(c>d)",   "operator",
+                                        "((", "<>", "()", "{}",  "a b c",     "::",    "<<<<>>>",    "f(int)) const",
+                                        "[",  "[]", " ",  "a::", "operator<", "f<(>)", "\xff<\xfe(", "a->b<c"};
+    struct pl_arena *arena = pl_arena_new();
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        assert_true(strlen(pl_shorten_function(arena, names[i])) > 0);
+    pl_arena_free(arena);
+}
+
+static void names_of_any_depth_come_to_an_end(void **state)
+{
+    (void) state;
+    enum { DEPTH = 5000 };
+    static char name[4 * DEPTH + 1];
+    for (size_t i = 0; i < DEPTH; i++) {
+        name[2 * i] = 'a';
+        name[2 * i + 1] = '<';
+        name[2 * DEPTH + i] = '>';
+    }
+    struct pl_arena *arena = pl_arena_new();
+    assert_true(strlen(pl_shorten_function(arena, name)) > 0);
+    pl_arena_free(arena);
+}
+
+static void files_are_relative_to_the_directory_or_two_parts_long(void **state)
+{
+    (void) state;
+    assert_string_equal(pl_shorten_file("/home/me/app/src/index.c", "/home/me/app"), "src/index.c");
+    assert_string_equal(pl_shorten_file("/home/me/apple/index.c", "/home/me/app"), "apple/index.c");
+    assert_string_equal(pl_shorten_file("/usr/include/c++/12/bits/stl_vector.h", "/"), "bits/stl_vector.h");
+    assert_string_equal(pl_shorten_file("./src/index.c", "/x"), "src/index.c");
+    assert_string_equal(pl_shorten_file("../../sysdeps/x86/start.S", ""), "x86/start.S");
+    assert_string_equal(pl_shorten_file("io/../sysdeps/x/../../io/ftw.c", ""), "io/ftw.c");
+    assert_string_equal(pl_shorten_file("", "/x"), "");
+    assert_string_equal(pl_shorten_file("/", ""), "/");
+}
+
+/* --- roles --- */
+
+static enum pl_role role_of(const char *function, const char *file, const char *module)
+{
+    struct pl_module_view view = {.path = module};
+    struct pl_profile profile = {.executable = "/usr/bin/app", .modules = 1, .module = &view};
+    struct pl_place place = {.function = function, .linkage = "", .file = file};
+    return pl_role_of(&profile, 0, &place);
+}
+
+static void allocators_are_told_from_their_callers(void **state)
+{
+    (void) state;
+    static const char *const allocators[] = {"malloc",
+                                             "operator new(unsigned long)",
+                                             "std::allocator<int>::allocate",
+                                             "g_malloc0",
+                                             "PyObject_Malloc",
+                                             "xmalloc",
+                                             "__rust_alloc",
+                                             "std::string::_M_create",
+                                             "__gnu_cxx::new_allocator<int>::allocate(unsigned long, void const*)"};
+    for (size_t i = 0; i < sizeof allocators / sizeof *allocators; i++)
+        assert_int_equal(role_of(allocators[i], "", "/usr/bin/app"), PL_ROLE_ALLOCATOR);
+    assert_int_equal(role_of("malloc_report", "", "/usr/bin/app"), PL_ROLE_OWN);
+    assert_int_equal(role_of("anything", "", "/opt/libplimsoll.so"), PL_ROLE_ALLOCATOR);
+}
+
+static void the_program_is_its_own_wherever_it_is_installed(void **state)
+{
+    (void) state;
+    assert_int_equal(role_of("f", "", "/usr/bin/app"), PL_ROLE_OWN);
+    assert_int_equal(role_of("f", "", "/opt/app/libplugin.so"), PL_ROLE_OWN);
+    assert_int_equal(role_of("f", "", "/usr/lib/x86_64-linux-gnu/libz.so.1"), PL_ROLE_LIBRARY);
+}
+
+static void standard_library_code_is_a_library_wherever_it_was_inlined(void **state)
+{
+    (void) state;
+    assert_int_equal(role_of("std::vector<int>::push_back", "", "/usr/bin/app"), PL_ROLE_LIBRARY);
+    assert_int_equal(role_of("helper", "/usr/include/c++/12/bits/x.h", "/usr/bin/app"), PL_ROLE_LIBRARY);
+    assert_int_equal(role_of("_start", "", "/usr/bin/app"), PL_ROLE_START);
+}
+
+/* --- figures --- */
+
+#define ASSERT_FIGURE(call, expected)                                                                                  \
+    do {                                                                                                               \
+        char out[2 * PL_FIGURE_BYTES];                                                                                 \
+        call;                                                                                                          \
+        assert_string_equal(out, expected);                                                                            \
+    } while (0)
+
+static void bytes_have_binary_units_and_two_or_three_digits(void **state)
+{
+    (void) state;
+    ASSERT_FIGURE(pl_figure_bytes(out, 0), "0 B");
+    ASSERT_FIGURE(pl_figure_bytes(out, 1023), "1,023 B");
+    ASSERT_FIGURE(pl_figure_bytes(out, 1024), "1.0 KiB");
+    ASSERT_FIGURE(pl_figure_bytes(out, 12.4 * 1048576), "12.4 MiB");
+    ASSERT_FIGURE(pl_figure_bytes(out, 388 * 1024), "388 KiB");
+    ASSERT_FIGURE(pl_figure_bytes(out, 1048575), "1.0 MiB");
+    ASSERT_FIGURE(pl_figure_bytes(out, 0x1p63), "8,192 PiB");
+    ASSERT_FIGURE(pl_figure_setting(out, 512 << 10), "512 KiB");
+    ASSERT_FIGURE(pl_figure_setting(out, 1536), "1.5 KiB");
+}
+
+static void counts_are_whole_up_to_a_million(void **state)
+{
+    (void) state;
+    ASSERT_FIGURE(pl_figure_count(out, 7), "7");
+    ASSERT_FIGURE(pl_figure_count(out, 412918), "412,918");
+    ASSERT_FIGURE(pl_figure_count(out, 31.4e6), "31.4 M");
+    ASSERT_FIGURE(pl_figure_exact(out, 1234567890123), "1,234,567,890,123");
+    ASSERT_FIGURE(pl_figure_exact(out, UINT64_MAX), "18,446,744,073,709,551,615");
+}
+
+static void an_error_has_the_unit_of_its_value_and_exact_figures_have_none(void **state)
+{
+    (void) state;
+    struct pl_estimate rough = {.value = 2.1 * 1048576, .error = 0.3 * 1048576};
+    struct pl_estimate exact = {.value = 1000, .error = 0};
+    struct pl_estimate none = {.value = 0, .error = 2048};
+    ASSERT_FIGURE(pl_figure_estimate(out, PL_METRIC_INUSE_SPACE, &rough), "2.1 MiB ± 0.30 MiB");
+    ASSERT_FIGURE(pl_figure_estimate(out, PL_METRIC_ALLOC_OBJECTS, &exact), "1,000");
+    ASSERT_FIGURE(pl_figure_estimate(out, PL_METRIC_INUSE_SPACE, &none), "0 B ± 2.0 KiB");
+}
+
+static void durations_have_two_units_at_most(void **state)
+{
+    (void) state;
+    ASSERT_FIGURE(pl_figure_seconds(out, 0.0123), "12 ms");
+    ASSERT_FIGURE(pl_figure_seconds(out, 12.84), "12.8 s");
+    ASSERT_FIGURE(pl_figure_seconds(out, 200), "3 min 20 s");
+    ASSERT_FIGURE(pl_figure_seconds(out, 3 * 86400 + 4 * 3600), "3 d 4 h");
+    ASSERT_FIGURE(pl_figure_seconds(out, -1), "0 ms");
+}
+
+static void figures_of_damaged_files_fit_their_columns(void **state)
+{
+    (void) state;
+    static const double values[] = {INFINITY, -INFINITY, NAN, 1e300, -1e300, -5};
+    char out[2 * PL_FIGURE_BYTES];
+    for (size_t i = 0; i < sizeof values / sizeof *values; i++) {
+        struct pl_estimate estimate = {.value = values[i], .error = fabs(values[i])};
+        pl_figure_estimate(out, PL_METRIC_INUSE_SPACE, &estimate);
+        pl_figure_percent(out, values[i]);
+        pl_figure_seconds(out, values[i]);
+        assert_in_range(strlen(out), 1, PL_FIGURE_BYTES - 1);
+    }
+}
+
+/* --- typos --- */
+
+static void the_distance_counts_what_fingers_do(void **state)
+{
+    (void) state;
+    assert_int_equal(pl_nearest_distance("report", "report"), 0);
+    assert_int_equal(pl_nearest_distance("reprot", "report"), 1);
+    assert_int_equal(pl_nearest_distance("repor", "report"), 1);
+    assert_int_equal(pl_nearest_distance("rreport", "report"), 1);
+    assert_int_equal(pl_nearest_distance("rebort", "report"), 1);
+    assert_int_equal(pl_nearest_distance("", "ls"), 2);
+    assert_int_equal(pl_nearest_distance("kitten", "sitting"), 3);
+}
+
+static void the_nearest_word_is_found_only_if_it_is_near(void **state)
+{
+    (void) state;
+    struct pl_nearest near = {.word = "exprot"}, far = {.word = "banana"}, prefix = {.word = "re"};
+    static const char *const words[] = {"run", "report", "ls", "export", "help", "version"};
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
+        pl_nearest_offer(&near, words[i]);
+        pl_nearest_offer(&far, words[i]);
+        pl_nearest_offer(&prefix, words[i]);
+    }
+    assert_string_equal(near.best, "export");
+    assert_null(far.best);
+    assert_string_equal(prefix.best, "report");
+}
+
+/* --- values --- */
+
+static enum pl_verdict read_size(const char *text, uint64_t *value)
+{
+    struct pl_option option = {.type = &pl_type_size, .into = value, .min = 1, .max = 1ull << 40};
+    return pl_type_size.read(&option, text);
+}
+
+static void sizes_are_taken_whole_or_not_at_all(void **state)
+{
+    (void) state;
+    uint64_t value = 0;
+    static const char *const wrong[] = {"", " 1", "1 ", "+1", "-1", "K", "1Q", "1KK", "0x10", "1.5M", "1e3", "1KBs"};
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++)
+        assert_int_equal(read_size(wrong[i], &value), PL_VALUE_WRONG);
+    assert_int_equal(value, 0);
+    static const struct {
+        const char *text;
+        uint64_t value;
+    } right[] = {{"1", 1},          {"512K", 512 << 10}, {"512k", 512 << 10},
+                 {"1MiB", 1 << 20}, {"2GB", 2ull << 30}, {"1T", 1ull << 40}};
+    for (size_t i = 0; i < sizeof right / sizeof *right; i++) {
+        assert_int_equal(read_size(right[i].text, &value), PL_VALUE_OK);
+        assert_int_equal(value, right[i].value);
+    }
+}
+
+static void sizes_that_overflow_are_too_large(void **state)
+{
+    (void) state;
+    uint64_t value = 0;
+    assert_int_equal(read_size("0", &value), PL_VALUE_SMALL);
+    assert_int_equal(read_size("2T", &value), PL_VALUE_LARGE);
+    assert_int_equal(read_size("18446744073709551616", &value), PL_VALUE_LARGE);
+    assert_int_equal(read_size("17179869184G", &value), PL_VALUE_LARGE); /* 2^64 exactly */
+    assert_int_equal(value, 0);
+}
+
+/* --- characters --- */
+
+static void only_well_formed_utf8_is_decoded(void **state)
+{
+    (void) state;
+    uint32_t character;
+    static const char *const bad[] = {"\x80", "\xc0\x80", "\xe0\x80\x80", "\xed\xa0\x80", "\xf4\x90\x80\x80",
+                                      "\xff", "\xc3",     "\xe2\x82",     "\xf0\x9f\x98", "\xf8\x88\x80\x80\x80"};
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+        assert_int_equal(pl_utf8_decode(bad[i], &character), 1);
+        assert_int_equal(character, PL_UTF8_BAD);
+    }
+    assert_int_equal(pl_utf8_decode("±", &character), 2);
+    assert_int_equal(character, 0xb1);
+    assert_int_equal(pl_utf8_decode("\xf0\x9f\x98\x80", &character), 4);
+    assert_int_equal(character, 0x1f600);
+}
+
+static void widths_are_those_of_a_terminal(void **state)
+{
+    (void) state;
+    assert_int_equal(pl_utf8_width("12.4 MiB ± 0.3"), 14);
+    assert_int_equal(pl_utf8_width("日本"), 4);
+    assert_int_equal(pl_utf8_width("e\xcc\x81"), 1);
+    assert_int_equal(pl_utf8_width("\xff\xfe"), 2);
+}
+
+static void cleaned_text_holds_nothing_that_a_terminal_obeys(void **state)
+{
+    (void) state;
+    char *clean = pl_say_clean("a\x1b[31m\n\xff\xc2\x9b±");
+    assert_string_equal(clean, "a\\x1b[31m\\x0a\\xff\\xc2\\x9b±");
+    free(clean);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(names_of_c_functions_stay_as_they_are),
+        cmocka_unit_test(parameters_and_what_follows_them_are_dropped),
+        cmocka_unit_test(the_return_type_of_a_template_is_dropped),
+        cmocka_unit_test(default_arguments_of_templates_are_dropped),
+        cmocka_unit_test(strings_are_called_strings),
+        cmocka_unit_test(long_arguments_become_an_ellipsis),
+        cmocka_unit_test(operators_keep_their_symbols),
+        cmocka_unit_test(lambdas_and_anonymous_namespaces_stay_recognisable),
+        cmocka_unit_test(names_of_rust_lose_their_hash_and_their_trait),
+        cmocka_unit_test(rubbish_is_left_alone_and_never_empty),
+        cmocka_unit_test(names_of_any_depth_come_to_an_end),
+        cmocka_unit_test(files_are_relative_to_the_directory_or_two_parts_long),
+        cmocka_unit_test(allocators_are_told_from_their_callers),
+        cmocka_unit_test(the_program_is_its_own_wherever_it_is_installed),
+        cmocka_unit_test(standard_library_code_is_a_library_wherever_it_was_inlined),
+        cmocka_unit_test(bytes_have_binary_units_and_two_or_three_digits),
+        cmocka_unit_test(counts_are_whole_up_to_a_million),
+        cmocka_unit_test(an_error_has_the_unit_of_its_value_and_exact_figures_have_none),
+        cmocka_unit_test(durations_have_two_units_at_most),
+        cmocka_unit_test(figures_of_damaged_files_fit_their_columns),
+        cmocka_unit_test(the_distance_counts_what_fingers_do),
+        cmocka_unit_test(the_nearest_word_is_found_only_if_it_is_near),
+        cmocka_unit_test(sizes_are_taken_whole_or_not_at_all),
+        cmocka_unit_test(sizes_that_overflow_are_too_large),
+        cmocka_unit_test(only_well_formed_utf8_is_decoded),
+        cmocka_unit_test(widths_are_those_of_a_terminal),
+        cmocka_unit_test(cleaned_text_holds_nothing_that_a_terminal_obeys),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,103 @@
+# SPDX-License-Identifier: MIT
+"""kill - kill -9 at random moments of a program with many threads: every file opens, and says what happened.
+
+Each run is a fresh process, killed after a random time from a seeded generator. The runs are made by the first claim that
+asks and are shared by all; what is remembered of a run is only what was wrong with it. KILLS says how many there are.
+"""
+
+import functools
+import os
+import random
+import sys
+import time
+
+from victims import Place, agree, compare, expect, export, turns  # first: it knows the way to tests/lib
+import claims
+import plim
+from claims import claim, say
+
+KILLS = int(os.environ.get("KILLS", "50"))
+LATEST_MS = 400
+SAMPLED_SHARE = 5  # every fifth is sampled, the others record every allocation
+SEED = int(os.environ.get("SEED", "1"))
+
+
+class Death:
+    """One run and what is wrong with what it left."""
+
+    def __init__(self, number, generator):
+        self.after_ms = generator.uniform(0, LATEST_MS)
+        self.sample = "16K" if number % SAMPLED_SHARE == SAMPLED_SHARE - 1 else "1"
+        self.name = f"run {number} of seed {SEED}, killed after {self.after_ms:.1f} ms, sample {self.sample}"
+        self.promises, self.figures, self.reader, self.calls = [], [], [], 0
+        with Place() as place:
+            self.die(place)
+            self.examine(place)
+
+    def die(self, place):
+        process = place.start_victim("never", 0, sample=self.sample)
+        time.sleep(self.after_ms / 1000)
+        process.kill()
+        self.status = process.wait()
+
+    def examine(self, place):
+        ledger = place.ledger()
+        self.calls = ledger.calls if ledger else 0
+        try:
+            profiles = [plim.Profile(path) for path in place.files()]
+        except plim.NotAProfile as why:
+            profiles = []
+            self.promises += [f"main had begun, but {why}"] if ledger and ledger.begun else []
+        if not profiles:
+            self.promises += ["main had begun, but there is no file"] if ledger and ledger.begun else []
+            return
+        self.promises += profiles[0].problems()
+        if self.sample == "1" and ledger:
+            self.figures += compare(profiles[0], ledger, turns)
+        self.figures += self.compare_visits(profiles[0])
+        self.reader += agree(profiles[0], export(profiles[0].path))
+
+    @staticmethod
+    def compare_visits(profile):
+        """A sample is counted in the header before it is added to its row: one more for each thread, at most."""
+        alive = sum(thread.alive for thread in profile.threads.values())
+        ahead = profile.visits - profile.total("allocated").samples
+        if not 0 <= ahead <= alive:
+            yield f"{profile.visits} visits, {profile.total('allocated').samples} samples, {alive} threads"
+
+
+@functools.lru_cache(maxsize=None)
+def deaths():
+    generator = random.Random(SEED)
+    found = [Death(number, generator) for number in range(KILLS)]
+    say(f"{KILLS} processes were killed, {sum(d.calls for d in found)} calls had been made")
+    return found
+
+
+def all_problems(kind):
+    expect((f"{death.name}: {problem}" for death in deaths() for problem in getattr(death, kind)), f"in {kind}")
+
+
+@claim
+def every_process_died_by_sigkill_and_most_had_allocated_by_then():
+    assert all(death.status == -9 for death in deaths())
+    assert sum(death.calls > 1000 for death in deaths()) > KILLS / 2
+
+
+@claim
+def every_file_opens_and_keeps_every_promise_of_the_format():
+    all_problems("promises")
+
+
+@claim
+def every_row_and_every_total_agrees_with_the_programs_own_ledger_to_the_call_in_flight():
+    all_problems("figures")
+
+
+@claim
+def the_reader_opens_every_file_and_drops_nothing():
+    all_problems("reader")
+
+
+if __name__ == "__main__":
+    sys.exit(claims.main())

@@ -1,0 +1,67 @@
+# SPDX-License-Identifier: MIT
+"""claims - a test file is a list of claims; running it prints TAP.
+
+A claim is a sentence and a function that raises if it is not true, raises Skip if it cannot be tried here, and may
+say() what helps to understand a failure. The sentence is the function's name, or is given where claims are made in a
+loop:
+
+    @claim
+    def the_profile_of_a_killed_process_opens(): ...
+
+    for program in PROGRAMS:
+        claims.add(f"{program} behaves as without us", functools.partial(check, program))
+
+usage of every test file: FILE.py [WORD...]     only the claims with all of these words in them
+"""
+
+import os
+import sys
+import time
+import traceback
+
+made = []
+
+
+class Skip(Exception):
+    """Something that the claim needs is not on this machine."""
+
+
+def add(sentence, function):
+    made.append((sentence, function))
+
+
+def claim(function):
+    add(function.__name__.replace("_", " "), function)
+    return function
+
+
+def say(text):
+    for line in str(text).splitlines():
+        print("#", line, flush=True)
+
+
+def attempt(sentence, function):
+    """TAP's words for one claim."""
+    try:
+        function()
+        return "ok", sentence
+    except Skip as reason:
+        return "ok", f"{sentence} # SKIP {reason}"
+    except Exception:
+        say(traceback.format_exc())
+        return "not ok", sentence
+
+
+def main(words=None):
+    words = sys.argv[1:] if words is None else words
+    chosen = [(sentence, function) for sentence, function in made if all(word in sentence for word in words)]
+    print(f"1..{len(chosen)}", flush=True)
+    failed = 0
+    for number, (sentence, function) in enumerate(chosen, 1):
+        begin = time.monotonic()
+        verdict, text = attempt(sentence, function)
+        failed += verdict != "ok"
+        print(verdict, number, "-", text, flush=True)
+        if os.environ.get("CLAIMS_TIMES"):
+            say(f"{time.monotonic() - begin:.2f} s")
+    return 1 if failed else 0

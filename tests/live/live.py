@@ -1,0 +1,170 @@
+# SPDX-License-Identifier: MIT
+"""live - a running process is read while four threads change everything: what is read was true at some moment.
+
+The victim of tests/kill runs on while its profile is read again and again. Its ledger is read before and after: what had
+been finished before must be in the profile, and nothing that had not been begun after.
+"""
+
+import functools
+import json
+import os
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+HERE = Path(__file__).resolve().parent
+sys.path.insert(0, str(HERE.parent / "kill"))
+
+from victims import PLIMSOLL, Place, compare, environment, expect, turns  # first: it knows the way to tests/lib
+import claims
+import plim
+from claims import claim, say
+
+READINGS = 10
+APART_S = 0.05
+
+
+class Alive:
+    """The victim, running."""
+
+    def __init__(self, place, sample="1"):
+        self.place = place
+        give_way = functools.partial(os.nice, 15)  # its threads outnumber the processors, and we are to read it
+        self.process = place.start_victim("never", 0, sample=sample, preexec_fn=give_way)
+        self.wait_for(lambda: self.file() and place.ledger() and place.ledger().calls > 1000)
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.process.kill()
+        self.process.wait()
+
+    @staticmethod
+    def wait_for(condition, seconds=30):
+        end = time.monotonic() + seconds
+        while not condition():
+            assert time.monotonic() < end, "waited in vain"
+            time.sleep(0.01)
+
+    def file(self):
+        return next(iter(plim.find(self.place.live)), None)
+
+    def read(self):
+        """A profile, and the ledger around it."""
+        before = self.place.ledger()
+        profile = plim.Profile(self.file())
+        return profile, before.until(self.place.ledger())
+
+    def plimsoll(self, *words):
+        done = subprocess.run([str(word) for word in (PLIMSOLL, *words)], capture_output=True, text=True, env=environment())
+        assert done.returncode == 0, f"{words}: status {done.returncode}: {done.stderr}"
+        return done.stdout
+
+    def undisturbed(self):
+        """It runs, nobody traces it, and it goes on allocating."""
+        assert self.process.poll() is None, f"it ended with {self.process.returncode}"
+        status = Path(f"/proc/{self.process.pid}/status").read_text()
+        assert "TracerPid:\t0\n" in status and "\nState:\tT" not in status
+        before = self.place.ledger().calls
+        self.wait_for(lambda: self.place.ledger().calls > before)
+
+
+@claim
+def every_reading_of_a_running_process_lies_between_what_was_finished_before_and_begun_after():
+    with Place() as place, Alive(place) as victim:
+        for _ in range(READINGS):
+            profile, ledger = victim.read()
+            expect(profile.problems(), "in the file")
+            expect(compare(profile, ledger, turns), "with the ledger")
+            time.sleep(APART_S)
+        say(f"{len(profile.rows)} rows, {sum(row.torn for row in profile.rows.values())} in flight at the last reading")
+        victim.undisturbed()
+
+
+@claim
+def no_figure_ever_falls_from_one_reading_to_the_next():
+    with Place() as place, Alive(place, sample="256") as victim:
+        last = plim.Profile(victim.file())
+        for _ in range(READINGS):
+            time.sleep(APART_S)
+            profile = plim.Profile(victim.file())
+            expect(profile.problems(), "in the file")
+            for number, row in last.rows.items():
+                later = profile.rows[number]
+                for part in ("allocated", "freed", "remote"):
+                    pairs = zip(getattr(row, part).values(), getattr(later, part).values())
+                    assert all(a <= b for a, b in pairs) or row.torn, f"row {number}: {part} fell"
+            for number, thread in last.threads.items():
+                assert thread.all_calls <= profile.threads[number].all_calls
+                assert thread.bytes <= profile.threads[number].bytes
+            last = profile
+        victim.undisturbed()
+
+
+@claim
+def export_of_a_pid_drops_nothing_and_no_figure_is_negative():
+    with Place() as place, Alive(place) as victim:
+        for _ in range(READINGS):
+            before = place.ledger()
+            exported = json.loads(victim.plimsoll("export", "--format", "json", victim.process.pid))
+            ledger = before.until(place.ledger())
+            assert exported["process"]["pid"] == victim.process.pid and exported["process"]["running"]
+            assert exported["reading"]["damage"] == 0, exported["reading"]
+            for site in exported["sites"]:
+                assert all(site[metric]["value"] >= 0 for metric in ("inuse_objects", "inuse_space", "alloc_objects"))
+            tids = {thread["tid"]: thread["calls"] for thread in exported["threads"]}
+            for worker, tid in enumerate(ledger.tids):
+                pairs = ledger.allocated[worker]
+                assert sum(pairs.done) <= tids.get(tid, 0) <= sum(pairs.started), f"worker {worker}: {tids.get(tid)} calls"
+        victim.undisturbed()
+
+
+@claim
+def every_frame_of_the_program_has_a_name_and_every_module_a_path():
+    with Place() as place, Alive(place) as victim:
+        exported = json.loads(victim.plimsoll("export", "--format", "json", victim.process.pid))
+        paths = [module["path"] for module in exported["modules"]]
+        ours = [frame for frame in exported["frames"] if paths[frame["module"]].endswith("/victim")]
+        assert {"turn_left", "turn_right", "descend"} <= {frame["function"] for frame in ours}
+        nameless = [frame for frame in ours if not frame["function"]]
+        assert not nameless, f"{len(nameless)} of {len(ours)}: {nameless[:3]}"
+        assert sum(path == "" for path in paths) <= 1, paths
+
+
+@claim
+def report_of_a_pid_names_the_allocating_functions():
+    with Place() as place, Alive(place) as victim:
+        report = victim.plimsoll("report", victim.process.pid)
+        assert "descend" in report and "victim.c" in report, report
+        victim.undisturbed()
+
+
+@claim
+def ls_finds_it_while_it_runs():
+    with Place() as place, Alive(place) as victim:
+        listed = victim.plimsoll("ls")
+        assert any(str(victim.process.pid) in line.split() and "victim" in line for line in listed.splitlines()), listed
+        victim.undisturbed()
+
+
+@claim
+def ls_still_lists_its_file_after_a_kill_without_run():
+    with Place() as place:
+        settings = place.settings("1")
+        del settings["PLIMSOLL_LIVE_DIR"]  # where ls looks for what was left behind
+        command = [str(word) for word in ("/bin/sh", "-c", "kill -9 $$")]
+        process = subprocess.Popen(command, env=environment(**settings), cwd=place.path)
+        assert process.wait() == -9
+        left = Path(f"/dev/shm/plimsoll.sh.{process.pid}.plim")
+        try:
+            assert left.exists()
+            listed = subprocess.run([PLIMSOLL, "ls"], capture_output=True, text=True, env=environment())
+            assert str(left) in listed.stdout + listed.stderr, listed.stdout + listed.stderr
+        finally:
+            left.unlink(missing_ok=True)
+
+
+if __name__ == "__main__":
+    sys.exit(claims.main())

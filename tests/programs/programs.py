@@ -1,0 +1,231 @@
+# SPDX-License-Identifier: MIT
+"""programs - real programs behave as without us, over every allocator, and their profiles are plausible.
+
+Each job is run bare and profiled; stdout, stderr and exit status must be the same to the byte. Then every profile that
+it left, one for each process, must keep the promises of format.h. Where every allocation was sampled and a process had
+one thread, the sites must add up to the thread's exact totals, to the call and to the byte.
+"""
+
+import functools
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+HERE = Path(__file__).resolve().parent
+JOBS = HERE / "jobs"
+sys.path.insert(0, str(HERE.parent / "lib"))
+
+import claims  # noqa: E402
+import plim  # noqa: E402
+from claims import Skip, claim  # noqa: E402
+
+BUILD = Path(os.environ.get("PLIMSOLL_BUILD", HERE.parent.parent / "build")).resolve()
+RUNTIME = BUILD / "libplimsoll.so"
+RUNTIME_CXX = BUILD / "libplimsoll-cxx.so"
+PLIMSOLL = BUILD / "plimsoll"
+OBJECTS = BUILD / "tests" / "programs" / "objects"
+TIMEOUT_S = 300
+
+# A job: the programs it needs, its command, and whether its main process has one thread.
+JOB_TABLE = {
+    "python3": (["/usr/bin/python3"], ["/usr/bin/python3", JOBS / "python.py"]),
+    "python3 with threads": (["/usr/bin/python3"], ["/usr/bin/python3", JOBS / "threads.py"]),
+    "perl": (["perl"], ["perl", JOBS / "perl.pl"]),
+    "a bash pipeline": (["bash", "awk", "sed"], ["bash", JOBS / "pipeline.sh"]),
+    "git": (["git"], ["bash", JOBS / "git.sh"]),
+    "sqlite3": (["sqlite3"], ["sqlite3", "-bail", ":memory:", f".read {JOBS / 'sqlite.sql'}"]),
+    "gcc": (["gcc"], ["bash", JOBS / "gcc.sh", JOBS / "gcc.c"]),
+    "node": (["node"], ["node", JOBS / "node.js"]),
+    "redis-server under redis-benchmark": (["redis-server", "redis-benchmark"], ["bash", JOBS / "redis.sh"]),
+}
+ALLOCATORS = {"jemalloc": "libjemalloc.so.2", "tcmalloc": "libtcmalloc_minimal.so.4", "mimalloc": "libmimalloc.so.2"}
+SAMPLES = {"": "512K", "every allocation sampled": "1"}
+
+
+# ---- running ----
+
+
+@functools.lru_cache(maxsize=None)
+def library(name):
+    """The path of a shared library, as the loader would find it."""
+    listed = subprocess.run(["/sbin/ldconfig", "-p"], capture_output=True, text=True, check=True).stdout
+    found = re.search(rf"^\s*{re.escape(name)} .*=> (\S+)$", listed, re.MULTILINE)
+    if not found:
+        raise Skip(f"{name} is not installed")
+    return found.group(1)
+
+
+class Outcome:
+    """What a run showed, and the profiles it left."""
+
+    def __init__(self, done, place, live):
+        self.status, self.stdout, self.stderr = done.returncode, done.stdout, done.stderr
+        self.files = plim.find(place, live)
+        self.left_behind = plim.find(live)
+        self.profiles = [plim.Profile(path) for path in self.files]
+
+    def shown(self):
+        return self.status, self.stdout, self.stderr
+
+    def main(self, comm):
+        """The profile of the process of this name that did most."""
+        chosen = [profile for profile in self.profiles if profile.comm == comm]
+        assert chosen, f"no profile of {comm} among {sorted({p.comm for p in self.profiles})}"
+        return max(chosen, key=lambda profile: profile.calls)
+
+
+def run(command, preload=(), before=(), **settings):
+    """Runs a command in a directory of its own. Whoever started us shall not show: the job sees a small environment."""
+    place = Path(tempfile.mkdtemp(prefix="plimsoll-test."))
+    live = Path(tempfile.mkdtemp(prefix="plimsoll-test.", dir="/dev/shm"))
+    words = {"PATH": "/usr/local/bin:/usr/bin:/bin:/usr/sbin:/sbin", "HOME": str(place), "LANG": "C.UTF-8"}
+    words.update({"PYTHONHASHSEED": "0", "PERL_HASH_SEED": "0", "TMPDIR": str(place)})
+    if preload:
+        words["LD_PRELOAD"] = " ".join(str(path) for path in preload)
+    words.update({"PLIMSOLL_LIVE_DIR": str(live), "PLIMSOLL_OUT": "%c.%p.plim"} if settings else {})
+    words.update({name: str(value) for name, value in settings.items()})
+    work = place / "work"
+    work.mkdir()
+    try:
+        done = subprocess.run(
+            [str(word) for word in (*before, *command)],
+            env=words,
+            cwd=work,
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            timeout=TIMEOUT_S,
+        )
+        outcome = Outcome(done, place, live)
+        for attribute in ("stdout", "stderr"):
+            setattr(outcome, attribute, getattr(outcome, attribute).replace(str(place).encode(), b"PLACE"))
+        return outcome
+    finally:
+        shutil.rmtree(place, ignore_errors=True)
+        shutil.rmtree(live, ignore_errors=True)
+
+
+@functools.lru_cache(maxsize=None)
+def bare(job, allocator):
+    needs, command = JOB_TABLE[job]
+    for program in needs:
+        if not shutil.which(program):
+            raise Skip(f"{program} is not installed")
+    return run(command, preload=[library(ALLOCATORS[allocator])] if allocator else ())
+
+
+# ---- what is checked ----
+
+
+def check_same(with_us, without):
+    for name, a, b in zip(("status", "stdout", "stderr"), with_us.shown(), without.shown()):
+        assert a == b, f"{name} differs:\n{a}\n-- and without us --\n{b}"
+
+
+def check_profile(profile, everything):
+    problems = list(profile.problems())
+    name = f"{profile.comm} {profile.command!r}"
+    assert not problems, "\n".join([name, *problems[:10]])
+    losses = {loss: n for loss, n in profile.losses.items() if n}
+    assert not losses, f"{name}: {losses}"
+    total, gone = profile.total("allocated"), profile.total("gone")
+    assert gone.samples <= total.samples == profile.visits, f"{name}: {total}, {gone}, {profile.visits} visits"
+    if everything and sum(thread.threads for thread in profile.threads.values()) == 1:
+        assert (total.samples, total.objects, total.space) == (profile.calls, profile.calls, profile.bytes), (
+            f"{name}: the sites have {total}, the thread {profile.calls} calls, {profile.bytes} bytes"
+        )
+
+
+def check_ends(profiles):
+    """A process that was not killed has said how it ended."""
+    silent = [f"{p.comm} {p.command!r}" for p in profiles if p.end == 0 and p.comm != "redis-server"]
+    assert not silent, f"ended without a word: {silent}"
+
+
+def check_job(job, allocator, sample):
+    without = bare(job, allocator)
+    behind = [library(ALLOCATORS[allocator])] if allocator else []
+    outcome = run(JOB_TABLE[job][1], preload=[RUNTIME, *behind], PLIMSOLL_SAMPLE=sample)
+    check_same(outcome, without)
+    assert outcome.profiles, "there is no profile"
+    for profile in outcome.profiles:
+        check_profile(profile, sample == "1")
+    check_ends(outcome.profiles)
+    assert not outcome.left_behind, f"nobody moved {outcome.left_behind}"
+    busiest = max(outcome.profiles, key=lambda profile: profile.calls)
+    assert busiest.calls > 100 and busiest.bytes > 10000, f"{busiest.comm}: {busiest.calls} calls, {busiest.bytes} bytes"
+
+
+def check_run(job):
+    """Under the command: its summary is all that it adds, on stderr, after whatever the program said there."""
+    without = bare(job, None)
+    place = Path(tempfile.mkdtemp(prefix="plimsoll-test.out."))
+    try:
+        before = [PLIMSOLL, "run", "--sample", "64K", "--keep-all", "-o", place / "%c.%p.plim", "--"]
+        outcome = run(JOB_TABLE[job][1], before=before)
+        assert (outcome.status, outcome.stdout) == (without.status, without.stdout), f"{outcome.shown()}"
+        assert outcome.stderr.startswith(without.stderr), outcome.stderr
+        said = outcome.stderr[len(without.stderr) :].decode().splitlines()
+        assert said and all(line.startswith("plimsoll: ") for line in said), said
+        profiles = [plim.Profile(path) for path in plim.find(place)]
+        assert profiles, f"no profile: {said}"
+        for profile in profiles:
+            check_profile(profile, False)
+    finally:
+        shutil.rmtree(place, ignore_errors=True)
+
+
+for a_job in JOB_TABLE:
+    for an_allocator in (None, *ALLOCATORS):
+        for how, a_sample in SAMPLES.items():
+            sentence = f"{a_job} behaves as without us" + (f" over {an_allocator}" if an_allocator else "")
+            sentence += f", {how}" if how else ""
+            claims.add(sentence, functools.partial(check_job, a_job, an_allocator, a_sample))
+    claims.add(f"{a_job} behaves under plimsoll run as without it", functools.partial(check_run, a_job))
+
+
+# ---- operator new ----
+
+
+def check_operators(runtime, allocator, before=()):
+    """Each operator's calls stand at one site, all of them, once, and all of them freed."""
+    behind = [library(ALLOCATORS[allocator])] if allocator else []
+    command = [OBJECTS, *(["modest"] if allocator == "mimalloc" else [])]  # whose operator new aborts when it has nothing
+    without = run(command, preload=behind)
+    assert without.status == 0, without.shown()
+    outcome = run(command, preload=[*([runtime] if runtime else []), *behind], before=before, PLIMSOLL_SAMPLE="1")
+    assert (outcome.status, outcome.stdout) == (without.status, without.stdout), outcome.shown()
+    profile = outcome.main("objects")
+    check_profile(profile, True)
+    wrong = []
+    for name, calls, size in re.findall(r"^(\S+) (\d+) (\d+)$", without.stdout.decode(), re.MULTILINE):
+        rows = [r for r in profile.rows.values() if r.allocated.samples and r.allocated.space == int(size) * r.allocated.samples]
+        seen = sum(row.allocated.samples for row in rows)
+        live = seen - sum(row.gone.samples for row in rows)
+        if (seen, live) != (int(calls), 0):
+            wrong.append(f"{name}: {seen} of {calls} calls seen, {live} of them live")
+    assert not wrong, "\n".join(wrong)
+
+
+for an_allocator in (None, *ALLOCATORS):
+    over = f" over {an_allocator}" if an_allocator else ""
+    claims.add(
+        f"with libplimsoll-cxx.so{over} every operator new is seen and counted once",
+        functools.partial(check_operators, RUNTIME_CXX, an_allocator),
+    )
+    claims.add(
+        f"plimsoll run chooses the library that sees every operator new{over}",
+        functools.partial(check_operators, None, an_allocator, (PLIMSOLL, "run", "--sample", "1", "--")),
+    )
+
+
+@claim
+def with_libplimsoll_so_over_glibc_every_operator_new_is_seen_and_counted_once():
+    check_operators(RUNTIME, None)
+
+
+if __name__ == "__main__":
+    sys.exit(claims.main())

@@ -1,0 +1,250 @@
+# SPDX-License-Identifier: MIT
+"""ends - exec, exit, and everything a process may leave behind before it goes: the profile is there."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+from traps import *
+
+# How it ends: the status the shell would see, what the profile says of it, and whether somebody could move the file.
+ENDINGS = {
+    "return": (0, "exit", True),
+    "exit": (5, "exit", True),
+    "thread": (5, "exit", True),
+    "main-thread": (0, "exit", True),
+    "closing": (0, "exit", True),
+    "handler": (6, "quick", True),
+    "_exit": (5, "quick", True),
+    "_Exit": (5, "quick", True),
+    "quick_exit": (5, "quick", True),
+    "syscall": (5, "none", False),
+    "abort": (signalled("SIGABRT"), "none", False),
+    "segv": (signalled("SIGSEGV"), "none", False),
+    "SIGTERM": (signalled("SIGTERM"), "none", False),
+    "SIGINT": (signalled("SIGINT"), "none", False),
+    "SIGKILL": (signalled("SIGKILL"), "none", False),
+}
+EXECS = ("execve", "execv", "execvp", "execvpe", "execl", "execlp", "execle", "fexecve", "execveat")
+
+
+def check_ended(profile):
+    figures = Figures(profile, "ends_allocate")
+    assert figures.allocated.samples == 300 and figures.live == 200, figures.allocated
+    assert profile.calls >= 300 and lost(profile) == {}
+
+
+@claim
+def the_profile_is_there_however_the_process_ends():
+    for how, (status, end, moved) in ENDINGS.items():
+        without = bare("ends", how)
+        ran = run("ends", how, settings=EVERYTHING)
+        assert ran.outcome() == without.outcome() and ran.status == status, (how, ran.outcome(), without.outcome())
+        profile = ran.profile()
+        check_ended(profile)
+        assert plim.ENDS[profile.end] == end, (how, profile.end)
+        assert profile.exit_status == (status if end != "none" else 0), (how, profile.exit_status)
+        assert len(ran.files()) == moved and len(ran.live_files()) == (not moved), how
+        assert bool(profile.end_monotonic_ns) == (end != "none")
+
+
+@claim
+def a_moved_profile_does_not_ask_to_be_moved_again():
+    profile = run("ends", "exit", settings=EVERYTHING).profile()
+    assert profile.destination == "", profile.destination
+
+
+@claim
+def a_running_process_can_be_read_and_nothing_of_it_is_lost_by_kill():
+    process = start(("ends", "return", "wait"), settings=EVERYTHING)
+    assert process.stdout.readline() == b"ready\n"
+    live = plim.find(process.place.live)
+    assert len(live) == 1
+    check_ended(sound(live[0]))
+    process.kill()
+    process.communicate()
+    check_ended(sound(plim.find(process.place.live)[0]))
+
+
+@claim
+def frees_and_allocations_after_our_exit_handler_are_harmless():
+    behaves("late")
+
+
+@claim
+def a_profile_moved_while_threads_go_on_allocating_is_whole():
+    for i in range(30):
+        run("late", 1000 * i, settings=EVERYTHING).succeeds().profile()
+
+
+# ---- names of files ----
+
+
+@claim
+def a_file_that_is_in_the_way_is_never_overwritten():
+    at = place()
+    settings = {"PLIMSOLL_OUT": "out.plim", **EVERYTHING}
+    (at.work / "out.plim").write_text("precious")
+    first = start(("ends", "exit"), settings, at=at)
+    first.communicate()
+    assert (at.work / "out.plim").read_text() == "precious"
+    sound(at.work / f"out.plim.{first.pid}")
+    (at.work / "out.plim").unlink()
+    (at.work / "out.plim").symlink_to(at.work / "elsewhere")
+    second = start(("ends", "exit"), settings, at=at)
+    second.communicate()
+    assert not (at.work / "elsewhere").exists()
+    sound(at.work / f"out.plim.{second.pid}")
+
+
+@claim
+def with_a_plain_name_the_first_process_gets_it_and_its_children_get_their_pids_added():
+    at = place()
+    ran = run("forks", "fork", 3, at=at, settings={"PLIMSOLL_OUT": "out.plim", **EVERYTHING}).succeeds()
+    profiles = {Path(p.path).name: p for p in ran.profiles()}
+    assert len(profiles) == 4 and sum(name == "out.plim" for name in profiles) == 1, profiles
+    for name, profile in profiles.items():
+        assert name in ("out.plim", f"out.plim.{profile.pid}"), name
+
+
+@claim
+def a_pattern_is_expanded():
+    at = place()
+    process = start(("ends", "exit"), {"PLIMSOLL_OUT": "%c-%p-%%-%h.%t.plim"}, at=at)
+    process.communicate()
+    (path,) = plim.find(at.work)
+    host = os.uname().nodename
+    begin, end = f"ends-{process.pid}-%-{host}.", ".plim"
+    assert path.name.startswith(begin) and path.name.endswith(end), path.name
+    assert path.name[len(begin) : -len(end)].isdigit()
+
+
+@claim
+def processes_that_are_pid_1_in_their_own_name_spaces_do_not_collide():
+    need_root()
+    at = place()
+    settings = {"PLIMSOLL_ONLY": "late", **EVERYTHING}
+    before = ["unshare", "--pid", "--fork", "--mount-proc"]
+    if subprocess.run([*before, "true"], capture_output=True).returncode:
+        raise Skip("cannot unshare")
+    processes = [start(("late", "300000"), settings, at=at, before=before) for _ in range(3)]
+    for process in processes:
+        process.communicate()
+        assert process.returncode == 0
+    profiles = [sound(path) for path in plim.find(at.work, at.live)]
+    assert [p.pid for p in profiles] == [1, 1, 1], [p.path for p in profiles]
+
+
+# ---- exec ----
+
+
+@claim
+def every_exec_leaves_a_profile_of_what_was_before():
+    for how in EXECS:
+        behaves("execs", how, 1)
+        ran = run("execs", how, 3, settings=EVERYTHING).succeeds()
+        profiles = ran.profiles()
+        assert len(profiles) == 4 and len({p.pid for p in profiles}) == 1, (how, [p.path for p in profiles])
+        assert sorted(plim.ENDS[p.end] for p in profiles) == ["exec", "exec", "exec", "exit"], how
+        for profile in profiles:
+            assert Figures(profile, "execs_allocate").allocated.samples == 30
+        assert ran.live_files() == [], (how, ran.live_files())
+
+
+@claim
+def an_exec_that_fails_leaves_no_trace():
+    ran = behaves("execs", "failing")["everything"]
+    profile = ran.profile()
+    assert plim.ENDS[profile.end] == "exit" and len(ran.files()) == 1
+    assert Figures(profile, "execs_allocate").allocated.samples == 33
+
+
+@claim
+def a_process_killed_after_an_exec_that_failed_has_its_profile():
+    ran = run("execs", "failing", "kill", settings=EVERYTHING)
+    assert ran.status == signalled("SIGKILL")
+    assert Figures(ran.profile(), "execs_allocate").allocated.samples >= 30
+
+
+# ---- leaving everything behind ----
+
+
+def daemon(*words, **options):
+    """The daemon's profile: a child's, if it forked. All its stacks must be there."""
+    ran = behaves("daemon", *words, **options)["everything"]
+    profile = next(p for p in ran.profiles() if ("fork" in words) == bool(p.flags & 1))
+    assert Figures(profile, "daemon_allocate").allocated.samples == 2000, lost(profile)
+    assert lost(profile) == {}, lost(profile)
+    return profile, ran
+
+
+@claim
+def closing_every_descriptor_does_not_stop_the_profile_from_growing():
+    daemon("close")
+    daemon("fork", "close")
+
+
+@claim
+def descriptors_that_take_our_old_numbers_are_not_written_to():
+    for limit in (1024, 256):
+        import resource
+
+        def set_limit(limit=limit):
+            resource.setrlimit(resource.RLIMIT_NOFILE, (limit, limit))
+
+        for settings in WAYS.values():
+            ran = run("daemon", "close", "reuse", settings=settings, preexec_fn=set_limit).succeeds()
+            ran.profiles()
+
+
+@claim
+def a_program_that_changes_its_directory_leaves_its_profile_where_it_started():
+    for words in (["chdir=/"], ["fork", "chdir=/"]):
+        profile, ran = daemon(*words)
+        assert Path(profile.path).parent == ran.place.work and ran.live_files() == []
+
+
+@claim
+def relative_directories_are_those_of_the_start():
+    for words in (["chdir=/"], ["fork", "chdir=/"]):
+        at = place()
+        (at.work / "live").mkdir()
+        (at.work / "out").mkdir()
+        settings = {"PLIMSOLL_LIVE_DIR": "live", "PLIMSOLL_OUT": "out/%c.%p.plim", **EVERYTHING}
+        run("daemon", *words, at=at, settings=settings).succeeds()
+        assert list((at.work / "live").iterdir()) == []
+        assert len(plim.find(at.work / "out")) == 1 + ("fork" in words)
+
+
+@claim
+def a_program_that_changes_its_root_keeps_its_profile():
+    need_root()
+    at = place()
+    root = at.work / "root"
+    root.mkdir()
+    for words in ([f"chroot={root}"], ["close", f"chroot={root}"], ["fork", f"chroot={root}"]):
+        for settings in WAYS.values():
+            run("daemon", *words, at=place(), settings=settings).succeeds().profiles()
+    profile, ran = daemon(f"chroot={root}")
+    assert len(ran.live_files()) == 1, "outside, where it can still be read"
+
+
+@claim
+def a_program_that_drops_its_privileges_keeps_its_profile():
+    need_root()
+    daemon("user")
+    daemon("fork", "user")
+    for settings in WAYS.values():
+        for profile in run("daemon", "close", "user", settings=settings).succeeds().profiles():
+            assert profile.calls > 0
+
+
+@claim
+def a_program_that_leaves_its_name_spaces_keeps_its_profile():
+    need_root()
+    daemon("unshare")
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,140 @@
+# SPDX-License-Identifier: MIT
+"""forks - children of every kind: each has its own file, or none, and the parent's is the parent's alone."""
+
+import os
+import sys
+
+from traps import *
+
+FORKED = 1
+CHILDREN = int(os.environ.get("TRAPS_CHILDREN", 100))
+BY_FUNCTION = ("fork", "_Fork", "SYS_fork", "SYS_clone", "SYS_clone3", "grandchild", "thread")
+BEHIND_OUR_BACK = ("clone", "raw")
+
+
+def family(ran, children):
+    """The parent's profile and its children's."""
+    profiles = ran.profiles()
+    parents = [p for p in profiles if not p.flags & FORKED]
+    forked = [p for p in profiles if p.flags & FORKED]
+    assert len(parents) == 1 and len(forked) == children, [p.path for p in profiles]
+    assert len({p.pid for p in profiles}) == len(profiles), "each has its own pid"
+    return parents[0], forked
+
+
+def check_parent(profile):
+    mine, theirs = Figures(profile, "parent_allocate"), Figures(profile, "child_allocate")
+    assert mine.allocated.samples == 300 and mine.live == 0, mine.allocated
+    assert theirs.allocated.samples == 0, "a child wrote into its parent's file"
+    assert profile.end == plim.ENDS.index("exit") and profile.exit_status == 0
+
+
+def check_child(profile):
+    mine, theirs = Figures(profile, "child_allocate"), Figures(profile, "parent_allocate")
+    assert mine.allocated.samples == 50 and mine.live == 25, mine.allocated
+    assert theirs.allocated.samples == 0, "a child wrote down what its parent did"
+    assert profile.end == plim.ENDS.index("exit") and profile.exit_status == 7
+    assert lost(profile) == {}, lost(profile)
+
+
+@claim
+def a_child_has_its_own_file_however_it_was_forked():
+    for how in BY_FUNCTION + BEHIND_OUR_BACK:
+        ran = behaves("forks", how)["everything"]
+        parent, children = family(ran, 2 if how == "grandchild" else 1)
+        check_parent(parent)
+        for child in children:
+            check_child(child)
+        assert ran.live_files() == []
+
+
+@claim
+def a_childs_calls_are_exact_from_its_first_one():
+    for how in BY_FUNCTION:
+        for settings in (EVERYTHING, {"PLIMSOLL_SAMPLE": "256"}):
+            _, children = family(run("forks", how, settings=settings).succeeds(), 2 if how == "grandchild" else 1)
+            for child in children:
+                calls = [t.calls for t in child.threads.values()]
+                assert len(calls) == 1 and (calls[0]["malloc"], calls[0]["realloc"]) == (50, 50), (how, calls)
+                assert child.bytes == 50 * 48 + 50 * 1000, (how, child.bytes)
+
+
+@claim
+def blocks_inherited_and_freed_in_a_child_do_not_make_its_figures_negative():
+    for settings in WAYS.values():
+        for profile in run("forks", "fork", 5, settings=settings).succeeds().profiles():
+            for row in profile.rows.values():
+                assert row.gone.samples <= row.allocated.samples and row.gone.space <= row.allocated.space
+
+
+@claim
+def many_children_one_after_the_other_leave_a_file_each():
+    parent, children = family(run("forks", "fork", CHILDREN, settings=EVERYTHING).succeeds(), CHILDREN)
+    check_parent(parent)
+    for child in children:
+        check_child(child)
+
+
+@claim
+def many_children_at_once_leave_a_file_each():
+    parent, children = family(run("forks", "crowd", CHILDREN, settings=EVERYTHING).succeeds(), CHILDREN)
+    check_parent(parent)
+    for child in children:
+        check_child(child)
+
+
+@claim
+def forking_while_other_threads_allocate_neither_hangs_nor_mixes_files():
+    for settings in WAYS.values():
+        ran = run("forks", "busy", 50, settings=settings).succeeds()
+        ran.profiles()
+    parent, children = family(run("forks", "busy", 50, settings=EVERYTHING).succeeds(), 50)
+    check_parent(parent)
+    for child in children:
+        check_child(child)
+        assert len(child.threads) == 1, "the other threads are the parent's"
+
+
+@claim
+def a_child_without_a_descriptor_to_spare_runs_without_a_file():
+    parent, _ = family(behaves("forks", "cramped")["everything"], 0)
+    check_parent(parent)
+
+
+@claim
+def what_other_libraries_allocate_in_their_fork_handlers_is_counted_once():
+    ran = behaves("atfork")["everything"]
+    parent, children = family(ran, 3)
+    for child in children:
+        assert Figures(child, "in_child").allocated.samples == 10
+        assert Figures(child, "atfork_child_allocate").allocated.samples == 20
+        assert Figures(child, "prepare").allocated.samples == 0
+        assert len(child.threads) == 1 and child.calls == 30, [t.calls for t in child.threads.values()]
+    assert Figures(parent, "prepare").allocated.samples == 3
+    assert Figures(parent, "in_parent").allocated.samples == 3
+    assert Figures(parent, "in_child").allocated.samples == 0
+
+
+def spawned(how):
+    ran = behaves("forks", how)["everything"]
+    profiles = sorted(ran.profiles(), key=lambda p: p.start_monotonic_ns)
+    assert not any(p.flags & FORKED for p in profiles)
+    return profiles
+
+
+@claim
+def a_vfork_child_leaves_its_parents_file_alone_and_gets_its_own_by_exec():
+    for how in ("vfork", "spawn"):
+        parent, child = spawned(how)
+        check_parent(parent)
+        assert Figures(child, "child_allocate").live == 25 and child.exit_status == 7
+
+
+@claim
+def a_vfork_child_that_fails_to_exec_does_not_end_its_parents_profile():
+    (parent,) = spawned("failing-vfork")
+    check_parent(parent)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,86 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * floats.c - allocates and frees under every floating-point environment: rounding, sticky flags, and exceptions that kill.
+ */
+#include <fenv.h>
+#include <pthread.h>
+#include <stdint.h>
+
+#include "trap.h"
+
+static void allocate(void)
+{
+    void *block[50];
+    for (int i = 0; i < 50; i++)
+        block[i] = keep(malloc((size_t) (i * 37)));
+    for (int i = 0; i < 50; i++)
+        free(i % 2 ? block[i] : realloc(block[i], 3000));
+}
+
+static unsigned control_of_sse(void)
+{
+    unsigned mxcsr;
+    __asm__ volatile("stmxcsr %0" : "=m"(mxcsr));
+    return mxcsr;
+}
+
+static void check_rounding(void)
+{
+    static const int modes[] = {FE_TONEAREST, FE_DOWNWARD, FE_UPWARD, FE_TOWARDZERO};
+    for (int i = 0; i < 4; i++) {
+        CHECK(fesetround(modes[i]) == 0);
+        allocate();
+        CHECK(fegetround() == modes[i]);
+    }
+    CHECK(fesetround(FE_TONEAREST) == 0);
+}
+
+static void check_flags(void)
+{
+    for (int flags = 0; flags <= FE_ALL_EXCEPT; flags++) {
+        feclearexcept(FE_ALL_EXCEPT);
+        feraiseexcept(flags & FE_ALL_EXCEPT);
+        unsigned before = control_of_sse();
+        allocate();
+        CHECK(control_of_sse() == before && fetestexcept(FE_ALL_EXCEPT) == (flags & FE_ALL_EXCEPT));
+    }
+    feclearexcept(FE_ALL_EXCEPT);
+}
+
+/* Unmasked, the first inexact result is a SIGFPE. */
+static void check_traps(void)
+{
+    feclearexcept(FE_ALL_EXCEPT);
+    CHECK(feenableexcept(FE_ALL_EXCEPT) != -1);
+    allocate();
+    CHECK(fegetexcept() == FE_ALL_EXCEPT);
+    fedisableexcept(FE_ALL_EXCEPT);
+}
+
+/* A computation whose parts are on the register stack of the x87 while we are called. */
+static void check_x87(void)
+{
+    volatile long double third = 1.0L / 3;
+    long double sum = third + 1;
+    allocate();
+    CHECK(sum == third + 1);
+}
+
+static void *work(void *unused)
+{
+    check_traps();
+    check_rounding();
+    check_flags();
+    check_x87();
+    return unused;
+}
+
+int main(void)
+{
+    pthread_t thread;
+    CHECK(feenableexcept(FE_ALL_EXCEPT) != -1); /* inherited: a thread's first visit is under it too */
+    CHECK(pthread_create(&thread, NULL, work, NULL) == 0 && pthread_join(thread, NULL) == 0);
+    fedisableexcept(FE_ALL_EXCEPT);
+    work(NULL);
+    return 0;
+}

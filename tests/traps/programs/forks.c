@@ -1,0 +1,254 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * forks.c - children of every kind.
+ *
+ *   forks HOW [COUNT]
+ *
+ * HOW is how children are made (one of the table below). Each child frees and moves blocks it has inherited, allocates 50
+ * blocks of 48 bytes, frees half of them, and ends with status 7. The parent allocates 200 before, and 100 after.
+ */
+#include <linux/sched.h>
+#include <pthread.h>
+#include <sched.h>
+#include <signal.h>
+#include <spawn.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+
+#include "trap.h"
+
+pid_t _Fork(void);
+
+#define BEFORE 200
+#define AFTER 100
+#define IN_CHILD 50
+
+static void *block[BEFORE];
+static char **arguments;
+static volatile int stop;
+
+static NOINLINE void *parent_allocate(void)
+{
+    return keep(malloc(64));
+}
+
+static NOINLINE void *child_allocate(void)
+{
+    return keep(malloc(48));
+}
+
+static void be_child(void)
+{
+    for (int i = 0; i < BEFORE; i += 2)
+        free(block[i]);
+    for (int i = 1; i < BEFORE; i += 4)
+        free(realloc(block[i], 1000));
+    void *mine[IN_CHILD];
+    for (int i = 0; i < IN_CHILD; i++)
+        CHECK((mine[i] = child_allocate()) != NULL);
+    for (int i = 0; i < IN_CHILD; i += 2)
+        free(mine[i]);
+}
+
+static pid_t end_child(pid_t pid)
+{
+    if (pid == 0) {
+        be_child();
+        exit(7);
+    }
+    return pid;
+}
+
+/* ---- ways to make a child ---- */
+
+static pid_t by_fork(void)
+{
+    return end_child(fork());
+}
+
+static pid_t by_plain_fork(void)
+{
+    return end_child(_Fork());
+}
+
+static pid_t by_fork_syscall(void)
+{
+    return end_child((pid_t) syscall(SYS_fork));
+}
+
+static pid_t by_clone_syscall(void)
+{
+    return end_child((pid_t) syscall(SYS_clone, SIGCHLD, 0, 0, 0, 0));
+}
+
+static pid_t by_clone3_syscall(void)
+{
+    struct clone_args how = {.exit_signal = SIGCHLD};
+    return end_child((pid_t) syscall(SYS_clone3, &how, sizeof how));
+}
+
+static int clone_body(void *unused)
+{
+    (void) unused;
+    be_child();
+    exit(7);
+}
+
+static pid_t by_clone(void)
+{
+    static char stack[256 << 10] __attribute__((aligned(16)));
+    return clone(clone_body, stack + sizeof stack, SIGCHLD, NULL);
+}
+
+/* Inline, so that nobody can stand in front of it. */
+static pid_t by_raw_clone(void)
+{
+    long pid;
+    register long a4 __asm__("r10") = 0;
+    register long a5 __asm__("r8") = 0;
+    __asm__ volatile("syscall"
+                     : "=a"(pid)
+                     : "a"(SYS_clone), "D"(SIGCHLD), "S"(0), "d"(0), "r"(a4), "r"(a5)
+                     : "rcx", "r11", "memory");
+    return end_child((pid_t) pid);
+}
+
+static pid_t by_grandchild(void)
+{
+    pid_t pid = fork();
+    if (pid == 0) {
+        int status;
+        pid_t grandchild = by_fork();
+        CHECK(waitpid(grandchild, &status, 0) == grandchild && WEXITSTATUS(status) == 7);
+        be_child();
+        exit(7);
+    }
+    return pid;
+}
+
+static void *fork_in_thread(void *pid)
+{
+    *(pid_t *) pid = by_fork();
+    return NULL;
+}
+
+static pid_t by_thread(void)
+{
+    pthread_t thread;
+    pid_t pid = -1;
+    CHECK(pthread_create(&thread, NULL, fork_in_thread, &pid) == 0 && pthread_join(thread, NULL) == 0);
+    return pid;
+}
+
+/* The child borrows our memory: what it does there, we did. */
+static pid_t by_vfork(void)
+{
+    pid_t pid = vfork();
+    if (pid == 0) {
+        execv(arguments[0], (char *[]){arguments[0], (char *) "child", NULL});
+        _exit(8);
+    }
+    return pid;
+}
+
+static pid_t by_failing_vfork(void)
+{
+    pid_t pid = vfork();
+    if (pid == 0) {
+        execv("/nonexistent", (char *[]){arguments[0], NULL});
+        _exit(7);
+    }
+    return pid;
+}
+
+static pid_t by_spawn(void)
+{
+    pid_t pid = -1;
+    extern char **environ;
+    CHECK(posix_spawn(&pid, arguments[0], NULL, NULL, (char *[]){arguments[0], (char *) "child", NULL}, environ) == 0);
+    return pid;
+}
+
+static pid_t by_cramped_fork(void)
+{
+    struct rlimit none = {3, 3};
+    pid_t pid = fork();
+    if (pid == 0)
+        CHECK(setrlimit(RLIMIT_NOFILE, &none) == 0);
+    return end_child(pid);
+}
+
+static const struct {
+    const char *name;
+    pid_t (*make)(void);
+} ways[] = {
+    {"fork", by_fork},
+    {"_Fork", by_plain_fork},
+    {"SYS_fork", by_fork_syscall},
+    {"SYS_clone", by_clone_syscall},
+    {"SYS_clone3", by_clone3_syscall},
+    {"clone", by_clone},
+    {"raw", by_raw_clone},
+    {"grandchild", by_grandchild},
+    {"thread", by_thread},
+    {"vfork", by_vfork},
+    {"failing-vfork", by_failing_vfork},
+    {"spawn", by_spawn},
+    {"cramped", by_cramped_fork},
+    {"busy", by_fork},  /* while other threads allocate */
+    {"crowd", by_fork}, /* all at once */
+};
+
+/* ---- the parent ---- */
+
+static void *keep_busy(void *unused)
+{
+    while (!stop)
+        free(keep(malloc(64)));
+    return unused;
+}
+
+static void wait_for_child(void)
+{
+    int status;
+    CHECK(wait(&status) > 0 && WIFEXITED(status) && WEXITSTATUS(status) == 7);
+}
+
+static void make_children(const char *how, int count)
+{
+    size_t way = 0;
+    while (!is(ways[way].name, how))
+        CHECK(++way < sizeof ways / sizeof *ways);
+    for (int i = 0; i < count; i++) {
+        CHECK(ways[way].make() > 0);
+        if (!is(how, "crowd"))
+            wait_for_child();
+    }
+    for (int i = 0; i < count && is(how, "crowd"); i++)
+        wait_for_child();
+}
+
+int main(int argc, char **argv)
+{
+    const char *how = argc > 1 ? argv[1] : "fork";
+    pthread_t busy[3];
+    arguments = argv;
+    for (int i = 0; i < BEFORE; i++)
+        block[i] = parent_allocate();
+    if (is(how, "child")) {
+        be_child();
+        return 7;
+    }
+    for (int i = 0; i < 3 && is(how, "busy"); i++)
+        CHECK(pthread_create(&busy[i], NULL, keep_busy, NULL) == 0);
+    make_children(how, argc > 2 ? atoi(argv[2]) : 1);
+    for (int i = 0; i < AFTER; i++)
+        free(parent_allocate());
+    for (int i = 0; i < BEFORE; i++)
+        free(block[i]);
+    stop = 1;
+    for (int i = 0; i < 3 && is(how, "busy"); i++)
+        CHECK(pthread_join(busy[i], NULL) == 0);
+    return 0;
+}

@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: MIT */
+/* late_library.c - goes on allocating and freeing when everybody else has said goodbye. */
+#include "trap.h"
+
+void late_library(void);
+
+/* For the program to call, or the linker would leave the library out. */
+void late_library(void)
+{
+}
+
+static void *block[1000];
+
+__attribute__((constructor)) static void construct(void)
+{
+    for (int i = 0; i < 1000; i++)
+        block[i] = keep(malloc(64));
+}
+
+__attribute__((destructor(101))) static void destruct(void)
+{
+    for (int i = 0; i < 1000; i++)
+        free(block[i]);
+    for (int i = 0; i < 5000; i++)
+        free(keep(malloc((size_t) i)));
+    dprintf(1, "late\n");
+}

@@ -1,0 +1,82 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * thrown.c - is thrown out of the runtime by siglongjmp() from a timer's handler, thousands of times, and goes on. Only
+ * when the signal arrived inside of the runtime: elsewhere the handler returns.
+ *
+ *   thrown RUNTIME TIMES     RUNTIME is the path of the library to be thrown out of
+ *
+ * Says on stdout how many calls it made after the last time, from a place of its own.
+ */
+#include <link.h>
+#include <setjmp.h>
+#include <ucontext.h>
+
+#include "handlers.h"
+
+#define AFTERWARDS 20000
+
+static uintptr_t code_start, code_end;
+static sigjmp_buf back;
+static volatile int thrown, armed;
+
+static int find_code(struct dl_phdr_info *info, size_t bytes, void *path)
+{
+    (void) bytes;
+    for (int i = 0; i < info->dlpi_phnum && is(info->dlpi_name, path); i++)
+        if (info->dlpi_phdr[i].p_type == PT_LOAD && info->dlpi_phdr[i].p_flags & PF_X) {
+            code_start = info->dlpi_addr + info->dlpi_phdr[i].p_vaddr;
+            code_end = code_start + info->dlpi_phdr[i].p_memsz;
+        }
+    return 0;
+}
+
+static void on_signal(int number, siginfo_t *info, void *context)
+{
+    (void) number, (void) info;
+    uintptr_t pc = (uintptr_t) ((ucontext_t *) context)->uc_mcontext.gregs[REG_RIP];
+    if (armed && pc >= code_start && pc < code_end) {
+        thrown++;
+        siglongjmp(back, 1);
+    }
+}
+
+static NOINLINE void *thrown_allocate(int i)
+{
+    return keep(malloc((size_t) (i % 400)));
+}
+
+static NOINLINE void *afterwards_allocate(void)
+{
+    return keep(malloc(100));
+}
+
+static NOINLINE void deeper(int depth, int i)
+{
+    if (depth > 0)
+        deeper(depth - 1, i);
+    else
+        free(thrown_allocate(i));
+    __asm__ volatile("");
+}
+
+int main(int argc, char **argv)
+{
+    int times = argc > 2 ? atoi(argv[2]) : 100;
+    CHECK(argc > 1);
+    dl_iterate_phdr(find_code, argv[1]);
+    handle(SIGUSR1, on_signal, 0);
+    timer_t timer = start_timer(SIGUSR1, 50000);
+    volatile int calls = 0;
+    sigsetjmp(back, 1);
+    armed = 1;
+    while (code_start ? thrown < times : calls < 1000) {
+        calls++;
+        deeper(calls % 50, calls);
+    }
+    armed = 0;
+    timer_delete(timer);
+    for (int i = 0; i < AFTERWARDS; i++)
+        free(afterwards_allocate());
+    puts("thrown");
+    return 0;
+}

@@ -1,0 +1,136 @@
+# SPDX-License-Identifier: MIT
+"""semantics - the program gets from its allocator what it would have got without us, and each call is counted once."""
+
+import sys
+
+from traps import *
+
+# With K of 64 a sample of 1,000 bytes at this rate stands for about ten calls.
+SOMETIMES = {"PLIMSOLL_SAMPLE": "10K"}
+
+
+def allocators():
+    """(name, libraries behind us): libc's own, and those that are installed."""
+    yield "libc", ()
+    for name, path in ALLOCATORS.items():
+        if path.exists():
+            yield name, (path,)
+
+
+@claim
+def every_function_returns_and_says_the_same_with_every_allocator():
+    for name, over in allocators():
+        behaves("semantics", *([] if over else ["libc"]), over=over, ways={**WAYS, "sometimes": SOMETIMES})
+
+
+@claim
+def mallinfo_and_malloc_trim_answer_as_without_us():
+    behaves("arenas")
+
+
+@claim
+def a_failed_request_is_never_an_allocation():
+    profile = sampled("semantics", "libc")
+    assert profile.total("allocated").space < 100 << 20, profile.total("allocated")
+    assert Figures(profile, "check_overflow").allocated.samples == 3, "of the one block it keeps, in three rounds"
+    assert profile.bytes < 100 << 20, profile.bytes
+
+
+MOVES = {
+    "first_allocate": (51, 100),
+    "grow_in_place": (50, 104),
+    "grow_away": (50, 300000),
+    "shrink": (50, 10),
+    "fail_to_grow": (0, 0),
+    "from_nothing": (50, 77),
+    "by_array": (50, 77),
+}
+
+
+@claim
+def a_realloc_is_one_call_of_the_new_size_and_a_free_of_the_old_block():
+    profile = sampled("moves")
+    for function, (times, size) in MOVES.items():
+        figures = Figures(profile, function)
+        assert figures.allocated.samples == times and figures.allocated.space == times * size, (function, figures.allocated)
+        assert figures.live == 0 and figures.live_bytes == 0, (function, figures.live)
+    assert Figures(profile, "to_nothing").allocated.samples == 0, "realloc to 0 is a free and no call"
+    assert profile.calls == profile.total("allocated").samples, (profile.calls, profile.total("allocated"))
+    assert profile.bytes == profile.total("allocated").space
+
+
+@claim
+def a_block_stays_sampled_or_unsampled_through_moves_that_fail():
+    """Live figures return to nothing whatever part of the blocks was sampled."""
+    for seed in range(20):
+        profile = run("moves", settings={"PLIMSOLL_SAMPLE": "300", "PLIMSOLL_SEED": str(seed)}).succeeds().profile()
+        for function in MOVES:
+            figures = Figures(profile, function)
+            assert figures.live == 0 and abs(figures.live_bytes) < 1e-6 * (figures.allocated.space + 1), (seed, function)
+
+
+@claim
+def a_free_is_written_down_before_another_thread_can_have_the_address():
+    profile = sampled("hand_over")
+    figures = Figures(profile, "hand_over_allocate")
+    assert figures.allocated.samples == 4 * 20000 and figures.live == 4, (figures.allocated, figures.live)
+    assert lost(profile) == {}, lost(profile)
+
+
+@claim
+def operator_new_over_malloc_is_counted_once():
+    for runtime in (RUNTIME, RUNTIME_CXX):
+        profile = sampled("operators", "failing", runtime=runtime)
+        check_operators(profile, "malloc", "aligned")
+
+
+def check_operators(profile, plainly, widely):
+    expected = {"plain": 200, "without_throwing": 200, "aligned": 400, "sized": 300}
+    for function, times in expected.items():
+        figures = Figures(profile, next(n for n in operator_names(profile) if n.startswith(f"_ZL{len(function)}{function}")))
+        assert figures.allocated.samples == 2 * times and figures.live == 0, (function, figures.allocated, figures.live)
+    totals = {f: sum(t.calls[f] for t in profile.threads.values()) for f in plim.FUNCTIONS}
+    assert sum(totals.values()) == profile.total("allocated").samples, (totals, profile.total("allocated"))
+    assert totals[plainly] > 2 * 600 and totals[widely] >= 2 * 500, totals
+    assert profile.bytes < 100 << 20, profile.bytes
+    assert lost(profile) == {}, lost(profile)
+
+
+def operator_names(profile):
+    return {name for site in profile.sites.values() for name in names(profile, site[1]) if name}
+
+
+@claim
+def operator_new_of_another_allocator_is_counted_once():
+    for name, over in allocators():
+        if over:
+            check_operators(sampled("operators", *failing(name), over=over, runtime=RUNTIME_CXX), "new", "new")
+
+
+def failing(name):
+    """mimalloc is written in C, and gives up where it would have to throw."""
+    return [] if name == "mimalloc" else ["failing"]
+
+
+@claim
+def a_thread_whose_operator_new_threw_keeps_being_sampled():
+    for name, over in allocators():
+        settings = {"PLIMSOLL_SAMPLE": "64K"}
+        ran = run("operators", *failing(name), settings=settings, preload=(RUNTIME_CXX, *over)).succeeds()
+        profile = ran.profile()
+        function = next((n for n in operator_names(profile) if n.startswith("_ZL10afterwards")), None)
+        expected = 10000 * (1000 + profile.call_charge) / (64 << 10)
+        samples = Figures(profile, function).allocated.samples if function else 0
+        assert abs(samples - expected) < 6 * expected**0.5, f"{name}: {samples} samples, {expected:.0f} expected"
+        assert profile.bytes < 100 << 20, (name, profile.bytes)
+
+
+@claim
+def another_allocator_stays_in_charge():
+    """Its blocks are where its blocks are: the addresses' spacing says whose they are."""
+    for name, over in allocators():
+        behaves("neighbours", over=over)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,105 @@
+# SPDX-License-Identifier: MIT
+"""stacks - small ones, deep ones, foreign ones, interrupted ones and abandoned ones: we walk them and change nothing."""
+
+import sys
+
+from traps import *
+
+REENTRANT = PROGRAMS / "libreentrant.so"
+
+
+@claim
+def a_handler_on_a_stack_of_8_kib_may_allocate():
+    for where in ("mapped", "local"):
+        behaves("sigstack", where, over=(REENTRANT,))
+    profile = sampled("sigstack", "mapped", over=(REENTRANT,))
+    figures = Figures(profile, "sigstack_allocate")
+    assert figures.allocated.samples >= 3000 and figures.live == 0, figures.allocated
+    assert "main" in handler_stack(profile, "sigstack_allocate"), "the walk goes on below the handler"
+
+
+def handler_stack(profile, function):
+    """The names on the deepest stack of a function."""
+    stacks = [names(profile, site[1]) for site in profile.sites.values()]
+    return max((stack for stack in stacks if function in stack), key=len, default=[])
+
+
+@claim
+def a_signal_stack_inside_of_the_interrupted_stack_is_not_taken_for_an_abandoned_visit():
+    profile = run("sigstack", "local", settings=EVERYTHING, preload=(RUNTIME, REENTRANT)).succeeds().profile()
+    assert profile.losses["stale_busy"] == 0, lost(profile)
+
+
+def storm(threads, milliseconds, settings):
+    ran = run("storm", threads, milliseconds, settings=settings, preload=(RUNTIME, REENTRANT)).succeeds()
+    calls, size, handled = (int(word) for word in ran.stdout.split())
+    return ran.profile(), calls, size, handled
+
+
+@claim
+def signals_inside_of_our_cold_path_crash_nothing_and_are_counted_as_lost():
+    profile, calls, _, handled = storm(2, 1500, EVERYTHING)
+    assert handled > 100, handled
+    samples = profile.total("allocated").samples
+    lost_samples = profile.losses["nested"]
+    assert lost_samples > 0, "no signal came inside of a visit: nothing was tried"
+    assert samples <= calls + 100 and profile.total("allocated").samples >= profile.total("gone").samples
+    assert profile.losses["stale_busy"] == 0, lost(profile)
+    figures = [Figures(profile, name) for name in ("storm_allocate", "storm_move")]
+    assert sum(f.live for f in figures) == 0, [f.live for f in figures]
+
+
+@claim
+def calls_and_bytes_stay_exact_when_handlers_allocate_inside_of_our_cold_path():
+    for settings in (EVERYTHING, {"PLIMSOLL_SAMPLE": "1K"}):
+        profile, calls, size, _ = storm(2, 700, settings)
+        workers = [t for t in profile.threads.values() if t.calls["realloc"]]
+        assert sum(t.all_calls for t in workers) == calls, (sum(t.all_calls for t in workers), calls)
+        assert sum(t.bytes for t in workers) == size, sum(t.bytes for t in workers) - size
+
+
+@claim
+def a_thread_thrown_out_of_our_cold_path_by_longjmp_keeps_being_sampled():
+    for times in (1, 300, 2000):
+        ran = run("thrown", RUNTIME, times, settings=EVERYTHING, preload=(RUNTIME, REENTRANT)).succeeds()
+        profile = plim.Profile(ran.files()[0])
+        samples = Figures(profile, "afterwards_allocate").allocated.samples
+        assert samples == 20000, f"{samples} of 20000 sampled after {times} times: {lost(profile)}"
+        assert Figures(profile, "afterwards_allocate").live == 0
+
+
+@claim
+def being_thrown_out_costs_no_more_than_the_events_in_flight():
+    """Rows stay readable: a row that was being written when it happened is whole again when it is next written to."""
+    ran = run("thrown", RUNTIME, 2000, settings=EVERYTHING, preload=(RUNTIME, REENTRANT)).succeeds()
+    profile = plim.Profile(ran.files()[0])
+    torn = [row for row in profile.rows.values() if row.torn]
+    assert len(torn) <= 60, f"{len(torn)} rows are torn for ever"
+    assert profile.losses["file_full"] == 0 and profile.losses["sandbox"] == 0, lost(profile)
+
+
+@claim
+def a_hundred_thousand_frames_are_walked_and_both_ends_kept():
+    profile = sampled("deep")
+    figures = Figures(profile, "deep_allocate")
+    assert figures.allocated.samples == 42 and figures.live == 0, figures.allocated
+    stack = handler_stack(profile, "deep_allocate")
+    assert stack[0] == "deep_allocate" and {"main", "work"} & set(stack) and len(stack) < 300, (len(stack), stack[-6:])
+    assert profile.stops[1] >= 40, profile.stops
+
+
+@claim
+def coroutines_are_walked_on_their_own_stacks():
+    profile = sampled("contexts")
+    figures = Figures(profile, "contexts_allocate")
+    assert figures.allocated.samples == 2 * 20 * 100 and figures.live == 0, figures.allocated
+    assert "coroutine" in handler_stack(profile, "contexts_allocate")
+
+
+@claim
+def the_floating_point_environment_is_left_as_it_was():
+    behaves("floats", ways={**WAYS, "sometimes": {"PLIMSOLL_SAMPLE": "1K"}})
+
+
+if __name__ == "__main__":
+    sys.exit(main())
