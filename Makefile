@@ -39,6 +39,7 @@ bench:                             ## print the tables of the README
 	@$(SETUP) build check bench
 	@$(MAKE) --no-print-directory all
 	@bench/run --build $(BUILD)
+	@bench/symbolize/run.sh $(BUILD)
 
 hot: all                           ## print what malloc and free cost when nothing is sampled
 	@tools/hot $(BUILD)/libplimsoll.so

@@ -3,7 +3,8 @@
  * collect.c - how the profiles of a run leave the directory in which they lived.
  *
  * A profile is moved before it is given its names: naming may take seconds, and whoever interrupts it should find the
- * profile in its place. The process that was asked for comes first, so that it gets the name that was asked for.
+ * profile in its place. The process that was asked for comes first (or the first that --only let through), so that it
+ * gets the name that was asked for.
  *
  * Giving up the directory is a race with processes that are about to end: they ask whether .owner is there, and leave
  * their file to us if it is. So .owner goes first, and who is found to be ending after that is waited for.
@@ -90,6 +91,7 @@ struct leaving {
     char *path;
     char *destination;
     uint64_t start_ns;
+    bool first; /* it gets a plain name to itself */
     struct pl_collected about;
 };
 
@@ -183,6 +185,24 @@ static void gather(struct state *state)
 
 /* --- which is which --- */
 
+static bool is_empty(const struct state *state, const struct leaving *leaving)
+{
+    return !leaving->about.main && leaving->about.samples == 0 && !state->options->keep_all;
+}
+
+/* Where the process we started is not profiled (--only), the first that is stands in for it. */
+static void find_stand_in(struct state *state)
+{
+    struct leaving *first = NULL;
+    for (size_t i = 0; i < state->count; i++) {
+        struct leaving *each = &state->leaving[i];
+        if (!is_empty(state, each) && (!first || each->start_ns < first->start_ns))
+            first = each;
+    }
+    if (first)
+        first->first = true;
+}
+
 /* The process we started may have become others by exec: the last one is what the user thinks of. */
 static void find_main(struct state *state)
 {
@@ -193,7 +213,9 @@ static void find_main(struct state *state)
             last = each;
     }
     if (last)
-        last->about.main = true;
+        last->first = last->about.main = true;
+    else
+        find_stand_in(state);
 }
 
 /* A process that becomes other programs has a profile for each of them; only the last of those ends otherwise. */
@@ -208,8 +230,8 @@ static size_t count_processes(const struct state *state)
 static int by_importance(const void *left, const void *right)
 {
     const struct leaving *a = left, *b = right;
-    if (a->about.main != b->about.main)
-        return b->about.main - a->about.main;
+    if (a->first != b->first)
+        return b->first - a->first;
     if (a->about.bytes != b->about.bytes)
         return a->about.bytes < b->about.bytes ? 1 : -1;
     return (a->start_ns > b->start_ns) - (a->start_ns < b->start_ns);
@@ -219,7 +241,7 @@ static int by_importance(const void *left, const void *right)
 
 static char *name_for(const struct state *state, const struct leaving *leaving)
 {
-    bool shared = !strchr(state->options->pattern, '%') && !leaving->about.main;
+    bool shared = !strchr(state->options->pattern, '%') && !leaving->first;
     if (!*leaving->destination) /* longer than a file name can be */
         return pl_say_print("plimsoll.%s.%u.plim", leaving->about.comm, leaving->about.pid);
     if (shared)
@@ -269,11 +291,10 @@ static void let_go(struct state *state, struct leaving *leaving)
 {
     char why[PL_WHY_BYTES];
     const struct pl_collect_options *options = state->options;
-    bool empty = !leaving->about.main && leaving->about.samples == 0 && !options->keep_all;
     if (leaving->about.main && leaving->about.end != PL_END_EXEC &&
         pl_profile_set_ending(leaving->path, options->wait_status, options->end_ns, why))
         pl_say("%s", why);
-    if (!empty) {
+    if (!is_empty(state, leaving)) {
         move_out(state, leaving);
         return;
     }

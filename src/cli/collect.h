@@ -35,7 +35,7 @@ struct pl_collected {
 };
 
 struct pl_collection {
-    struct pl_collected *profile; /* the main process first, then by bytes allocated */
+    struct pl_collected *profile; /* the one with the plain name first, then by bytes allocated */
     size_t count;
     size_t processes; /* that have ended */
     size_t dropped;   /* profiles of processes without samples */
@@ -45,7 +45,7 @@ struct pl_collection {
 
 struct pl_collect_options {
     const char *directory;
-    const char *pattern; /* as given: without a % in it, only the main process has the name to itself */
+    const char *pattern; /* as given: without a % in it, only one process has the name to itself */
     pid_t main_pid;
     int wait_status;
     uint64_t end_ns;

@@ -7,9 +7,11 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "option.h"
+#include "proc.h"
 #include "subject.h"
 
 static pl_export_function *const functions[] = {
@@ -46,22 +48,40 @@ static const struct pl_option options[] = {
 };
 /* clang-format on */
 
+/* 0 or an errno. */
+static int write_stream(const struct pl_profile *profile, FILE *out)
+{
+    if (!out)
+        return errno;
+    functions[given.format](profile, out);
+    int error = ferror(out) ? EIO : 0;
+    return fclose(out) ? errno : error;
+}
+
 /* Into a temporary file that then takes the name: an export that failed leaves what was there before. */
-static int write_file(const struct pl_profile *profile, const char *path)
+static int replace(const struct pl_profile *profile, const char *path)
 {
     char *temporary = pl_say_print("%s.%d.tmp", path, getpid());
     FILE *out = fopen(temporary, "wex");
-    int error = out ? 0 : errno;
-    if (out) {
-        functions[given.format](profile, out);
-        error = ferror(out) ? EIO : 0;
-        error = fclose(out) ? errno : error;
-    }
+    bool made = out;
+    int error = write_stream(profile, out);
     if (!error && rename(temporary, path))
         error = errno;
-    if (error && out)
+    if (error && made)
         unlink(temporary);
     free(temporary);
+    return error;
+}
+
+/* A device, a pipe or a link is written to as it is: to replace /dev/full by a file would be somebody's bad day. */
+static int write_file(const struct pl_profile *profile, const char *path)
+{
+    struct pl_header header;
+    struct stat status;
+    if (pl_proc_header(path, &header))
+        return pl_say_usage("--output %s is a profile; choose another name for the %s", path, names[given.format]);
+    bool plain = lstat(path, &status) || S_ISREG(status.st_mode);
+    int error = plain ? replace(profile, path) : write_stream(profile, fopen(path, "we"));
     return error ? pl_say_failure("cannot write %s: %s", path, strerror(error)) : PL_EXIT_OK;
 }
 

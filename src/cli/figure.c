@@ -12,6 +12,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#define ENOUGH_SAMPLES 1000 /* ± 6% of the whole, and the larger sites each have a hundred */
+
 struct scale {
     double one;
     const char *suffix;
@@ -124,9 +126,25 @@ void pl_figure_seconds(char out[PL_FIGURE_BYTES], double seconds)
         snprintf(out, PL_FIGURE_BYTES, "%.1f s", seconds);
 }
 
+bool pl_figure_finer(char out[PL_FIGURE_BYTES], double bytes, uint64_t interval_bytes)
+{
+    uint64_t finer = 1;
+    while (finer < interval_bytes / 2 && (double) finer * ENOUGH_SAMPLES < bytes)
+        finer *= 2;
+    bool kilo = finer >= 1024;
+    snprintf(out, PL_FIGURE_BYTES, "%llu%s", (unsigned long long) (kilo ? finer / 1024 : finer), kilo ? "K" : "");
+    return finer < interval_bytes;
+}
+
 void pl_figure_metric(char out[PL_FIGURE_BYTES], enum pl_metric metric, double value)
 {
     print_scaled(out, metric_scale(metric, value), value);
+}
+
+/* Whole numbers are shown without decimals, scaled ones with two at most. */
+static bool reads_as_zero(const struct scale *scale, double value)
+{
+    return !(value / scale->one >= (scale->one == 1 ? 0.5 : 0.005));
 }
 
 void pl_figure_error(char out[PL_FIGURE_BYTES], enum pl_metric metric, const struct pl_estimate *estimate)
@@ -135,14 +153,23 @@ void pl_figure_error(char out[PL_FIGURE_BYTES], enum pl_metric metric, const str
     if (!(estimate->error > 0))
         return;
     char error[PL_FIGURE_BYTES];
-    double reference = estimate->value > 0 ? estimate->value : estimate->error;
-    print_scaled(error, metric_scale(metric, reference), estimate->error);
+    const struct scale *scale = metric_scale(metric, fmax(estimate->value, 0));
+    if (reads_as_zero(scale, estimate->error) || !(estimate->value > 0))
+        scale = metric_scale(metric, estimate->error);
+    if (reads_as_zero(scale, estimate->error))
+        return;
+    print_scaled(error, scale, estimate->error);
     snprintf(out, PL_FIGURE_BYTES, "± %.*s", PL_FIGURE_BYTES - 5, error);
 }
 
 void pl_figure_estimate(char out[2 * PL_FIGURE_BYTES], enum pl_metric metric, const struct pl_estimate *estimate)
 {
     char value[PL_FIGURE_BYTES], error[PL_FIGURE_BYTES];
+    if (!(estimate->value > 0) && estimate->high > 0) {
+        pl_figure_metric(value, metric, estimate->high);
+        snprintf(out, 2 * PL_FIGURE_BYTES, "at most %s", value);
+        return;
+    }
     pl_figure_metric(value, metric, estimate->value);
     pl_figure_error(error, metric, estimate);
     snprintf(out, 2 * PL_FIGURE_BYTES, "%s%s%s", value, *error ? " " : "", error);

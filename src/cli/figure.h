@@ -5,6 +5,7 @@
 #ifndef PL_FIGURE_H
 #define PL_FIGURE_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "profile.h"
@@ -18,13 +19,19 @@ void pl_figure_exact(char out[PL_FIGURE_BYTES], uint64_t count);    /* 1,030,412
 void pl_figure_percent(char out[PL_FIGURE_BYTES], double fraction); /* 38.1% */
 void pl_figure_seconds(char out[PL_FIGURE_BYTES], double seconds);  /* 12.8 s; 3 min 20 s; 2 d 4 h */
 
+/* The --sample that would have given about a thousand samples of so many bytes: "32K". False: no finer one would. */
+bool pl_figure_finer(char out[PL_FIGURE_BYTES], double bytes, uint64_t interval_bytes);
+
 /* In the unit of the metric. */
 void pl_figure_metric(char out[PL_FIGURE_BYTES], enum pl_metric metric, double value);
 
-/* The error of an estimate, in the scale of its value, so that both read as one: "± 0.3 MiB". "" for exact figures. */
+/*
+ * The error of an estimate, in the scale of its value, so that both read as one: "± 0.3 MiB". An error that would read
+ * as zero there has a scale of its own ("± 3 KiB"), and "" stands for exact figures and for less than half of one.
+ */
 void pl_figure_error(char out[PL_FIGURE_BYTES], enum pl_metric metric, const struct pl_estimate *estimate);
 
-/* Value and error: "2.1 MiB ± 0.3 MiB", or the value alone when it is exact. */
+/* "2.1 MiB ± 0.3 MiB"; the value alone when it is exact; "at most 1.2 MiB" when no sample is left to estimate from. */
 void pl_figure_estimate(char out[2 * PL_FIGURE_BYTES], enum pl_metric metric, const struct pl_estimate *estimate);
 
 #endif

@@ -19,6 +19,7 @@
 #define BAR_WIDTH 8
 #define INDENT 2
 #define GAP 2
+#define ERROR_TITLE "± 95%"
 #define SITE_WIDTH_LEAST 44 /* below this the site gets the columns of the companion */
 
 struct line {
@@ -36,6 +37,7 @@ struct table {
     size_t value_width, error_width, companion_width, companion_error_width;
     size_t site_column;
     bool companion;
+    bool estimated; /* some figure has an error */
 };
 
 /* --- which --- */
@@ -100,14 +102,17 @@ static void lay_out(struct table *table)
 {
     size_t share = INDENT + BAR_WIDTH + GAP;
     widen(&table->value_width, pl_metric_info[table->metric].unit);
-    widen(&table->error_width, "± 95%");
     widen(&table->companion_width, pl_metric_info[pl_view_companion(table->metric)].unit);
-    widen(&table->companion_error_width, "± 95%");
     for (uint32_t i = 0; i < table->count; i++) {
+        table->estimated |= *table->line[i].error || *table->line[i].companion_error;
         widen(&table->value_width, table->line[i].value);
         widen(&table->error_width, table->line[i].error);
         widen(&table->companion_width, table->line[i].companion);
         widen(&table->companion_error_width, table->line[i].companion_error);
+    }
+    if (table->estimated) {
+        widen(&table->error_width, ERROR_TITLE);
+        widen(&table->companion_error_width, ERROR_TITLE);
     }
     share += table->value_width + 1 + table->error_width + GAP + strlen("100.0%");
     size_t companion = GAP + table->companion_width + 1 + table->companion_error_width;
@@ -144,9 +149,13 @@ static void put_columns(const struct table *table, enum pl_style style, const st
 static void put_title(const struct table *table)
 {
     struct pl_term *term = table->view->term;
-    struct line heading = {.error = "± 95%", .share = "share", .companion_error = "± 95%"};
+    struct line heading = {.share = "share"};
     strcpy(heading.value, pl_metric_info[table->metric].unit);
     strcpy(heading.companion, pl_metric_info[pl_view_companion(table->metric)].unit);
+    if (table->estimated) {
+        strcpy(heading.error, ERROR_TITLE);
+        strcpy(heading.companion_error, ERROR_TITLE);
+    }
     pl_term_end(term);
     pl_term_put(term, PL_STYLE_HEAD, pl_view_title(table->view->profile, table->metric));
     if (term->column > INDENT + BAR_WIDTH + GAP + table->value_width - strlen(heading.value))

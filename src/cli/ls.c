@@ -18,10 +18,16 @@
 static struct {
     int colour;
     bool no_header;
+    bool all;
 } given;
+
+/* What many killed processes left behind must not push those that run off the screen. */
+#define ENDED_SHOWN 10
 
 /* clang-format off */
 static const struct pl_option options[] = {
+    {.name = "all", .letter = 'a', .help = "list all profiles of ended processes, not the newest ten only",
+     .type = &pl_type_flag, .into = &given.all},
     {.name = "color", .takes = "WHEN", .fallback = "auto", .help = "colours: auto (on a terminal), always or never",
      .type = &pl_type_choice, .into = &given.colour, .choices = pl_colour_words},
     {.name = "no-header", .help = "leave out the titles of the columns", .type = &pl_type_flag,
@@ -82,12 +88,21 @@ static bool describe(const struct pl_found *found, struct row *row)
     return true;
 }
 
+/* Then the newest, which is what somebody has just killed. */
 static int running_first(const void *left, const void *right)
 {
     const struct row *a = left, *b = right;
     if (a->running != b->running)
         return b->running - a->running;
-    return (a->start_ns > b->start_ns) - (a->start_ns < b->start_ns);
+    return (a->start_ns < b->start_ns) - (a->start_ns > b->start_ns);
+}
+
+static size_t count_running(const struct row *rows, size_t count)
+{
+    size_t running = 0;
+    while (running < count && rows[running].running)
+        running++;
+    return running;
 }
 
 static size_t describe_all(const struct pl_finds *finds, struct row **rows)
@@ -148,11 +163,9 @@ static void free_rows(struct row *rows, size_t count)
 }
 
 /* Data goes to stdout, what to do with it to stderr. */
-static void say_next(const struct row *rows, size_t count)
+static void say_next(const struct row *rows, size_t count, size_t shown)
 {
-    size_t running = 0;
-    while (running < count && rows[running].running)
-        running++;
+    size_t running = count_running(rows, count);
     fflush(stdout);
     if (!count)
         pl_say("no process is being profiled; to start one: plimsoll run -- PROGRAM");
@@ -161,6 +174,8 @@ static void say_next(const struct row *rows, size_t count)
     if (running < count)
         pl_say("ended without moving its profile: read it with plimsoll report %s, then move or remove it",
                rows[running].cell[COLUMNS_COUNT - 1]);
+    if (shown < count)
+        pl_say("and %zu older ones: plimsoll ls --all", count - shown);
 }
 
 static int ls_main(int argc, char **argv)
@@ -174,9 +189,10 @@ static int ls_main(int argc, char **argv)
     pl_proc_find_mapped(&table, &finds);
     pl_proc_find_leftover(&table, &finds);
     size_t count = describe_all(&finds, &rows);
-    if (count)
-        print_rows(&term, rows, count);
-    say_next(rows, count);
+    size_t most = count_running(rows, count) + ENDED_SHOWN, shown = given.all || count < most ? count : most;
+    if (shown)
+        print_rows(&term, rows, shown);
+    say_next(rows, count, shown);
     free_rows(rows, count);
     pl_proc_free_finds(&finds);
     pl_proc_free(&table);
@@ -190,7 +206,8 @@ const struct pl_command pl_command_ls = {
     .details =
         "Lists the processes that are being profiled, found by what they have mapped (/proc/PID/maps): there is no "
         "daemon and no registry. Below them are profiles whose process was killed before it could move them to "
-        "where they belong; `plimsoll report` reads those, too. Processes of other users are seen by root alone.",
+        "where they belong, the newest ten; `plimsoll report` reads those, too. Processes of other users are seen by "
+        "root alone.",
     .examples = "plimsoll ls",
     .options = options,
     .main = ls_main,

@@ -15,7 +15,6 @@
 #include "utf8.h"
 
 #define FEW_SAMPLES 100
-#define THREADS_MAX 10
 
 /* --- whose profile it is --- */
 
@@ -37,6 +36,12 @@ static char *join_command(const struct pl_profile *profile)
     return command;
 }
 
+/* Of a process that was killed with nobody there, only a lower bound is known, and it may be far too low. */
+static bool has_duration(const struct pl_profile *profile)
+{
+    return profile->running || profile->header.end_monotonic_ns;
+}
+
 static void put_identity(const struct pl_view *view)
 {
     const struct pl_profile *profile = view->profile;
@@ -45,8 +50,9 @@ static void put_identity(const struct pl_view *view)
     pl_figure_seconds(duration, profile->duration_s);
     pl_profile_ending(profile, ending, sizeof ending);
     char *command = join_command(profile);
-    char *facts = pl_say_print("pid %u · %s · %s · %s", profile->header.pid, duration, ending,
-                               machine_name(profile->header.machine));
+    bool timed = has_duration(profile);
+    char *facts = pl_say_print("pid %u · %s%s%s · %s", profile->header.pid, timed ? duration : "", timed ? " · " : "",
+                               ending, machine_name(profile->header.machine));
     size_t width = pl_utf8_width(facts);
     pl_term_cut(term, PL_STYLE_BOLD, command, term->width > width + 12 ? term->width - width - 2 : term->width);
     if (term->column + 2 + width > term->width)
@@ -59,27 +65,24 @@ static void put_identity(const struct pl_view *view)
     free(command);
 }
 
-/* The power of two that would have given about a thousand samples. */
-static uint64_t finer_interval(const struct pl_profile *profile)
+static void put_line(struct pl_term *term, enum pl_style style, char *text)
 {
-    uint64_t interval = 1;
-    while (interval < profile->header.interval_bytes / 2 &&
-           (double) interval * 1000 < profile->total[PL_METRIC_ALLOC_SPACE].value)
-        interval *= 2;
-    return interval;
+    pl_term_words(term, style, text, 0);
+    pl_term_end(term);
+    free(text);
 }
 
 static void put_advice(const struct pl_view *view)
 {
-    uint64_t interval = finer_interval(view->profile);
-    bool kilo = interval >= 1024;
-    if (view->profile->samples >= FEW_SAMPLES || interval >= view->profile->header.interval_bytes ||
-        !(view->profile->total[PL_METRIC_ALLOC_OBJECTS].value > 0))
+    const struct pl_profile *profile = view->profile;
+    char finer[PL_FIGURE_BYTES];
+    if (profile->samples >= FEW_SAMPLES || !(profile->total[PL_METRIC_ALLOC_OBJECTS].value > 0) ||
+        !pl_figure_finer(finer, profile->total[PL_METRIC_ALLOC_SPACE].value, profile->header.interval_bytes))
         return;
-    pl_term_print(view->term, PL_STYLE_WARN, "%s; plimsoll run --sample %llu%s takes more",
-                  view->profile->samples ? "few samples: figures by site are rough" : "nothing is known by site",
-                  (unsigned long long) (kilo ? interval / 1024 : interval), kilo ? "K" : "");
-    pl_term_end(view->term);
+    put_line(view->term, PL_STYLE_WARN,
+             pl_say_print("%s; plimsoll run --sample %s takes more",
+                          profile->samples ? "few samples: figures by site are rough" : "nothing is known by site",
+                          finer));
 }
 
 void pl_page_head(const struct pl_view *view)
@@ -89,24 +92,34 @@ void pl_page_head(const struct pl_view *view)
     pl_figure_setting(interval, profile->header.interval_bytes);
     pl_figure_exact(samples, profile->samples);
     put_identity(view);
-    if (profile->header.interval_bytes <= 1)
-        pl_term_print(view->term, PL_STYLE_PLAIN, "sampled every allocation: %s samples", samples);
-    else
-        pl_term_print(view->term, PL_STYLE_PLAIN, "sampled every %s on average: %s sample%s; ± is 95%%", interval,
-                      samples, profile->samples == 1 ? "" : "s");
-    pl_term_end(view->term);
+    char *how = profile->header.interval_bytes <= 1
+                    ? pl_say_print("counted every allocation (%s): no figure is estimated", samples)
+                    : pl_say_print("sampled every %s on average: %s sample%s; ± is 95%%", interval, samples,
+                                   profile->samples == 1 ? "" : "s");
+    put_line(view->term, PL_STYLE_PLAIN, how);
     put_advice(view);
 }
 
 /* --- the summary --- */
 
-/* Labels are as wide as the widest of them. */
-static void put_label(const struct pl_view *view, const char *label)
+/* Where what is behind a label begins: labels are as wide as the widest of them. */
+static size_t label_end(const struct pl_view *view)
 {
     const char *live = pl_view_live_word(view->profile);
-    size_t width = strlen(live) > strlen("allocated") ? strlen(live) : strlen("allocated");
+    return 2 + (strlen(live) > strlen("allocated") ? strlen(live) : strlen("allocated")) + 2;
+}
+
+static void put_label(const struct pl_view *view, const char *label)
+{
     pl_term_print(view->term, PL_STYLE_PLAIN, "  %s", label);
-    pl_term_pad(view->term, 2 + width + 2);
+    pl_term_pad(view->term, label_end(view));
+}
+
+/* The rest of a line behind a label. */
+static void put_rest(const struct pl_view *view, enum pl_style style, char *text)
+{
+    pl_term_words(view->term, style, text, label_end(view));
+    free(text);
 }
 
 static void put_allocated(const struct pl_view *view)
@@ -119,10 +132,10 @@ static void put_allocated(const struct pl_view *view)
     pl_figure_bytes(rate, profile->duration_s > 0 ? bytes_total / profile->duration_s : 0);
     put_label(view, "allocated");
     pl_term_put(view->term, PL_STYLE_BOLD, bytes);
-    pl_term_print(view->term, PL_STYLE_PLAIN, " in %s calls", calls);
-    if (profile->duration_s >= 0.001)
-        pl_term_print(view->term, PL_STYLE_PLAIN, " (%s/s)", rate);
-    pl_term_put(view->term, PL_STYLE_DIM, "  exact");
+    put_rest(view, PL_STYLE_PLAIN, pl_say_print(" in %s calls", calls));
+    if (has_duration(profile) && profile->duration_s >= 0.001)
+        put_rest(view, PL_STYLE_PLAIN, pl_say_print(" (%s/s)", rate));
+    put_rest(view, PL_STYLE_DIM, pl_say_print("  exact"));
     pl_term_end(view->term);
 }
 
@@ -135,14 +148,13 @@ static void put_live(const struct pl_view *view)
     pl_figure_estimate(blocks, PL_METRIC_INUSE_OBJECTS, &profile->total[PL_METRIC_INUSE_OBJECTS]);
     put_label(view, pl_view_live_word(profile));
     if (!profile->samples && profile->header.interval_bytes > 1) {
-        pl_term_put(view->term, PL_STYLE_PLAIN, "not known: no allocation was sampled");
+        put_rest(view, PL_STYLE_PLAIN, pl_say_print("not known: no allocation was sampled"));
         pl_term_end(view->term);
         return;
     }
     pl_term_put(view->term, PL_STYLE_BOLD, bytes);
-    pl_term_print(view->term, PL_STYLE_PLAIN, " in %s blocks", blocks);
-    if (space->error > 0)
-        pl_term_put(view->term, PL_STYLE_DIM, "  estimated");
+    put_rest(view, PL_STYLE_PLAIN, pl_say_print(" in %s blocks", blocks));
+    put_rest(view, PL_STYLE_DIM, pl_say_print(space->error > 0 ? "  estimated" : "  exact"));
     pl_term_end(view->term);
 }
 
@@ -154,9 +166,13 @@ static void put_functions(const struct pl_view *view)
         uint64_t sum = 0;
         for (uint32_t t = 0; t < profile->threads; t++)
             sum += profile->thread[t].calls[i];
+        if (!sum)
+            continue;
         pl_figure_exact(calls, sum);
-        if (sum)
-            pl_term_print(view->term, PL_STYLE_PLAIN, " · %s %s", pl_function_name[i], calls);
+        char *text = pl_say_print("· %s %s", pl_function_name[i], calls);
+        pl_term_room(view->term, 1, pl_utf8_width(text), label_end(view));
+        pl_term_put(view->term, PL_STYLE_PLAIN, text);
+        free(text);
     }
 }
 
@@ -193,6 +209,7 @@ static const struct highlight {
     {PL_METRIC_ALLOC_OBJECTS, 0.25, "makes", " calls", "each", PL_METRIC_ALLOC_SPACE, PL_METRIC_ALLOC_OBJECTS},
 };
 #define HIGHLIGHT_NAME_WIDTH 60
+#define HIGHLIGHT_INDENT 4
 
 static char *describe_whole(const struct pl_view *view, enum pl_metric metric)
 {
@@ -206,12 +223,16 @@ static char *describe_whole(const struct pl_view *view, enum pl_metric metric)
 static void put_site_name(struct pl_term *term, const struct pl_spot *spot)
 {
     char location[512];
+    size_t room = term->width - HIGHLIGHT_INDENT, most = room < HIGHLIGHT_NAME_WIDTH ? room : HIGHLIGHT_NAME_WIDTH;
     pl_view_location(spot, location, sizeof location);
-    pl_term_cut(term, PL_STYLE_BOLD, spot->name, HIGHLIGHT_NAME_WIDTH);
+    pl_term_cut(term, PL_STYLE_BOLD, spot->name, most);
     if (!*location)
         return;
-    pl_term_put(term, PL_STYLE_PLAIN, " (");
-    pl_term_cut(term, PL_STYLE_PLAIN, location, HIGHLIGHT_NAME_WIDTH);
+    size_t width = pl_utf8_width(location) + 2; /* the parentheses */
+    width = width < most ? width : most;
+    pl_term_room(term, 1, width, HIGHLIGHT_INDENT);
+    pl_term_put(term, PL_STYLE_PLAIN, "(");
+    pl_term_cut(term, PL_STYLE_PLAIN, location, width - 2);
     pl_term_put(term, PL_STYLE_PLAIN, ")");
 }
 
@@ -224,11 +245,13 @@ static void put_highlight(const struct pl_view *view, const struct highlight *hi
     pl_figure_estimate(value, highlight->metric, estimate);
     pl_figure_percent(share, pl_view_share(view->profile, highlight->metric, estimate->value));
     pl_figure_bytes(size, path->metric[highlight->bytes].value / fmax(path->metric[highlight->objects].value, 1));
+    char *text = pl_say_print(" %s %s%s: %s of %s, %s %s on average", highlight->verb, value, highlight->unit, share,
+                              whole, size, highlight->each);
     pl_term_print(view->term, PL_STYLE_PLAIN, " %u. ", number);
     put_site_name(view->term, &view->spots->spot[path->spot[0]]);
-    pl_term_print(view->term, PL_STYLE_PLAIN, " %s %s%s: %s of %s, %s %s on average", highlight->verb, value,
-                  highlight->unit, share, whole, size, highlight->each);
+    pl_term_words(view->term, PL_STYLE_PLAIN, text, HIGHLIGHT_INDENT);
     pl_term_end(view->term);
+    free(text);
     free(whole);
 }
 
@@ -259,64 +282,9 @@ void pl_page_highlights(const struct pl_view *view)
     }
 }
 
-/* --- threads --- */
-
-static uint64_t calls_of(const struct pl_thread_view *thread)
-{
-    uint64_t calls = 0;
-    for (int i = 0; i < PL_FN_COUNT; i++)
-        calls += thread->calls[i];
-    return calls;
-}
-
-static int most_bytes_first(const void *left, const void *right)
-{
-    const struct pl_thread_view *a = *(const struct pl_thread_view *const *) left;
-    const struct pl_thread_view *b = *(const struct pl_thread_view *const *) right;
-    return a->bytes != b->bytes ? (a->bytes < b->bytes ? 1 : -1) : (a > b) - (a < b);
-}
-
-static void put_thread(const struct pl_view *view, const struct pl_thread_view *thread)
-{
-    struct pl_term *term = view->term;
-    char calls[PL_FIGURE_BYTES], bytes[PL_FIGURE_BYTES], share[PL_FIGURE_BYTES];
-    pl_figure_exact(calls, calls_of(thread));
-    pl_figure_bytes(bytes, (double) thread->bytes);
-    pl_figure_percent(share, pl_view_share(view->profile, PL_METRIC_ALLOC_SPACE, (double) thread->bytes));
-    pl_term_pad(term, 2);
-    pl_term_cut(term, PL_STYLE_PLAIN, *thread->name ? thread->name : "?", 20);
-    pl_term_pad(term, 23);
-    pl_term_print(term, PL_STYLE_PLAIN, "%10u", thread->tid);
-    pl_term_right(term, PL_STYLE_PLAIN, calls, 15);
-    pl_term_right(term, PL_STYLE_PLAIN, bytes, 12);
-    pl_term_right(term, PL_STYLE_BOLD, share, 8);
-    if (thread->threads > 1)
-        pl_term_print(term, PL_STYLE_DIM, "  %u threads, one after another", thread->threads);
-    pl_term_end(term);
-}
-
-void pl_page_threads(const struct pl_view *view)
-{
-    const struct pl_profile *profile = view->profile;
-    const struct pl_thread_view **order = pl_say_memory(calloc(profile->threads + 1ull, sizeof *order));
-    for (uint32_t i = 0; i < profile->threads; i++)
-        order[i] = &profile->thread[i];
-    qsort(order, profile->threads, sizeof *order, most_bytes_first);
-    pl_term_end(view->term);
-    pl_term_put(view->term, PL_STYLE_HEAD, "Threads");
-    pl_term_pad(view->term, 30);
-    pl_term_put(view->term, PL_STYLE_DIM, "tid          calls       bytes   share");
-    pl_term_end(view->term);
-    for (uint32_t i = 0; i < profile->threads && i < THREADS_MAX; i++)
-        put_thread(view, order[i]);
-    if (profile->threads > THREADS_MAX) {
-        pl_term_print(view->term, PL_STYLE_DIM, "  (%u more)", profile->threads - THREADS_MAX);
-        pl_term_end(view->term);
-    }
-    free(order);
-}
-
 /* --- losses --- */
+
+#define LOSS_WIDTH 14
 
 static void put_loss(const struct pl_view *view, bool *titled, uint64_t count, const char *help)
 {
@@ -330,9 +298,9 @@ static void put_loss(const struct pl_view *view, bool *titled, uint64_t count, c
     }
     *titled = true;
     pl_figure_exact(text, count);
-    pl_term_right(view->term, PL_STYLE_WARN, text, 14);
-    pl_term_put(view->term, PL_STYLE_PLAIN, "  ");
-    pl_term_put(view->term, PL_STYLE_PLAIN, help);
+    pl_term_right(view->term, PL_STYLE_WARN, text, LOSS_WIDTH);
+    pl_term_pad(view->term, LOSS_WIDTH + 2);
+    pl_term_words(view->term, PL_STYLE_PLAIN, help, LOSS_WIDTH + 2);
     pl_term_end(view->term);
 }
 
@@ -346,9 +314,8 @@ static void put_bad_settings(const struct pl_view *view)
     for (size_t i = 0; i < PL_SETTING_COUNT; i++) {
         if (!(view->profile->header.bad_settings >> i & 1))
             continue;
-        pl_term_print(view->term, PL_STYLE_WARN, "%s was not understood by the profiled process, and ignored",
-                      variables[i]);
-        pl_term_end(view->term);
+        put_line(view->term, PL_STYLE_WARN,
+                 pl_say_print("%s was not understood by the profiled process, and ignored", variables[i]));
     }
 }
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * page.h - the parts of a report that are not tables of sites: whose profile it is, what stands out, threads, losses.
+ * page.h - the parts of a report that are not tables of sites: whose profile it is, what stands out, losses.
  */
 #ifndef PL_PAGE_H
 #define PL_PAGE_H
@@ -10,7 +10,6 @@
 void pl_page_head(const struct pl_view *view);
 void pl_page_summary(const struct pl_view *view);
 void pl_page_highlights(const struct pl_view *view);
-void pl_page_threads(const struct pl_view *view);
 void pl_page_losses(const struct pl_view *view);
 
 #endif

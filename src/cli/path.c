@@ -18,15 +18,6 @@ struct maker {
     uint32_t *next; /* where the next path's spots go */
 };
 
-void pl_path_add(struct pl_sums *to, const struct pl_sums *sums)
-{
-    to->objects += sums->objects;
-    to->space += sums->space;
-    to->objects_variance += sums->objects_variance;
-    to->space_variance += sums->space_variance;
-    to->samples += sums->samples;
-}
-
 /* --- one stack --- */
 
 static enum pl_role role_of(const struct maker *maker, uint32_t spot)
@@ -85,6 +76,8 @@ static uint32_t skip_to_own(const struct maker *maker, const uint32_t *spot, uin
 static uint32_t drop_start(const struct maker *maker, const uint32_t *spot, uint32_t first, uint32_t count)
 {
     bool own = role_of(maker, spot[first]) == PL_ROLE_OWN;
+    if (count > first + 2 && role_of(maker, spot[count - 2]) == PL_ROLE_START)
+        count--; /* _start, which has no name in a stripped program */
     while (count > first + 1) {
         enum pl_role role = role_of(maker, spot[count - 1]);
         if (role != PL_ROLE_START && !(own && role == PL_ROLE_LIBRARY))
@@ -161,8 +154,8 @@ static uint32_t add_sites(struct maker *maker, struct pl_path *path, uint32_t *o
             make_path(maker, site->stack, &path[count]);
             of_stack[slot] = ++count;
         }
-        pl_path_add(&path[of_stack[slot] - 1].allocated, &site->allocated);
-        pl_path_add(&path[of_stack[slot] - 1].freed, &site->freed);
+        pl_estimate_add(&path[of_stack[slot] - 1].allocated, &site->allocated);
+        pl_estimate_add(&path[of_stack[slot] - 1].freed, &site->freed);
     }
     return count;
 }
@@ -172,8 +165,8 @@ static uint32_t fold(struct pl_path *path, uint32_t count)
     uint32_t kept = 0;
     for (uint32_t i = 0; i < count; i++) {
         if (kept && !compare(&path[kept - 1], &path[i])) {
-            pl_path_add(&path[kept - 1].allocated, &path[i].allocated);
-            pl_path_add(&path[kept - 1].freed, &path[i].freed);
+            pl_estimate_add(&path[kept - 1].allocated, &path[i].allocated);
+            pl_estimate_add(&path[kept - 1].freed, &path[i].freed);
             path[kept - 1].stacks += path[i].stacks;
             path[kept - 1].more |= path[i].more;
         } else {

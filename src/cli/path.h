@@ -41,6 +41,4 @@ struct pl_paths {
 struct pl_paths pl_paths_new(const struct pl_profile *profile, struct pl_spots *spots, enum pl_shape shape,
                              uint32_t depth);
 
-void pl_path_add(struct pl_sums *to, const struct pl_sums *sums);
-
 #endif

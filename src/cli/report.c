@@ -11,6 +11,7 @@
 #include "option.h"
 #include "page.h"
 #include "path.h"
+#include "roster.h"
 #include "subject.h"
 #include "term.h"
 #include "tree.h"
@@ -111,7 +112,7 @@ static void print_sites(const struct pl_view *view)
         if (view->profile->total[usual[i]].value > 0)
             pl_listing_print(view, &sites, usual[i]);
     if (view->profile->threads > 1)
-        pl_page_threads(view);
+        pl_roster_print(view);
     pl_page_losses(view);
 }
 

@@ -314,7 +314,8 @@ const struct pl_command pl_command_run = {
         "found, "
         "126 if it could not be executed). At the end a summary goes to stderr.\n"
         "\n"
-        "Each process writes its own profile. With a plain name in --output the first process gets it, and others get "
+        "Each process writes its own profile. With a plain name in --output the first process profiled gets it, and "
+        "others get "
         "NAME.PID. An old profile of the same name is replaced; any other file is left alone, and a number is added to "
         "the name. Profiles survive everything that can happen to the program, kill -9 included.",
     .examples = "plimsoll run -- sort /etc/passwd\n"

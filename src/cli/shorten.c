@@ -319,6 +319,6 @@ const char *pl_shorten_file(const char *file, const char *directory)
         file += 2;
     if (bytes > 1 && !strncmp(file, directory, bytes) && file[bytes] == '/')
         return file + bytes + 1;
-    bool winding = *file == '/' || starts(file, "../") || strstr(file, "/../");
+    bool winding = *file == '/' || starts(file, "../") || strstr(file, "/../") || strstr(file, "/./");
     return winding ? last_two_parts(file) : file;
 }

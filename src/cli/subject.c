@@ -22,6 +22,11 @@
 
 /* --- which file --- */
 
+static bool is_later(const struct timespec *a, const struct timespec *b)
+{
+    return a->tv_sec != b->tv_sec ? a->tv_sec > b->tv_sec : a->tv_nsec > b->tv_nsec;
+}
+
 /* The profile of this directory that was written last. The caller frees it. */
 static char *newest_here(void)
 {
@@ -31,7 +36,7 @@ static char *newest_here(void)
     for (struct dirent *entry; directory && (entry = readdir(directory));) {
         struct stat status;
         struct pl_header header;
-        if (!strstr(entry->d_name, ".plim") || stat(entry->d_name, &status) || status.st_mtim.tv_sec < when.tv_sec ||
+        if (!strstr(entry->d_name, ".plim") || stat(entry->d_name, &status) || !is_later(&status.st_mtim, &when) ||
             !pl_proc_header(entry->d_name, &header))
             continue;
         free(newest);

@@ -70,31 +70,20 @@ static void say_totals(const struct pl_collected *main, const char *who, const c
         pl_say("%ssampled every %s: %s allocations, %s in all; no sample, so what was %s is not known", who, interval,
                calls, bytes, fate);
     else if (main->interval_bytes <= 1)
-        pl_say("%severy allocation sampled: %s allocations, %s in all; %s %s (%s blocks)", who, calls, bytes, live,
-               fate, blocks);
+        pl_say("%scounted all %s allocations, %s in all; %s %s (%s blocks)", who, calls, bytes, live, fate, blocks);
     else
         pl_say("%ssampled every %s: %s allocations, %s in all; %s %s (%s blocks), from %s sample%s", who, interval,
                calls, bytes, live, fate, blocks, samples, main->samples == 1 ? "" : "s");
 }
 
-/* An interval that would have given a few hundred samples. */
-static uint64_t finer_interval(const struct pl_collected *main)
-{
-    uint64_t interval = 1;
-    while (interval < main->interval_bytes && interval * 512 < main->bytes)
-        interval *= 2;
-    return interval;
-}
-
 static void say_too_few(const struct pl_collected *main)
 {
-    uint64_t interval = finer_interval(main);
-    if (main->samples || main->off || !main->calls || interval >= main->interval_bytes)
+    char interval[PL_FIGURE_BYTES], finer[PL_FIGURE_BYTES];
+    if (main->samples || main->off || !main->calls ||
+        !pl_figure_finer(finer, (double) main->bytes, main->interval_bytes))
         return;
-    char size[PL_FIGURE_BYTES];
-    pl_figure_setting(size, main->interval_bytes);
-    pl_say("too few bytes for a sample every %s; for more: plimsoll run --sample %llu%s -- ...", size,
-           (unsigned long long) (interval >= 1024 ? interval / 1024 : interval), interval >= 1024 ? "K" : "");
+    pl_figure_setting(interval, main->interval_bytes);
+    pl_say("too few bytes for a sample every %s; for more: plimsoll run --sample %s -- ...", interval, finer);
 }
 
 static void say_listed(const struct pl_collection *collection)

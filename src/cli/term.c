@@ -123,6 +123,29 @@ void pl_term_end(struct pl_term *term)
     term->column = 0;
 }
 
+void pl_term_room(struct pl_term *term, size_t gap, size_t columns, size_t indent)
+{
+    if (term->column <= indent)
+        gap = 0;
+    else if (term->column + gap + columns > term->width) {
+        pl_term_end(term);
+        gap = indent;
+    }
+    pl_term_pad(term, term->column + gap);
+}
+
+void pl_term_words(struct pl_term *term, enum pl_style style, const char *text, size_t indent)
+{
+    while (*text) {
+        size_t gap = strspn(text, " "), bytes = strcspn(text + gap, " ");
+        char *word = pl_say_print("%.*s", (int) bytes, text + gap);
+        pl_term_room(term, gap, pl_utf8_width(word), indent);
+        pl_term_put(term, style, word);
+        free(word);
+        text += gap + bytes;
+    }
+}
+
 void pl_term_bar(struct pl_term *term, double fraction, size_t columns)
 {
     static const char *const eighths[] = {"", "▏", "▎", "▍", "▌", "▋", "▊", "▉"};

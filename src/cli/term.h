@@ -47,6 +47,12 @@ void pl_term_right(struct pl_term *term, enum pl_style style, const char *text, 
 void pl_term_pad(struct pl_term *term, size_t column); /* blanks up to a column */
 void pl_term_end(struct pl_term *term);                /* end of line */
 
+/* Separates what comes, of so many columns, from what is there: by a gap, or by a new line if it would not fit. */
+void pl_term_room(struct pl_term *term, size_t gap, size_t columns, size_t indent);
+
+/* Goes on with this line word by word; lines that follow begin behind `indent` blanks. */
+void pl_term_words(struct pl_term *term, enum pl_style style, const char *text, size_t indent);
+
 /* A bar of at most `columns`, in eighths of a column. */
 void pl_term_bar(struct pl_term *term, double fraction, size_t columns);
 

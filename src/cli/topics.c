@@ -17,7 +17,7 @@ const struct pl_topic pl_topics[] = {
      "with a probability that grows with its size, and each sample stands for as many allocations as it was unlikely "
      "to "
      "be taken. The estimates are unbiased. ± is half the width of a 95% interval: of a hundred such intervals about "
-     "ninety-five contain the truth.\n"
+     "ninety-five contain the truth. \"At most\" stands where every sample was freed: so much may be live unseen.\n"
      "\n"
      "More samples make it narrower: n samples give about ±200/√n percent. `plimsoll run --sample 64K` takes eight "
      "times "

@@ -37,8 +37,8 @@ struct tree {
 static void estimate(const struct tree *tree, struct node *node)
 {
     for (uint32_t i = node->first; i < node->last; i++) {
-        pl_path_add(&node->allocated, &tree->paths->path[i].allocated);
-        pl_path_add(&node->freed, &tree->paths->path[i].freed);
+        pl_estimate_add(&node->allocated, &tree->paths->path[i].allocated);
+        pl_estimate_add(&node->freed, &tree->paths->path[i].freed);
     }
     pl_estimate_sums(&node->allocated, &node->freed, node->metric);
 }
@@ -153,8 +153,8 @@ static void walk(struct tree *tree, const struct node *node, uint32_t depth)
     while (shown < count && worth_a_line(tree, &children[shown]))
         shown++;
     for (uint32_t i = shown; i < count; i++) {
-        pl_path_add(&rest.allocated, &children[i].allocated);
-        pl_path_add(&rest.freed, &children[i].freed);
+        pl_estimate_add(&rest.allocated, &children[i].allocated);
+        pl_estimate_add(&rest.freed, &children[i].freed);
     }
     pl_estimate_sums(&rest.allocated, &rest.freed, rest.metric);
     bool hidden = rest.metric[tree->metric].value > 0;
@@ -170,7 +170,8 @@ static void put_heading(const struct tree *tree)
     struct pl_term *term = tree->view->term;
     pl_term_end(term);
     pl_term_right(term, PL_STYLE_DIM, pl_metric_info[tree->metric].unit, tree->value_width);
-    pl_term_put(term, PL_STYLE_DIM, " ± 95%");
+    if (tree->view->profile->header.interval_bytes > 1)
+        pl_term_put(term, PL_STYLE_DIM, " ± 95%");
     pl_term_pad(term, tree->value_width + 1 + tree->error_width + 1);
     pl_term_right(term, PL_STYLE_DIM, pl_metric_info[pl_view_companion(tree->metric)].unit, tree->companion_width);
     pl_term_put(term, PL_STYLE_DIM, " of all  ");

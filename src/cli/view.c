@@ -68,18 +68,6 @@ void pl_view_location(const struct pl_spot *spot, char *out, size_t bytes)
         snprintf(out, bytes, "%s", spot->file);
 }
 
-/* Separates what comes from what is there: by a gap, or by a new line if it would not fit on this one. */
-static void make_room(struct pl_term *term, size_t gap, size_t columns, size_t indent)
-{
-    if (term->column <= indent)
-        gap = 0;
-    else if (term->column + gap + columns > term->width) {
-        pl_term_end(term);
-        gap = indent;
-    }
-    pl_term_pad(term, term->column + gap);
-}
-
 static void put_cut(struct pl_term *term, enum pl_style style, const char *text)
 {
     pl_term_cut(term, style, text, term->width > term->column ? term->width - term->column : 1);
@@ -94,15 +82,15 @@ void pl_view_spot(struct pl_term *term, const char *before, const struct pl_spot
     size_t location_width = pl_utf8_width(location), library_width = pl_utf8_width(library);
     size_t width = pl_utf8_width(before) + pl_utf8_width(spot->name);
     width += (*location ? 2 + location_width : 0) + (*library ? 2 + library_width : 0);
-    make_room(term, *before ? 1 : 0, width, indent);
+    pl_term_room(term, *before ? 1 : 0, width, indent);
     pl_term_put(term, PL_STYLE_DIM, before);
     put_cut(term, pl_view_style(spot), spot->name);
     if (*location) {
-        make_room(term, 2, location_width, indent);
+        pl_term_room(term, 2, location_width, indent);
         put_cut(term, PL_STYLE_PLAIN, location);
     }
     if (*library) {
-        make_room(term, 2, library_width, indent);
+        pl_term_room(term, 2, library_width, indent);
         put_cut(term, PL_STYLE_DIM, library);
     }
 }

@@ -15,6 +15,11 @@
 
 /* ---- entering and leaving ---- */
 
+static bool on_own_stack(const struct pl_thread *thread, uintptr_t sp)
+{
+    return sp >= thread->walk.own.lo && sp < thread->walk.own.hi;
+}
+
 /* A handler's own stack may be an array in a frame of the very stack it interrupts: only the kernel can tell. */
 static bool on_signal_stack(const struct pl_process *process)
 {
@@ -25,19 +30,14 @@ static bool on_signal_stack(const struct pl_process *process)
  * now. On another stack (a handler's own, a coroutine's) nothing can be told, so it is taken to be there. */
 static bool still_busy(const struct pl_process *process, const struct pl_thread *thread, uintptr_t sp)
 {
-    const struct pl_stack_bounds *own = &thread->walk.own;
-    bool both_own = sp >= own->lo && sp < own->hi && thread->busy >= own->lo && thread->busy < own->hi;
+    bool both_own = on_own_stack(thread, sp) && on_own_stack(thread, thread->busy);
     return !both_own || sp < thread->busy || on_signal_stack(process);
 }
 
 static struct pl_thread *my_thread(struct pl_process *process, struct pl_tls *tls)
 {
     struct pl_thread *thread = tls->thread;
-    if (likely(thread && thread->tls == tls))
-        return thread;
-    if (thread) /* forked, and nobody told us: what the counters say is the parent's */
-        pl_process_forked(process, tls);
-    return pl_thread_register(process, tls);
+    return likely(thread && thread->tls == tls) ? thread : pl_thread_register(process, tls);
 }
 
 /* Not now: the next visit comes after `charge`. What was spent until now moves to where exact totals find it. */
@@ -159,6 +159,10 @@ static void sample(struct pl_process *process, struct pl_thread *thread, uint64_
     if (!pl_process_open(process))
         return;
     pl_thread_attach(process, thread);
+    if (unlikely(!thread->record)) { /* the file is full: a row without an owner would be everybody's */
+        pl_file_lost(&process->file, PL_LOSS_THREADS);
+        return;
+    }
     pl_unwind(&thread->walk, start);
     uint32_t row = pl_row_number(process, thread);
     struct pl_header *header = pl_file_header(&process->file);
@@ -223,14 +227,26 @@ void pl_cold_allocated(enum pl_function function, uint64_t size, void *block, do
     pl_fp_leave(&fp);
 }
 
+void pl_cold_thrown(uintptr_t to)
+{
+    struct pl_tls *tls = &pl_tls;
+    struct pl_thread *thread = tls->thread;
+    if (unlikely(tls->charge_left > SLEEP_LONG)) /* the countdown has run out, and the next has not been set */
+        put_off(tls, 0);
+    if (likely(!thread || thread->tls != tls || !thread->busy) || !on_own_stack(thread, to))
+        return;
+    if (to > thread->busy || !on_own_stack(thread, thread->busy)) {
+        thread->busy = 0;
+        pl_file_lost(&pl_process->file, PL_LOSS_STALE_BUSY);
+    }
+}
+
 /* ---- frees ---- */
 
 bool pl_cold_take(void *block, struct pl_record *record)
 {
     struct pl_process *process = pl_process;
     struct pl_live_found found;
-    if (unlikely(pl_tls.charge_left > SLEEP_LONG)) /* thrown out before the next countdown was set: deaf since then */
-        put_off(&pl_tls, 0);
     if (!block) /* an address that is in no table, but looks like an empty place in all of them */
         return false;
     if (likely(!pl_live_take(&process->live, (uintptr_t) block, &found)))

@@ -6,8 +6,9 @@
  * it can fail: at worst it counts that it did nothing.
  *
  * A visit is marked in thread->busy by its stack pointer. A signal handler that allocates inside a visit is a nested
- * visit: it forwards, and its sample is counted as lost. A handler that leaves by longjmp leaves `busy` behind; the next
- * visit comes from a frame outside of the abandoned one, and knows it by that.
+ * visit: it forwards, and its sample is counted as lost. A handler that leaves by longjmp says so (pl_cold_thrown). One
+ * that leaves by other ways leaves `busy` behind; the next visit from a frame outside of the abandoned one knows it by
+ * that.
  */
 #ifndef PL_COLD_H
 #define PL_COLD_H
@@ -29,6 +30,10 @@
 double pl_cold_due(enum pl_function function, uint64_t size);
 void pl_cold_allocated(enum pl_function function, uint64_t size, void *block, double weight,
                        const struct pl_start *start);
+
+/* The thread is about to leave by longjmp, to this stack pointer: perhaps out of a visit, perhaps on the way to one, when
+ * the countdown has run out and the next has not been set. */
+void pl_cold_thrown(uintptr_t to);
 
 /* The filter says that the block may be sampled. Takes its record out of the live table, before the real free or realloc:
  * afterwards the address may be somebody else's at once. */

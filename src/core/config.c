@@ -77,8 +77,10 @@ static bool set_max_file(struct pl_config *c, const char *text)
 
 static bool set_off(struct pl_config *c, const char *text)
 {
+    if ((text[0] != '0' && text[0] != '1') || text[1])
+        return false;
     c->off = text[0] == '1';
-    return (text[0] == '0' || text[0] == '1') && text[1] == 0;
+    return true;
 }
 
 static bool set_seed(struct pl_config *c, const char *text)

@@ -28,6 +28,7 @@ struct pl_config {
     char live_dir[PL_PATH_MAX];
     char runtime_dir[PL_PATH_MAX]; /* $XDG_RUNTIME_DIR */
     char run_dir[PL_PATH_MAX];
+    char directory[PL_PATH_MAX]; /* the working directory at start: relative paths begin there */
 };
 
 void pl_config_read(struct pl_config *config, char *const *environment);

@@ -14,6 +14,7 @@
 #define INTERRUPTS_MAX 1000
 #define FD_AT_LEAST 700 /* out of the way of programs that count their descriptors from below */
 #define RLIMIT_FSIZE_ 1
+#define RLIMIT_AS_ 9
 
 static const uint32_t record_bytes[PL_KINDS_MAX] = {
     [PL_KIND_TEXT] = 1,
@@ -76,8 +77,8 @@ static long allocate(int fd, uint64_t from, uint64_t bytes)
     return 0;
 }
 
-/* tmpfs gives up as soon as a signal comes. Then ask again, for no more than is needed. */
-static bool extend(struct pl_file *file, int fd, uint64_t to, uint64_t need)
+/* tmpfs gives up as soon as a signal comes. Then ask again, for no more than is needed. (Inline: for the stack's sake.) */
+INLINE bool extend(struct pl_file *file, int fd, uint64_t to, uint64_t need)
 {
     for (int i = 0; i < INTERRUPTS_MAX; i++, to = need) {
         long r = allocate(fd, file->file_bytes, to - file->file_bytes);
@@ -148,9 +149,21 @@ static bool add_chunks(struct pl_file *file, enum pl_kind kind, uint32_t k)
     return load_acquire(&chunk_of[kind][k]) != 0;
 }
 
-void pl_file_freeze(struct pl_file *file)
+void pl_file_freeze(struct pl_file *file, bool frozen)
 {
-    store_relaxed(&file->full, PL_LOSS_SANDBOX + 1);
+    swap_if(&file->full, frozen ? 0 : PL_LOSS_SANDBOX + 1, frozen ? PL_LOSS_SANDBOX + 1 : 0);
+}
+
+void pl_file_reserve(struct pl_file *file, uint64_t bytes)
+{
+    if (!lock(file))
+        return;
+    uint64_t need = PL_CHUNKS_OFFSET + pl_file_header(file)->chunks * PL_CHUNK_BYTES + bytes;
+    if (need > file->mapped_bytes)
+        need = file->mapped_bytes;
+    if (need > file->file_bytes)
+        grow(file, need);
+    store_release(&file->grow_lock, 0);
 }
 
 /* ---- appending ---- */
@@ -216,10 +229,18 @@ struct pl_text pl_file_text(struct pl_file *file, const char *text, uint64_t byt
 
 /* ---- creating and leaving ---- */
 
-/* As much address space as the limit allows; less where the program has bounded its own (RLIMIT_AS). */
+/* Where the program has bounded its own address space, it is not for us to fill. */
+static uint64_t modest(uint64_t bytes)
+{
+    struct pl_limit limit;
+    uint64_t share = pl_sys_limit(RLIMIT_AS_, &limit) == 0 ? limit.soft / 64 : bytes;
+    return share >= bytes ? bytes : share > GROW_FIRST ? share : GROW_FIRST;
+}
+
+/* As much address space as the limit allows; less where there is less to be had. */
 static bool map(struct pl_file *file, int fd, uint64_t limit_bytes)
 {
-    for (uint64_t bytes = (limit_bytes + 4095) & ~4095ull; bytes >= GROW_FIRST; bytes /= 2) {
+    for (uint64_t bytes = (modest(limit_bytes) + 4095) & ~4095ull; bytes >= GROW_FIRST; bytes /= 2) {
         bytes &= ~4095ull;
         int fixed = inherited.base && inherited.bytes >= bytes ? MAP_FIXED : 0;
         file->base = pl_sys_mmap(fixed ? inherited.base : NULL, bytes, MAP_SHARED | MAP_NORESERVE | fixed, fd);

@@ -38,8 +38,11 @@ long pl_file_create(struct pl_file *file, const char *path, uint64_t limit_bytes
 /* No fork, no exec, no file: a child gives back what it inherited of its parent's. */
 void pl_file_abandon(void);
 
-/* Stops all growth, for good: the program is about to enter a sandbox. */
-void pl_file_freeze(struct pl_file *file);
+/* Stops all growth: the program is about to enter a sandbox. Or lets it go on: it was not let in. */
+void pl_file_freeze(struct pl_file *file, bool frozen);
+
+/* Grows now, so that there is room for `bytes` more, if they can be had. */
+void pl_file_reserve(struct pl_file *file, uint64_t bytes);
 
 static inline struct pl_header *pl_file_header(const struct pl_file *file)
 {

@@ -40,6 +40,9 @@ struct pl_live {
     struct pl_live_group *level[PL_LIVE_LEVELS];
 };
 
+/* Makes the first `levels` levels now, as far as they are to be had. */
+void pl_live_reserve(struct pl_live *live, unsigned levels);
+
 /* False when there is no room. The address must not be in the table. */
 bool pl_live_insert(struct pl_live *live, uintptr_t address, const struct pl_record *record);
 

@@ -45,6 +45,12 @@ struct pl_slot *pl_map_slot(struct pl_map *map, uint64_t hash)
     return NULL;
 }
 
+void pl_map_reserve(struct pl_map *map, unsigned levels)
+{
+    for (unsigned i = 0; i < levels; i++)
+        level_slots(map, i);
+}
+
 uint32_t pl_slot_settle(struct pl_slot *slot, uint32_t id)
 {
     return swap_if(&slot->id, 0, id) ? id : load_acquire(&slot->id);

@@ -33,6 +33,9 @@ struct pl_map {
 /* The slot of this hash, new or not. NULL when there is no room. */
 struct pl_slot *pl_map_slot(struct pl_map *map, uint64_t hash);
 
+/* Makes the first `levels` levels now, as far as they are to be had. */
+void pl_map_reserve(struct pl_map *map, unsigned levels);
+
 /* Settles a slot's id: the caller's, unless another thread was faster. */
 uint32_t pl_slot_settle(struct pl_slot *slot, uint32_t id);
 

@@ -22,9 +22,14 @@ INLINE void pl_memory_wipe_on_fork(void *at, size_t bytes)
     pl_sys_madvise(at, bytes, MADV_WIPEONFORK);
 }
 
+/* Set in a sandbox, which fork inherits: there is no new memory in there. */
+extern HIDDEN uint32_t pl_memory_frozen;
+
 /* Zeroed pages, or NULL. */
 INLINE void *pl_memory_new(size_t bytes)
 {
+    if (load_relaxed(&pl_memory_frozen))
+        return NULL;
     void *at = pl_sys_mmap(NULL, bytes, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1);
     if (at)
         pl_memory_wipe_on_fork(at, bytes);

@@ -11,14 +11,6 @@
 
 #define KEY_MODULE 0x6d6f64756c65u
 
-struct identity {
-    uint32_t build_id_bytes;
-    const uint8_t *build_id;
-    uint64_t fingerprint;
-    const char *path;
-    uint64_t path_bytes;
-};
-
 void pl_modules_start(struct pl_file *file)
 {
     void *at;
@@ -68,7 +60,7 @@ static const Elf64_Phdr *program_headers(struct extent extent, unsigned *count)
     return (const void *) (extent.start + elf->e_phoff);
 }
 
-static void find_build_id(const uint8_t *note, uint64_t bytes, struct identity *out)
+static void find_build_id(const uint8_t *note, uint64_t bytes, struct pl_identity *out)
 {
     while (bytes >= 16) {
         const Elf64_Nhdr *head = (const void *) note;
@@ -95,7 +87,7 @@ static const char *path_of(const struct pl_process *process, const struct pl_fou
     return is_main(found) ? process->executable : map->l_name;
 }
 
-static void identify(const struct pl_process *process, const struct pl_found *found, struct identity *out)
+static void identify(const struct pl_process *process, const struct pl_found *found, struct pl_identity *out)
 {
     unsigned count = 0;
     struct extent extent = extent_of(found);
@@ -117,7 +109,7 @@ static void identify(const struct pl_process *process, const struct pl_found *fo
 
 /* ---- the file's record of it ---- */
 
-static uint32_t write_module(struct pl_file *file, const struct pl_found *found, const struct identity *identity)
+static uint32_t write_module(struct pl_file *file, const struct pl_found *found, const struct pl_identity *identity)
 {
     void *at;
     struct pl_text path = pl_file_text(file, identity->path, identity->path_bytes);
@@ -136,18 +128,18 @@ static uint32_t write_module(struct pl_file *file, const struct pl_found *found,
     return id;
 }
 
-static uint32_t module_id(struct pl_process *process, const struct pl_found *found)
+static uint32_t module_id(struct pl_process *process, struct pl_module_cache *cache)
 {
-    struct identity identity;
-    identify(process, found, &identity);
-    uint64_t key = pl_hash(found->bias, KEY_MODULE);
-    key = pl_hash_bytes(key, identity.path, identity.path_bytes);
-    key = pl_hash_bytes(key, identity.build_id, identity.build_id_bytes);
-    struct pl_slot *slot = pl_map_slot(&process->map, pl_hash(key, identity.fingerprint));
+    struct pl_identity *identity = &cache->identity;
+    identify(process, &cache->found, identity);
+    uint64_t key = pl_hash(cache->found.bias, KEY_MODULE);
+    key = pl_hash_bytes(key, identity->path, identity->path_bytes);
+    key = pl_hash_bytes(key, identity->build_id, identity->build_id_bytes);
+    struct pl_slot *slot = pl_map_slot(&process->map, pl_hash(key, identity->fingerprint));
     if (!slot)
         return PL_MODULE_UNKNOWN;
     uint32_t id = load_acquire(&slot->id);
-    return id ? id : pl_slot_settle(slot, write_module(&process->file, found, &identity));
+    return id ? id : pl_slot_settle(slot, write_module(&process->file, &cache->found, identity));
 }
 
 /*
@@ -180,10 +172,13 @@ const struct pl_module_entry *pl_modules_find(struct pl_process *process, struct
     if (!holds(entry, pc, generation) || entry->start != found->start) {
         if (found->map)
             watch(process, found);
-        entry->id = module_id(process, found);
+        entry->generation = 0; /* whoever is thrown out of here leaves an entry that nobody believes */
+        signal_fence();
+        entry->id = module_id(process, cache);
         entry->start = found->start;
         entry->end = found->end;
-        entry->bias = found->bias;
+        entry->bias = entry->id == PL_MODULE_UNKNOWN ? 0 : found->bias; /* no room for it: offsets are addresses */
+        signal_fence();
         entry->generation = generation;
     }
     cache->recent = entry;

@@ -27,10 +27,20 @@ struct pl_module_entry {
     uint32_t generation;
 };
 
+/* What an object says of itself: pointers into it. */
+struct pl_identity {
+    uint32_t build_id_bytes;
+    const uint8_t *build_id;
+    uint64_t fingerprint;
+    const char *path;
+    uint64_t path_bytes;
+};
+
 struct pl_module_cache {
     const struct pl_module_entry *recent;
     struct pl_module_entry entry[PL_MODULE_CACHE];
-    struct pl_found found; /* scratch: the cold path's stack is small */
+    struct pl_found found; /* scratch, this and the next: the cold path's stack is small */
+    struct pl_identity identity;
 };
 
 struct pl_process;

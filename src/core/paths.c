@@ -38,17 +38,22 @@ static void append_expansion(struct pl_line *line, const struct pl_process *proc
         pl_line_char(line, letter);
 }
 
-bool pl_path_destination(const struct pl_process *process, const char *pattern, char *out, size_t bytes)
+/* What comes before a relative path. That the directory was not to be found is kept in the line as too little room. */
+static struct pl_line begin(const char *path, char *out, size_t bytes)
 {
     struct pl_line line = pl_line_in(out, bytes);
-    if (pattern[0] != '/') {
-        long n = pl_sys_getcwd(out, bytes);
-        if (n <= 1 || out[0] != '/')
-            return false;
-        line = (struct pl_line){out + n - 1, bytes - (size_t) n + 1, false};
-        if (n > 2)
-            pl_line_char(&line, '/');
-    }
+    if (path[0] == '/')
+        return line;
+    line.full = pl_config.directory[0] != '/';
+    pl_line_text(&line, pl_config.directory);
+    if (pl_config.directory[1])
+        pl_line_char(&line, '/');
+    return line;
+}
+
+bool pl_path_destination(const struct pl_process *process, const char *pattern, char *out, size_t bytes)
+{
+    struct pl_line line = begin(pattern, out, bytes);
     for (; *pattern; pattern++) {
         if (pattern[0] == '%' && pattern[1])
             append_expansion(&line, process, *++pattern);
@@ -60,7 +65,7 @@ bool pl_path_destination(const struct pl_process *process, const char *pattern, 
 
 bool pl_path_live(const struct pl_process *process, const char *directory, unsigned attempt, char *out, size_t bytes)
 {
-    struct pl_line line = pl_line_in(out, bytes);
+    struct pl_line line = begin(directory, out, bytes);
     pl_line_text(&line, directory);
     pl_line_text(&line, "/plimsoll.");
     append_comm(&line, process->comm);

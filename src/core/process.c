@@ -16,6 +16,9 @@
 #define ATTEMPTS 1000
 #define VISIT_DOZES 200  /* of 0.1 ms each */
 #define ENDER_DOZES 1000 /* of 1 ms each */
+#define SANDBOX_THREADS 32
+#define SANDBOX_LEVELS 5 /* untouched, it costs address space only */
+#define SANDBOX_FILE_BYTES (2u << 20)
 
 /* Whole pages, shared with nothing else: fork wipes them. */
 static union {
@@ -25,6 +28,7 @@ static union {
 
 struct pl_process *const pl_process = &wiped.process;
 struct pl_config pl_config;
+uint32_t pl_memory_frozen;
 uint8_t pl_filter[PL_FILTER_BYTES] PAGE_ALIGNED;
 
 /* ---- small readings ---- */
@@ -203,6 +207,8 @@ static void find_executable(struct pl_process *process)
 
 static enum pl_process_state start(struct pl_process *process)
 {
+    if (pl_memory_frozen)
+        return PL_PROCESS_IGNORED; /* forked in a sandbox */
     process->forked = pl_config.ready;
     if (!pl_config.ready) {
         if (pl_front.secure())
@@ -211,9 +217,12 @@ static enum pl_process_state start(struct pl_process *process)
         if (!environment)
             return PL_PROCESS_NEW; /* too early: libc has not seen its environment yet */
         pl_config_read(&pl_config, environment);
+        if (pl_sys_getcwd(pl_config.directory, sizeof pl_config.directory) <= 0)
+            pl_config.directory[0] = 0;
     }
     pl_memory_wipe_on_fork(&wiped, sizeof wiped);
     pl_memory_wipe_on_fork(pl_filter, sizeof pl_filter);
+    pl_front.started();
     pl_file_abandon();
     pl_sys_thread_name(process->comm);
     if (!pl_config_chooses(&pl_config, process->comm))
@@ -256,7 +265,10 @@ void pl_process_forked(struct pl_process *process, struct pl_tls *tls)
 {
     if (!pl_config.ready)
         return;
-    if (process->state != PL_PROCESS_NEW && process->pid != pl_sys_getpid()) {
+    bool known = process->state != PL_PROCESS_NEW && process->pid == pl_sys_getpid();
+    if (known && tls->thread && tls->thread->tls == tls) /* another's handler allocated before ours was called */
+        return;
+    if (process->state != PL_PROCESS_NEW && !known) {
         /* A kernel that does not know MADV_WIPEONFORK: start over by hand. */
         for (size_t i = 0; i < sizeof wiped.pages; i++)
             wiped.pages[i] = 0;
@@ -269,17 +281,49 @@ void pl_process_forked(struct pl_process *process, struct pl_tls *tls)
 
 /* ---- changes ---- */
 
-void pl_process_sandbox(struct pl_process *process)
+/* What will be wanted inside and cannot be had there: a file with room in it, tables, blocks for new threads. */
+static void stock_up(struct pl_process *process)
 {
-    if (process->state != PL_PROCESS_ON || process->pid != pl_sys_getpid())
+    if (!pl_process_open(process))
         return;
+    pl_thread_register(process, &pl_tls);
+    pl_thread_spare(process, SANDBOX_THREADS);
+    pl_map_reserve(&process->map, SANDBOX_LEVELS);
+    pl_live_reserve(&process->live, SANDBOX_LEVELS);
+    pl_file_reserve(&process->file, SANDBOX_FILE_BYTES);
     pl_thread_book_all(process);
-    store_relaxed(&process->sandboxed, 1);
-    pl_file_freeze(&process->file);
-    if (process->file.base)
-        __atomic_fetch_or(&pl_file_header(&process->file)->flags, PL_FLAG_SANDBOXED, __ATOMIC_RELAXED);
+}
+
+static void confine(struct pl_process *process, bool inside)
+{
+    store_relaxed(&pl_memory_frozen, inside);
+    store_relaxed(&process->sandboxed, inside);
+    pl_file_freeze(&process->file, inside);
     for (struct pl_thread *t = load_acquire(&process->threads); t; t = t->next)
-        t->walk.may_probe = false;
+        t->walk.may_probe = !inside;
+    uint32_t *flags = process->file.base ? &pl_file_header(&process->file)->flags : NULL;
+    if (flags && inside)
+        __atomic_fetch_or(flags, PL_FLAG_SANDBOXED, __ATOMIC_RELAXED);
+    else if (flags)
+        __atomic_fetch_and(flags, ~PL_FLAG_SANDBOXED, __ATOMIC_RELAXED);
+}
+
+bool pl_process_sandbox(struct pl_process *process)
+{
+    if (load_relaxed(&pl_memory_frozen))
+        return false;
+    bool on = pl_process_start(process);
+    if (on && process->pid != pl_sys_getpid()) /* a vfork child, which has our memory and not our fate */
+        return false;
+    if (on)
+        stock_up(process);
+    confine(process, true);
+    return true;
+}
+
+void pl_process_sandbox_refused(struct pl_process *process)
+{
+    confine(process, false);
 }
 
 void pl_process_unloaded(struct pl_process *process)
@@ -308,15 +352,19 @@ static bool has_destination(const struct pl_process *process)
     return pl_file_header(&process->file)->destination.bytes != 0;
 }
 
-/* Leaves the path of the copy in process->scratch. */
+/* Leaves the path of the copy in process->scratch. The copy has nowhere else to go. */
 static bool copy_to_destination(struct pl_process *process)
 {
     long r = -EEXIST;
+    struct pl_header *header = pl_file_header(&process->file);
+    struct pl_text destination = header->destination;
+    header->destination = (struct pl_text){0, 0};
     for (unsigned i = 0; i < ATTEMPTS && r == -EEXIST; i++)
         if (!pl_path_final(process, i, process->scratch, PL_PATH_MAX))
             return false;
         else
             r = pl_file_copy(&process->file, process->scratch);
+    header->destination = destination;
     return r == 0;
 }
 
@@ -364,7 +412,8 @@ static bool move(struct pl_process *process)
         pl_sys_unlink(process->file.path);
     if (!has_destination(process) || will_be_collected(process) || !copy_to_destination(process))
         return false;
-    pl_sys_unlink(process->file.path);
+    if (!process->adrift)
+        pl_sys_unlink(process->file.path);
     return true;
 }
 
@@ -382,9 +431,9 @@ void pl_process_end(struct pl_process *process, enum pl_end how, int exit_status
     store_release(&process->ender, 0);
 }
 
-bool pl_process_exec(struct pl_process *process)
+bool pl_process_exec(struct pl_process *process, const char *path)
 {
-    if (load_relaxed(&process->sandboxed) || !begin_end(process))
+    if (load_relaxed(&pl_memory_frozen) || (path && pl_sys_access(path, 1 /* X_OK */) != 0) || !begin_end(process))
         return false;
     last_words(process, PL_END_EXEC, 0);
     return move(process);

@@ -60,6 +60,7 @@ struct pl_front {
     char **(*environment)(void);
     bool (*secure)(void);         /* AT_SECURE: do nothing at all */
     uintptr_t (*main_header)(void); /* the ELF header of the program itself; 0: not known */
+    void (*started)(void);        /* fork will wipe the filter: keep what must be kept */
     void (*thread_started)(void); /* arrange for pl_thread_goodbye() */
 };
 extern HIDDEN const struct pl_front pl_front;
@@ -77,8 +78,10 @@ bool pl_process_open(struct pl_process *process);
 /* In a new child, as soon as we hear of it: the thread's counters start over. */
 void pl_process_forked(struct pl_process *process, struct pl_tls *tls);
 
-/* The program is about to enter seccomp: from now on only what malloc itself would do. */
-void pl_process_sandbox(struct pl_process *process);
+/* The program is about to enter seccomp: from now on not one system call, since each may kill it. True when that is new,
+ * and to be taken back should the program not be let in. */
+bool pl_process_sandbox(struct pl_process *process);
+void pl_process_sandbox_refused(struct pl_process *process);
 
 /* A module went away: what was known of addresses is void. */
 void pl_process_unloaded(struct pl_process *process);
@@ -86,9 +89,10 @@ void pl_process_unloaded(struct pl_process *process);
 /* The last words. Moves the file to its destination unless `plimsoll run` is there to do it. */
 void pl_process_end(struct pl_process *process, enum pl_end how, int exit_status);
 
-/* exec: writes a copy to the destination beforehand, since afterwards there is nobody to do it. Returns what
+/* exec: writes a copy to the destination beforehand, since afterwards there is nobody to do it. Not for a `path` that
+ * cannot be executed: shells try one directory of PATH after the other. NULL: not known. Returns what
  * pl_process_exec_failed() needs to take it back. */
-bool pl_process_exec(struct pl_process *process);
+bool pl_process_exec(struct pl_process *process, const char *path);
 void pl_process_exec_failed(struct pl_process *process, bool copied);
 
 #endif

@@ -86,8 +86,13 @@ uint32_t pl_row_number(struct pl_process *process, struct pl_thread *thread)
     if (likely(entry->hash == hash && entry->row))
         return (uint32_t) entry->row;
     uint32_t row = find_row(process, thread);
-    if (row != thread->overflow_row)
-        *entry = (struct pl_row_entry){hash, row};
+    if (row == thread->overflow_row)
+        return row;
+    entry->row = 0; /* whoever is thrown out of here leaves an entry that nobody believes */
+    signal_fence();
+    entry->hash = hash;
+    signal_fence();
+    entry->row = row;
     return row;
 }
 

@@ -13,7 +13,7 @@ struct pl_process;
 struct pl_thread;
 
 /* A thread's own cache: most samples come from stacks that it has just seen. Written by that thread alone. */
-#define PL_ROW_CACHE 128
+#define PL_ROW_CACHE 512
 struct pl_row_entry {
     uint64_t hash; /* of all frames and the generation of the modules */
     uint64_t row;

@@ -24,29 +24,34 @@ static void prepend(struct pl_process *process, struct pl_thread *thread)
     while (!__atomic_compare_exchange_n(&process->threads, &first, thread, 1, __ATOMIC_RELEASE, __ATOMIC_RELAXED));
 }
 
-/* A few blocks come with each mapping; those not needed now wait in the list as dead. */
+static struct pl_thread *take_spare(struct pl_process *process)
+{
+    for (struct pl_thread *t = load_acquire(&process->threads); t; t = t->next)
+        if (load_relaxed(&t->state) == PL_THREAD_NEW && swap_if(&t->state, PL_THREAD_NEW, PL_THREAD_ALIVE))
+            return t;
+    return NULL;
+}
+
+void pl_thread_spare(struct pl_process *process, unsigned blocks)
+{
+    uint8_t *at = pl_memory_new((blocks * BLOCK_BYTES + 4095) & ~(size_t) 4095);
+    if (!at)
+        pl_file_lost(&process->file, PL_LOSS_MEMORY);
+    for (unsigned i = 0; at && i < blocks; i++)
+        prepend(process, (struct pl_thread *) (void *) (at + i * BLOCK_BYTES));
+}
+
+/* A few blocks come with each mapping; those not needed now wait in the list as new. */
 static struct pl_thread *new_block(struct pl_process *process)
 {
-    if (fetch_add(&process->thread_count, 1) >= PL_THREADS_MAX) {
+    struct pl_thread *thread = NULL;
+    if (fetch_add(&process->thread_count, 1) < PL_THREADS_MAX && !(thread = take_spare(process))) {
+        pl_thread_spare(process, BLOCKS_AT_ONCE);
+        thread = take_spare(process);
+    }
+    if (!thread)
         fetch_add(&process->thread_count, -1);
-        return NULL;
-    }
-    struct pl_thread *spare = NULL;
-    for (struct pl_thread *t = load_acquire(&process->threads); t && !spare; t = t->next)
-        if (load_relaxed(&t->state) == PL_THREAD_NEW && swap_if(&t->state, PL_THREAD_NEW, PL_THREAD_ALIVE))
-            spare = t;
-    if (spare)
-        return spare;
-    uint8_t *blocks = pl_memory_new((BLOCKS_AT_ONCE * BLOCK_BYTES + 4095) & ~(size_t) 4095);
-    if (!blocks) {
-        pl_file_lost(&process->file, PL_LOSS_MEMORY);
-        return NULL;
-    }
-    spare = (struct pl_thread *) (void *) blocks;
-    spare->state = PL_THREAD_ALIVE;
-    for (int i = 0; i < BLOCKS_AT_ONCE; i++)
-        prepend(process, (struct pl_thread *) (void *) (blocks + i * BLOCK_BYTES));
-    return spare;
+    return thread;
 }
 
 static struct pl_thread *adopt(struct pl_process *process, const char *name)
@@ -135,15 +140,27 @@ static void name_now(const struct pl_process *process, char name[16])
         pl_sys_thread_name(name);
 }
 
+/* A thread that comes back between its destructors finds its block where it left it. */
+static struct pl_thread *reclaim(const struct pl_tls *tls)
+{
+    return tls->left && swap_if(&tls->left->state, PL_THREAD_DEAD, PL_THREAD_ALIVE) ? tls->left : NULL;
+}
+
 struct pl_thread *pl_thread_register(struct pl_process *process, struct pl_tls *tls)
 {
     char name[16];
+    if (tls->thread && tls->thread->tls == tls)
+        return tls->thread;
+    if (tls->thread) /* forked, and nobody told us: what the counters say is the parent's */
+        pl_process_forked(process, tls);
     if (tls->goodbyes >= GOODBYES_MAX) {
         pl_file_lost(&process->file, PL_LOSS_DEAD_THREAD);
         return NULL;
     }
     name_now(process, name);
-    struct pl_thread *thread = find_block(process, name);
+    struct pl_thread *thread = reclaim(tls);
+    if (!thread)
+        thread = find_block(process, name);
     if (!thread) {
         pl_file_lost(&process->file, PL_LOSS_THREADS);
         return NULL;
@@ -176,8 +193,10 @@ void pl_thread_rename(struct pl_process *process, struct pl_thread *thread, cons
         thread->name[i] = *name;
         name += *name != 0;
     }
-    if (thread->record)
-        describe(process, thread);
+    if (thread->record) {
+        struct pl_thread_record *record = pl_file_record(&process->file, PL_KIND_THREAD, thread->record);
+        pl_copy(record->name, thread->name, sizeof record->name);
+    }
 }
 
 /* ---- ends ---- */
@@ -199,7 +218,7 @@ void pl_thread_goodbye(struct pl_process *process, struct pl_tls *tls)
     }
     /* Zero again, as a new thread: should it allocate once more, it registers once more. */
     uint32_t goodbyes = tls->goodbyes + 1;
-    *tls = (struct pl_tls){.goodbyes = goodbyes};
+    *tls = (struct pl_tls){.goodbyes = goodbyes, .left = thread};
     thread->tls = NULL;
     store_release(&thread->state, PL_THREAD_DEAD);
 }

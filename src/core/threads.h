@@ -28,6 +28,7 @@ struct pl_tls {
     uint64_t calls[PL_FN_COUNT];
     struct pl_thread *thread;
     uint64_t charge_aside; /* spent where no countdown saw it, less what was taken back */
+    struct pl_thread *left; /* its block, when it has said goodbye and may come back */
     uint32_t goodbyes; /* how often the thread's end was announced: it may allocate again in between */
 };
 _Static_assert(sizeof(struct pl_tls) < 128, "thread-local storage of a preloaded library is scarce");
@@ -73,7 +74,7 @@ _Static_assert(sizeof(struct pl_thread) <= 16384, "a thread may cost 64 KiB, and
 
 struct pl_process;
 
-/* The calling thread's block, made or taken over; NULL when there is none to be had. */
+/* The calling thread's block: its own, or made or taken over for it; NULL when there is none to be had. */
 struct pl_thread *pl_thread_register(struct pl_process *process, struct pl_tls *tls);
 
 /* Writes a thread's exact totals to the file. `tls` may be a copy of another thread's. */
@@ -82,10 +83,13 @@ void pl_thread_book(struct pl_process *process, struct pl_thread *thread, const 
 /* Gives a thread its record in the file, when there is a file. */
 void pl_thread_attach(struct pl_process *process, struct pl_thread *thread);
 
+/* Makes blocks for later threads. */
+void pl_thread_spare(struct pl_process *process, unsigned blocks);
+
 /* The calling thread ends. */
 void pl_thread_goodbye(struct pl_process *process, struct pl_tls *tls);
 
-/* The thread has a new name. `name` may be longer than 15 characters. */
+/* The thread, any thread, has a new name. `name` may be longer than 15 characters. */
 void pl_thread_rename(struct pl_process *process, struct pl_thread *thread, const char *name);
 
 /* Books the totals of all threads, as far as they can be read: at the end of the process. */

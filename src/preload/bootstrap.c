@@ -6,8 +6,13 @@
 
 #include "compiler.h"
 #include "filter.h"
+#include "sys.h"
 
 #define POOL_BYTES (64u << 10)
+#ifndef MADV_KEEPONFORK
+#define MADV_KEEPONFORK 19
+#endif
+
 #define HEAD 16u /* the size of a block stands before it */
 
 static uint8_t pool[POOL_BYTES] PAGE_ALIGNED;
@@ -33,6 +38,18 @@ void *pl_bootstrap_alloc(size_t bytes, size_t alignment)
 bool pl_bootstrap_owns(const void *block)
 {
     return (uintptr_t) block - (uintptr_t) pool < POOL_BYTES;
+}
+
+/* In whole pages, with marks of the parent's blocks in it: the child's cold path will not find them, and go on. */
+void pl_bootstrap_keep_on_fork(void)
+{
+    const uintptr_t page = 4096;
+    uintptr_t first = (uintptr_t) pl_filter_byte(pool) & ~(page - 1);
+    uintptr_t last = (uintptr_t) pl_filter_byte(pool + POOL_BYTES - 1) & ~(page - 1);
+    if (load_relaxed(&used)) {
+        pl_sys_madvise((void *) first, page, MADV_KEEPONFORK);
+        pl_sys_madvise((void *) last, page, MADV_KEEPONFORK);
+    }
 }
 
 size_t pl_bootstrap_size(const void *block)

@@ -17,4 +17,7 @@ void *pl_bootstrap_alloc(size_t bytes, size_t alignment);
 bool pl_bootstrap_owns(const void *block);
 size_t pl_bootstrap_size(const void *block);
 
+/* Fork wipes the filter, and a child may free what its parent got from here: the pool's part of it stays. */
+void pl_bootstrap_keep_on_fork(void);
+
 #endif

@@ -108,9 +108,11 @@ COLD void *pl_cold_pvalloc(size_t n)
 /* ---- freeing ---- */
 
 /* True when the real free is to follow. */
-static bool forget(void *p)
+bool pl_cold_forget(void *p)
 {
     struct pl_record record;
+    if (likely(pl_filter_excludes(p)))
+        return true;
     if (pl_bootstrap_owns(p))
         return false;
     if (pl_cold_take(p, &record))
@@ -120,19 +122,19 @@ static bool forget(void *p)
 
 COLD void pl_cold_free(void *p)
 {
-    if (forget(p))
+    if (pl_cold_forget(p))
         pl_next.free(p);
 }
 
 COLD void pl_cold_free_sized(void *p, size_t n)
 {
-    if (forget(p))
+    if (pl_cold_forget(p))
         pl_next.free_sized(p, n);
 }
 
 COLD void pl_cold_free_aligned_sized(void *p, size_t alignment, size_t n)
 {
-    if (forget(p))
+    if (pl_cold_forget(p))
         pl_next.free_aligned_sized(p, alignment, n);
 }
 

@@ -11,6 +11,9 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+/* The block may be sampled, and is about to be freed: forgets it. True when the real free is to follow. */
+bool pl_cold_forget(void *p);
+
 void *pl_cold_malloc(size_t n);
 void pl_cold_free(void *p);
 void pl_cold_free_sized(void *p, size_t n);

@@ -5,6 +5,8 @@
  * None of them changes what the call does. A vfork child runs in its parent's memory: the core knows by the pid, and
  * leaves everything alone.
  */
+#include "lifecycle.h"
+
 #include <pthread.h>
 #include <stdarg.h>
 #include <stdlib.h>
@@ -19,22 +21,59 @@
 
 #define EXPORT __attribute__((visibility("default")))
 
-/* The next definition of `name`, looked up once. */
+EXPORT pid_t _Fork(void);
+EXPORT void _exit(int status);
+EXPORT void _Exit(int status);
+EXPORT void quick_exit(int status);
+EXPORT int execve(const char *path, char *const argv[], char *const envp[]);
+EXPORT int execv(const char *path, char *const argv[]);
+EXPORT int execvp(const char *file, char *const argv[]);
+EXPORT int execvpe(const char *file, char *const argv[], char *const envp[]);
+EXPORT int execveat(int directory, const char *path, char *const argv[], char *const envp[], int flags);
+EXPORT int fexecve(int fd, char *const argv[], char *const envp[]);
+EXPORT int execl(const char *path, const char *first, ...);
+EXPORT int execlp(const char *file, const char *first, ...);
+EXPORT int execle(const char *path, const char *first, ...);
+EXPORT int pthread_setname_np(pthread_t thread, const char *name);
+EXPORT int prctl(int option, ...);
+EXPORT long syscall(long number, ...);
+
+/*
+ * What lies behind. It is looked up by our constructor, because later somebody may be waiting for the caller with the
+ * loader's lock in hand: a constructor that starts a thread and waits for it, while its dlopen() goes on.
+ */
+#define BEHIND(X)                                                                                                      \
+    X(_Fork)                                                                                                           \
+    X(quick_exit)                                                                                                      \
+    X(execve)                                                                                                          \
+    X(execv)                                                                                                           \
+    X(execvp)                                                                                                          \
+    X(execvpe)                                                                                                         \
+    X(execveat)                                                                                                        \
+    X(fexecve)                                                                                                         \
+    X(pthread_setname_np)                                                                                              \
+    X(prctl)                                                                                                           \
+    X(syscall)
+
+static struct {
+#define FIELD(name) __typeof__(&name) name;
+    BEHIND(FIELD)
+#undef FIELD
+} next;
+
+/* The next definition of `name`. Whoever comes before our constructor has it looked up at once. */
 #define NEXT(name)                                                                                                     \
     ({                                                                                                                 \
-        static void *next_;                                                                                            \
-        if (!load_relaxed(&next_))                                                                                     \
-            store_relaxed(&next_, pl_next_find(#name));                                                                \
-        (__typeof__(&name)) load_relaxed(&next_);                                                                      \
+        if (unlikely(!next.name))                                                                                      \
+            next.name = (__typeof__(&name)) pl_next_find(#name);                                                       \
+        next.name;                                                                                                     \
     })
 
 /* ---- fork ---- */
 
-EXPORT pid_t _Fork(void);
 pid_t _Fork(void)
 {
-    pid_t (*next)(void) = NEXT(_Fork);
-    pid_t pid = next ? next() : fork();
+    pid_t pid = NEXT(_Fork) ? next._Fork() : fork();
     if (pid == 0) /* no handlers run */
         pl_process_forked(pl_process, &pl_tls);
     return pid;
@@ -42,7 +81,6 @@ pid_t _Fork(void)
 
 /* ---- exit ---- */
 
-EXPORT void _exit(int status);
 void _exit(int status)
 {
     pl_process_end(pl_process, PL_END_QUICK, status);
@@ -50,58 +88,75 @@ void _exit(int status)
         pl_sys3(SYS_exit_group, status, 0, 0);
 }
 
-EXPORT void _Exit(int status);
 void _Exit(int status)
 {
     _exit(status);
 }
 
+static int quick_status;
+
+/* Registered before any of the program's, so called after them. */
+static void end_quickly(void)
+{
+    pl_process_end(pl_process, PL_END_QUICK, quick_status);
+}
+
+void quick_exit(int status)
+{
+    quick_status = status;
+    NEXT(quick_exit)(status);
+    __builtin_unreachable();
+}
+
+void pl_lifecycle_start(void)
+{
+#define LOOK_UP(name) (void) NEXT(name);
+    BEHIND(LOOK_UP)
+#undef LOOK_UP
+    at_quick_exit(end_quickly);
+}
+
 /* ---- exec ---- */
 
-/* `may` is false for what cannot succeed: shells try one directory of PATH after the other. The next definition is looked
- * up beforehand: from then on other threads wait for us, perhaps with the loader's lock in their hands. */
-#define EXEC(may, name, ...)                                                                                           \
+/* The next definition is looked up beforehand: from then on other threads wait for us, perhaps with the loader's lock in
+ * their hands. */
+#define EXEC(path, name, ...)                                                                                          \
     do {                                                                                                               \
         __typeof__(&name) next_name_ = NEXT(name);                                                                     \
-        bool copied_ = (may) && pl_process_exec(pl_process);                                                           \
+        bool copied_ = pl_process_exec(pl_process, path);                                                              \
         int result_ = next_name_(__VA_ARGS__);                                                                         \
         pl_process_exec_failed(pl_process, copied_);                                                                   \
         return result_;                                                                                                \
     } while (0)
 
-static bool executable(const char *path)
-{
-    return pl_sys_access(path, X_OK) == 0;
-}
-
-EXPORT int execve(const char *path, char *const argv[], char *const envp[]);
 int execve(const char *path, char *const argv[], char *const envp[])
 {
-    EXEC(executable(path), execve, path, argv, envp);
+    EXEC(path, execve, path, argv, envp);
 }
 
-EXPORT int execv(const char *path, char *const argv[]);
 int execv(const char *path, char *const argv[])
 {
-    EXEC(executable(path), execv, path, argv);
+    EXEC(path, execv, path, argv);
 }
 
-EXPORT int execvp(const char *file, char *const argv[]);
 int execvp(const char *file, char *const argv[])
 {
-    EXEC(true, execvp, file, argv);
+    EXEC(NULL, execvp, file, argv);
 }
 
-EXPORT int execvpe(const char *file, char *const argv[], char *const envp[]);
 int execvpe(const char *file, char *const argv[], char *const envp[])
 {
-    EXEC(true, execvpe, file, argv, envp);
+    EXEC(NULL, execvpe, file, argv, envp);
 }
 
-EXPORT int fexecve(int fd, char *const argv[], char *const envp[]);
 int fexecve(int fd, char *const argv[], char *const envp[])
 {
-    EXEC(true, fexecve, fd, argv, envp);
+    EXEC(NULL, fexecve, fd, argv, envp);
+}
+
+int execveat(int directory, const char *path, char *const argv[], char *const envp[], int flags)
+{
+    EXEC(NULL, execveat, directory, path, argv, envp, flags);
 }
 
 /* The others in libc do not come through here: they collect their arguments and go on where we cannot see them. */
@@ -117,7 +172,6 @@ int fexecve(int fd, char *const argv[], char *const envp[])
     for (size_t i_ = 1; argv[i_ - 1]; i_++)                                                                            \
         argv[i_] = va_arg(list, char *)
 
-EXPORT int execl(const char *path, const char *first, ...);
 int execl(const char *path, const char *first, ...)
 {
     va_list list;
@@ -126,7 +180,6 @@ int execl(const char *path, const char *first, ...)
     return execv(path, argv);
 }
 
-EXPORT int execlp(const char *file, const char *first, ...);
 int execlp(const char *file, const char *first, ...)
 {
     va_list list;
@@ -135,7 +188,6 @@ int execlp(const char *file, const char *first, ...)
     return execvp(file, argv);
 }
 
-EXPORT int execle(const char *path, const char *first, ...);
 int execle(const char *path, const char *first, ...)
 {
     va_list list;
@@ -147,19 +199,23 @@ int execle(const char *path, const char *first, ...)
 
 /* ---- names ---- */
 
-static void renamed(const char *name)
+/* A pthread_t is the address of what a thread has of its own, and ours lies at the same distance from all of them. One
+ * that has not allocated yet is not found: it will ask for its name when it does. */
+static void renamed(pthread_t who, const char *name)
 {
-    struct pl_thread *thread = pl_tls.thread;
-    if (pl_process->state == PL_PROCESS_ON && thread && thread->tls == &pl_tls)
+    uintptr_t tls = (uintptr_t) who + (uintptr_t) &pl_tls - (uintptr_t) pthread_self();
+    struct pl_thread *thread = pl_process->state == PL_PROCESS_ON ? load_acquire(&pl_process->threads) : NULL;
+    while (thread && (uintptr_t) load_relaxed(&thread->tls) != tls)
+        thread = thread->next;
+    if (thread)
         pl_thread_rename(pl_process, thread, name);
 }
 
-EXPORT int pthread_setname_np(pthread_t thread, const char *name);
 int pthread_setname_np(pthread_t thread, const char *name)
 {
     int error = NEXT(pthread_setname_np)(thread, name);
-    if (!error && pthread_equal(thread, pthread_self()))
-        renamed(name);
+    if (!error)
+        renamed(thread, name);
     return error;
 }
 
@@ -169,7 +225,6 @@ int pthread_setname_np(pthread_t thread, const char *name)
 #define SYS_seccomp 317
 #endif
 
-EXPORT int prctl(int option, ...);
 int prctl(int option, ...)
 {
     va_list list;
@@ -177,16 +232,28 @@ int prctl(int option, ...)
     unsigned long a = va_arg(list, unsigned long), b = va_arg(list, unsigned long);
     unsigned long c = va_arg(list, unsigned long), d = va_arg(list, unsigned long);
     va_end(list);
-    if (option == PR_SET_SECCOMP)
-        pl_process_sandbox(pl_process);
+    bool entering = option == PR_SET_SECCOMP && pl_process_sandbox(pl_process);
     int result = NEXT(prctl)(option, a, b, c, d);
+    if (entering && result < 0)
+        pl_process_sandbox_refused(pl_process);
     if (option == PR_SET_NAME && result == 0)
-        renamed((const char *) a);
+        renamed(pthread_self(), (const char *) a);
     return result;
 }
 
-/* glibc has no wrapper for seccomp(2): those who want it come through here. */
-EXPORT long syscall(long number, ...);
+/* SECCOMP_SET_MODE_STRICT and SECCOMP_SET_MODE_FILTER; the other operations only ask. */
+static bool enters(long number, long a)
+{
+    return (number == SYS_seccomp && (a == 0 || a == 1)) || (number == SYS_prctl && a == PR_SET_SECCOMP);
+}
+
+static bool forks(long number)
+{
+    return number == SYS_fork || number == SYS_clone || number == SYS_clone3;
+}
+
+/* glibc has no wrapper for seccomp(2): those who want it come through here. So do those who fork behind its back. A child
+ * that has got a copy of our memory finds it wiped; one that shares it does not. */
 long syscall(long number, ...)
 {
     va_list list;
@@ -194,7 +261,11 @@ long syscall(long number, ...)
     long a = va_arg(list, long), b = va_arg(list, long), c = va_arg(list, long);
     long d = va_arg(list, long), e = va_arg(list, long), f = va_arg(list, long);
     va_end(list);
-    if (number == SYS_seccomp || (number == SYS_prctl && a == PR_SET_SECCOMP))
-        pl_process_sandbox(pl_process);
-    return NEXT(syscall)(number, a, b, c, d, e, f);
+    bool entering = enters(number, a) && pl_process_sandbox(pl_process);
+    long result = NEXT(syscall)(number, a, b, c, d, e, f);
+    if (entering && result < 0)
+        pl_process_sandbox_refused(pl_process);
+    if (result == 0 && forks(number) && pl_process->state == PL_PROCESS_NEW)
+        pl_process_forked(pl_process, &pl_tls);
+    return result;
 }

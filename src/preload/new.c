@@ -14,9 +14,11 @@
 #include <dlfcn.h>
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdlib.h>
 
 #include "bootstrap.h"
 #include "cold.h"
+#include "cold_hooks.h"
 #include "compiler.h"
 #include "find.h"
 #include "hot.h"
@@ -69,12 +71,6 @@ static bool same_module(void *a, void *b)
     struct pl_found at_a, at_b;
     return a && b && pl_module_find((uintptr_t) a, &at_a) && pl_module_find((uintptr_t) b, &at_b) &&
            at_a.start == at_b.start;
-}
-
-/* Missing, as in a C program or where libstdc++ came in as somebody's private dependency: do what it would have done. */
-static void *no_new(size_t n)
-{
-    return pl_next.malloc(n ? n : 1);
 }
 
 static uint64_t calls_until_now(void)
@@ -135,23 +131,13 @@ static void look_up(void)
     {                                                                                                                  \
         if (unlikely(!load_acquire(&next.known)))                                                                      \
             look_up();                                                                                                 \
-        if (unlikely(!next.symbol))                                                                                    \
-            return no_new(n);                                                                                          \
+        if (unlikely(!next.symbol)) /* libstdc++ is somebody's private dependency: do what it would do */              \
+            return malloc(n ? n : 1);                                                                                  \
         if (next.counted##symbol && unlikely(HOT_CHARGE(PL_FN_NEW, n)))                                                \
             return cold##symbol arguments;                                                                             \
         return next.symbol arguments;                                                                                  \
     }
 OPERATORS_NEW(NEW)
-
-static COLD bool forget(void *p)
-{
-    struct pl_record record;
-    if (pl_bootstrap_owns(p))
-        return false;
-    if (pl_cold_take(p, &record))
-        pl_cold_freed(&record);
-    return true;
-}
 
 #define DELETE(symbol, parameters, arguments)                                                                          \
     EXPORT HOT void symbol parameters;                                                                                 \
@@ -159,11 +145,11 @@ static COLD bool forget(void *p)
     {                                                                                                                  \
         if (unlikely(!load_acquire(&next.known)))                                                                      \
             look_up();                                                                                                 \
-        if (next.counted##symbol && unlikely(hot_maybe_sampled(p)) && !forget(p))                                      \
+        if (next.counted##symbol && unlikely(hot_maybe_sampled(p)) && !pl_cold_forget(p))                                      \
             return;                                                                                                    \
         if (likely(next.symbol))                                                                                       \
             next.symbol arguments;                                                                                     \
         else                                                                                                           \
-            pl_next.free(p);                                                                                           \
+            free(p);                                                                                                   \
     }
 OPERATORS_DELETE(DELETE)

@@ -192,6 +192,9 @@ static bool look_up_all(void)
     LOOK_UP(free, none_free);
     LOOK_UP(calloc, none_aligned);
     LOOK_UP(realloc, none_realloc);
+    /* Others behind us look up their own next in their first free(). Let that be now: a missing name leaves a message,
+     * dlsym() frees the last one's, and a free() that calls dlsym() then would never end. */
+    pl_next.free(pl_next.malloc(1));
     LOOK_UP(reallocarray, none_reallocarray);
     LOOK_UP(posix_memalign, none_posix_memalign);
     LOOK_UP(aligned_alloc, none_aligned);
@@ -203,4 +206,9 @@ static bool look_up_all(void)
     errno = saved;
     store_release(&state, 2);
     return true;
+}
+
+void pl_next_start(void)
+{
+    look_up_all();
 }

@@ -28,6 +28,9 @@ struct pl_next {
 };
 extern HIDDEN struct pl_next pl_next;
 
+/* Looks them up now, while no thread waits for another with the loader's lock in hand. For the constructor. */
+void pl_next_start(void);
+
 /* The next definition of any other function, looked up when first wanted; NULL when there is none. */
 void *pl_next_find(const char *name);
 

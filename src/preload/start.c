@@ -11,7 +11,11 @@
 #include <sys/auxv.h>
 #include <unistd.h>
 
+#include "bootstrap.h"
 #include "find.h"
+#include "jumps.h"
+#include "lifecycle.h"
+#include "next.h"
 #include "process.h"
 #include "snapshot.h"
 
@@ -60,10 +64,16 @@ static uintptr_t main_header(void)
     return headers % 4096 == sizeof(Elf64_Ehdr) ? headers - sizeof(Elf64_Ehdr) : 0;
 }
 
+static void started(void)
+{
+    pl_bootstrap_keep_on_fork();
+}
+
 const struct pl_front pl_front = {
     .main_header = main_header,
     .environment = environment,
     .secure = secure,
+    .started = started,
     .thread_started = thread_started,
 };
 
@@ -88,6 +98,9 @@ __attribute__((constructor)) static void begin(void)
         thread_started();
     pthread_atfork(NULL, NULL, forked);
     on_exit(finish, NULL);
+    pl_next_start();
+    pl_lifecycle_start();
+    pl_jumps_start();
     if (pl_module_find_needs_snapshot())
         pl_snapshot_refill();
     pl_process_start(pl_process);

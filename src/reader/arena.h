@@ -11,7 +11,7 @@
 struct pl_arena;
 struct pl_arena *pl_arena_new(void);
 void pl_arena_free(struct pl_arena *arena);
-void *pl_arena_alloc(struct pl_arena *arena, size_t bytes); /* zeroed, 16-byte aligned */
+void *pl_arena_alloc(struct pl_arena *arena, size_t bytes);                        /* zeroed, 16-byte aligned */
 const char *pl_arena_text(struct pl_arena *arena, const char *text, size_t bytes); /* NUL-terminated copy */
 
 #endif

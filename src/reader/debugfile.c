@@ -28,34 +28,34 @@ struct wanted {
     GElf_Word checksum;   /* then this one counts */
 };
 
-static bool has_checksum(const struct pl_file *file, GElf_Word checksum)
+static bool has_checksum(const struct pl_binary *file, GElf_Word checksum)
 {
     size_t bytes;
     const char *image = elf_rawfile(file->elf, &bytes);
     return image && (GElf_Word) crc32_z(0, (const unsigned char *) image, bytes) == checksum;
 }
 
-static bool belongs(const struct wanted *wanted, const struct pl_file *file)
+static bool belongs(const struct wanted *wanted, const struct pl_binary *file)
 {
     char build_id[PL_BUILD_ID_TEXT];
     if (!wanted->build_id[0])
         return has_checksum(file, wanted->checksum);
-    pl_file_build_id(file, build_id);
+    pl_binary_build_id(file, build_id);
     return strcmp(build_id, wanted->build_id) == 0;
 }
 
-static int accept_file(const struct wanted *wanted, struct pl_file file, struct pl_file *out)
+static int accept_file(const struct wanted *wanted, struct pl_binary file, struct pl_binary *out)
 {
     if (belongs(wanted, &file)) {
         *out = file;
         return 0;
     }
-    pl_file_close(&file);
+    pl_binary_close(&file);
     return -ENOENT;
 }
 
 /* Below the system root first, where one is given, and then below our own. */
-__attribute__((format(printf, 3, 4))) static int try_path(const struct wanted *wanted, struct pl_file *out,
+__attribute__((format(printf, 3, 4))) static int try_path(const struct wanted *wanted, struct pl_binary *out,
                                                           const char *format, ...)
 {
     char path[PATH_MAX];
@@ -65,17 +65,17 @@ __attribute__((format(printf, 3, 4))) static int try_path(const struct wanted *w
     va_end(arguments);
     if (length < 0 || (size_t) length >= sizeof path)
         return -ENAMETOOLONG;
-    struct pl_file file;
+    struct pl_binary file;
     const char *sysroot = wanted->options->sysroot;
-    if (sysroot && pl_file_open(path, sysroot, &file) == 0 && accept_file(wanted, file, out) == 0)
+    if (sysroot && pl_binary_open(path, sysroot, &file) == 0 && accept_file(wanted, file, out) == 0)
         return 0;
-    return pl_file_open(path, NULL, &file) == 0 ? accept_file(wanted, file, out) : -ENOENT;
+    return pl_binary_open(path, NULL, &file) == 0 ? accept_file(wanted, file, out) : -ENOENT;
 }
 
 /* Calls `attempt` for each debug directory until one succeeds. */
-static int each_directory(const struct wanted *wanted, const char *name, struct pl_file *out,
+static int each_directory(const struct wanted *wanted, const char *name, struct pl_binary *out,
                           int (*attempt)(const struct wanted *wanted, const char *directory, const char *name,
-                                         struct pl_file *out))
+                                         struct pl_binary *out))
 {
     const char *rest = wanted->options->debug_path ? wanted->options->debug_path : DEBUG_PATH;
     char directory[PATH_MAX];
@@ -92,28 +92,28 @@ static int each_directory(const struct wanted *wanted, const char *name, struct 
     return -ENOENT;
 }
 
-static int try_build_id(const struct wanted *wanted, const char *directory, const char *build_id, struct pl_file *out)
+static int try_build_id(const struct wanted *wanted, const char *directory, const char *build_id, struct pl_binary *out)
 {
     return try_path(wanted, out, "%s/.build-id/%.2s/%s.debug", directory, build_id, build_id + 2);
 }
 
-static int ask_server(const struct wanted *wanted, struct pl_file *out)
+static int ask_server(const struct wanted *wanted, struct pl_binary *out)
 {
-    struct pl_file file;
+    struct pl_binary file;
     if (!wanted->options->server || !wanted->build_id[0] ||
         pl_debuginfod_find(wanted->options->server, wanted->build_id, &file) != 0)
         return -ENOENT;
     return accept_file(wanted, file, out);
 }
 
-static int find_local_build_id(const struct wanted *wanted, struct pl_file *out)
+static int find_local_build_id(const struct wanted *wanted, struct pl_binary *out)
 {
     if (strlen(wanted->build_id) < 4)
         return -ENOENT;
     return each_directory(wanted, wanted->build_id, out, try_build_id);
 }
 
-int pl_debugfile_find_build_id(const char *build_id, const struct pl_elf_options *options, struct pl_file *out)
+int pl_debugfile_find_build_id(const char *build_id, const struct pl_elf_options *options, struct pl_binary *out)
 {
     struct wanted wanted = {.options = options, .build_id = build_id};
     return find_local_build_id(&wanted, out) == 0 ? 0 : ask_server(&wanted, out);
@@ -133,12 +133,12 @@ static bool directory_of(const char *path, const char *sysroot, char out[PATH_MA
     return true;
 }
 
-static int try_linked(const struct wanted *wanted, const char *directory, const char *name, struct pl_file *out)
+static int try_linked(const struct wanted *wanted, const char *directory, const char *name, struct pl_binary *out)
 {
     return try_path(wanted, out, "%s/%s", directory, name);
 }
 
-static int find_link(struct wanted *wanted, const struct pl_file *main, const char *path, struct pl_file *out)
+static int find_link(struct wanted *wanted, const struct pl_binary *main, const char *path, struct pl_binary *out)
 {
     char directory[PATH_MAX], below[PATH_MAX + NAME_MAX + 2];
     const char *name = dwelf_elf_gnu_debuglink(main->elf, &wanted->checksum);
@@ -152,18 +152,18 @@ static int find_link(struct wanted *wanted, const struct pl_file *main, const ch
     return each_directory(wanted, below, out, try_linked);
 }
 
-int pl_debugfile_find(const struct pl_file *main, const char *path, const struct pl_elf_options *options,
-                      struct pl_file *out)
+int pl_debugfile_find(const struct pl_binary *main, const char *path, const struct pl_elf_options *options,
+                      struct pl_binary *out)
 {
     char build_id[PL_BUILD_ID_TEXT];
-    pl_file_build_id(main, build_id);
+    pl_binary_build_id(main, build_id);
     struct wanted wanted = {.options = options, .build_id = build_id};
     if (find_local_build_id(&wanted, out) == 0 || find_link(&wanted, main, path, out) == 0)
         return 0;
     return ask_server(&wanted, out);
 }
 
-void pl_debugfile_find_alternate(Dwarf *dwarf, const struct pl_elf_options *options, struct pl_file *out)
+void pl_debugfile_find_alternate(Dwarf *dwarf, const struct pl_elf_options *options, struct pl_binary *out)
 {
     const char *name;
     const void *id;

@@ -85,7 +85,7 @@ struct pl_debuginfod *pl_debuginfod_new(void)
     return NULL;
 }
 
-int pl_debuginfod_find(struct pl_debuginfod *server, const char *build_id, struct pl_file *out)
+int pl_debuginfod_find(struct pl_debuginfod *server, const char *build_id, struct pl_binary *out)
 {
     if (given_up)
         return -ETIMEDOUT;
@@ -93,7 +93,7 @@ int pl_debuginfod_find(struct pl_debuginfod *server, const char *build_id, struc
     int fd = find_debuginfo(server->client, (const unsigned char *) build_id, 0, NULL);
     waited_s += now_s() - asked_s;
     if (fd >= 0)
-        return pl_file_open_fd(fd, out);
+        return pl_binary_open_fd(fd, out);
     given_up |= fd != -ENOENT;
     return fd;
 }

@@ -26,9 +26,9 @@
 struct pl_elf {
     struct pl_elf_options options;
     char *path;
-    struct pl_file main;
-    struct pl_file debug;     /* not open: main has it all, or nobody */
-    struct pl_file alternate; /* what dwz shares between debug files */
+    struct pl_binary main;
+    struct pl_binary debug;     /* not open: main has it all, or nobody */
+    struct pl_binary alternate; /* what dwz shares between debug files */
     char build_id[PL_BUILD_ID_TEXT];
     uint64_t fingerprint;
     struct pl_code code;
@@ -70,12 +70,12 @@ static int open_regular(const char *path, const char *sysroot)
     return -ENOEXEC;
 }
 
-int pl_file_open_fd(int fd, struct pl_file *out)
+int pl_binary_open_fd(int fd, struct pl_binary *out)
 {
     elf_version(EV_CURRENT);
     Elf *elf = elf_begin(fd, ELF_C_READ_MMAP, NULL);
     if (elf && elf_kind(elf) == ELF_K_ELF) {
-        *out = (struct pl_file){.fd = fd, .elf = elf};
+        *out = (struct pl_binary){.fd = fd, .elf = elf};
         return 0;
     }
     elf_end(elf);
@@ -83,22 +83,22 @@ int pl_file_open_fd(int fd, struct pl_file *out)
     return -ENOEXEC;
 }
 
-int pl_file_open(const char *path, const char *sysroot, struct pl_file *out)
+int pl_binary_open(const char *path, const char *sysroot, struct pl_binary *out)
 {
     int fd = open_regular(path, sysroot);
-    return fd < 0 ? fd : pl_file_open_fd(fd, out);
+    return fd < 0 ? fd : pl_binary_open_fd(fd, out);
 }
 
-void pl_file_close(struct pl_file *file)
+void pl_binary_close(struct pl_binary *file)
 {
     if (!file->elf)
         return;
     elf_end(file->elf);
     close(file->fd);
-    *file = (struct pl_file){0};
+    *file = (struct pl_binary){0};
 }
 
-void pl_file_build_id(const struct pl_file *file, char out[PL_BUILD_ID_TEXT])
+void pl_binary_build_id(const struct pl_binary *file, char out[PL_BUILD_ID_TEXT])
 {
     const void *note = NULL;
     ssize_t bytes = dwelf_elf_gnu_build_id(file->elf, &note);
@@ -108,7 +108,7 @@ void pl_file_build_id(const struct pl_file *file, char out[PL_BUILD_ID_TEXT])
         snprintf(out + 2 * i, 3, "%02x", byte[i]);
 }
 
-Elf_Scn *pl_file_section(Elf *elf, const char *name, GElf_Shdr *header)
+Elf_Scn *pl_binary_section(Elf *elf, const char *name, GElf_Shdr *header)
 {
     size_t names;
     if (elf_getshdrstrndx(elf, &names) != 0)
@@ -165,7 +165,7 @@ static void find_code(Elf *elf, struct pl_code *code)
 
 /* ---- opening ---- */
 
-static struct pl_elf *take(struct pl_file file, const char *path, const struct pl_elf_options *options)
+static struct pl_elf *take(struct pl_binary file, const char *path, const struct pl_elf_options *options)
 {
     struct pl_elf *elf = pl_grow_zeroed(1, sizeof *elf);
     elf->options = *options;
@@ -175,7 +175,7 @@ static struct pl_elf *take(struct pl_file file, const char *path, const struct p
         elf->arena = pl_arena_new();
     elf->intern.arena = options->arena ? options->arena : elf->arena;
     elf->fingerprint = fingerprint_of(file.elf);
-    pl_file_build_id(&file, elf->build_id);
+    pl_binary_build_id(&file, elf->build_id);
     find_code(file.elf, &elf->code);
     return elf;
 }
@@ -192,8 +192,8 @@ static int explain(int error, const char *path, char *why)
 int pl_elf_open_with(const char *path, const struct pl_elf_options *options, struct pl_elf **out,
                      char why[PL_WHY_BYTES])
 {
-    struct pl_file file;
-    int error = pl_file_open(path, options->sysroot, &file);
+    struct pl_binary file;
+    int error = pl_binary_open(path, options->sysroot, &file);
     if (error)
         return explain(error, path, why);
     *out = take(file, path, options);
@@ -207,7 +207,7 @@ int pl_elf_open(const char *path, struct pl_elf **out, char why[PL_WHY_BYTES])
 
 int pl_elf_open_build_id(const char *build_id, const struct pl_elf_options *options, struct pl_elf **out)
 {
-    struct pl_file file;
+    struct pl_binary file;
     int error = pl_debugfile_find_build_id(build_id, options, &file);
     if (error)
         return error;
@@ -222,9 +222,9 @@ void pl_elf_close(struct pl_elf *elf)
     pl_dwarf_free(elf->dwarf);
     dwarf_end(elf->alternate_dwarf);
     pl_symtab_free(elf->symtab);
-    pl_file_close(&elf->alternate);
-    pl_file_close(&elf->debug);
-    pl_file_close(&elf->main);
+    pl_binary_close(&elf->alternate);
+    pl_binary_close(&elf->debug);
+    pl_binary_close(&elf->main);
     pl_intern_free(&elf->intern);
     pl_arena_free(elf->arena);
     free(elf->path);
@@ -246,7 +246,7 @@ uint64_t pl_elf_fingerprint(const struct pl_elf *elf)
 static bool has_debug_info(Elf *elf)
 {
     GElf_Shdr header;
-    return pl_file_section(elf, ".debug_info", &header) || pl_file_section(elf, ".zdebug_info", &header);
+    return pl_binary_section(elf, ".debug_info", &header) || pl_binary_section(elf, ".zdebug_info", &header);
 }
 
 static void load_dwarf(struct pl_elf *elf)

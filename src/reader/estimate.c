@@ -140,6 +140,15 @@ static struct pl_estimate none_live(double value, double variance, const struct 
     return nothing_seen(spread_of(value, variance, allocated), value / allocated->objects);
 }
 
+void pl_estimate_add(struct pl_sums *to, const struct pl_sums *more)
+{
+    to->objects += more->objects;
+    to->space += more->space;
+    to->objects_variance += more->objects_variance;
+    to->space_variance += more->space_variance;
+    to->samples += more->samples;
+}
+
 void pl_estimate_sums(const struct pl_sums *allocated, const struct pl_sums *freed,
                       struct pl_estimate metric[PL_METRIC_COUNT])
 {

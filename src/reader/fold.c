@@ -175,15 +175,6 @@ static bool are_sums(const struct pl_sums *sums)
            is_sum(sums->space_variance, VARIANCE_MIN) && sums->samples <= SAMPLES_MAX;
 }
 
-static void add_sums(struct pl_sums *to, const struct pl_sums *more)
-{
-    to->objects += more->objects;
-    to->space += more->space;
-    to->objects_variance += more->objects_variance;
-    to->space_variance += more->space_variance;
-    to->samples += more->samples;
-}
-
 /* True if more than rounding had to be cut. */
 static bool clamp(double *freed, double allocated)
 {
@@ -199,7 +190,7 @@ static bool clamp(double *freed, double allocated)
  */
 static void settle_frees(struct fold *fold, struct pl_row *row)
 {
-    add_sums(&row->freed, &row->remote);
+    pl_estimate_add(&row->freed, &row->remote);
     bool cut = row->freed.samples > row->allocated.samples;
     cut |= clamp(&row->freed.objects, row->allocated.objects);
     cut |= clamp(&row->freed.space, row->allocated.space);
@@ -297,8 +288,8 @@ static void fold_sites(struct fold *fold)
             continue;
         uint32_t stack = node == NO_FRAME ? PL_NO_STACK : pl_trie_stack(&fold->trie, node);
         struct pl_site_view *site = find_site(profile, &index, stack, fold->thread_of[row[i].thread]);
-        add_sums(&site->allocated, &row[i].allocated);
-        add_sums(&site->freed, &row[i].freed);
+        pl_estimate_add(&site->allocated, &row[i].allocated);
+        pl_estimate_add(&site->freed, &row[i].freed);
     }
 }
 
@@ -324,8 +315,8 @@ static void fold_totals(struct pl_profile *profile)
     for (uint32_t i = 0; i < profile->sites; i++) {
         struct pl_site_view *site = &profile->site[i];
         pl_estimate_sums(&site->allocated, &site->freed, site->metric);
-        add_sums(&allocated, &site->allocated);
-        add_sums(&freed, &site->freed);
+        pl_estimate_add(&allocated, &site->allocated);
+        pl_estimate_add(&freed, &site->freed);
     }
     if (allocated.samples)
         pl_estimate_sums(&allocated, &freed, profile->total);

@@ -403,10 +403,10 @@ void pl_lines_sections(Elf *elf, struct pl_line_sections *out)
         return;
     for (size_t i = 0; i < 3; i++) {
         snprintf(text, sizeof text, ".debug_%s", name[i]);
-        Elf_Scn *scn = pl_file_section(elf, text, &header);
+        Elf_Scn *scn = pl_binary_section(elf, text, &header);
         snprintf(text, sizeof text, ".zdebug_%s", name[i]);
         if (!scn)
-            scn = pl_file_section(elf, text, &header);
+            scn = pl_binary_section(elf, text, &header);
         *data[i] = scn ? elf_rawdata(scn, NULL) : NULL;
     }
 }

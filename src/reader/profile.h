@@ -52,7 +52,7 @@ struct pl_metric_info {
 extern const struct pl_metric_info pl_metric_info[PL_METRIC_COUNT];
 
 struct pl_module_view {
-    const char *path; /* "" for the module of addresses without one */
+    const char *path;                       /* "" for the module of addresses without one */
     char build_id[2 * PL_BUILD_ID_MAX + 1]; /* hex, "" if none */
     uint64_t bias, start, end, fingerprint;
 };
@@ -69,7 +69,7 @@ struct pl_place {
 
 /* One address; its places are innermost first, and there is at least one after symbolizing. */
 struct pl_frame_view {
-    uint32_t module; /* index into modules */
+    uint32_t module;  /* index into modules */
     uint64_t address; /* in the module */
     uint64_t flags;   /* PL_FRAME_EXACT, GUESS, GAP, CUT */
     uint32_t places;
@@ -143,13 +143,15 @@ int pl_profile_open(const char *path, struct pl_profile **out, char why[PL_WHY_B
 int pl_profile_load(const void *data, size_t bytes, struct pl_profile **out, char why[PL_WHY_BYTES]);
 void pl_profile_close(struct pl_profile *profile);
 
-/* Every index in range, every string there, every site with 0 <= freed <= allocated: what an opened profile promises. */
+/* Every index in range, every string there, every site with 0 <= freed <= allocated: what an opened profile promises.
+ */
 bool pl_profile_valid(const struct pl_profile *profile);
 
 /* 95% interval of a sum over samples (docs/maths.md). `samples` is the number of samples in it. */
 struct pl_estimate pl_estimate_of(double value, double variance, double samples);
 
 /* Adds the figures of sites: sums are added, then one interval is computed from them. */
+void pl_estimate_add(struct pl_sums *to, const struct pl_sums *more);
 void pl_estimate_sums(const struct pl_sums *allocated, const struct pl_sums *freed,
                       struct pl_estimate metric[PL_METRIC_COUNT]);
 

@@ -47,7 +47,7 @@ struct pl_name pl_intern_linkage(struct pl_intern *intern, const char *name); /*
 void pl_intern_free(struct pl_intern *intern);                                /* but not the arena */
 
 /* An open ELF file. */
-struct pl_file {
+struct pl_binary {
     int fd;
     Elf *elf; /* NULL: not open */
 };
@@ -66,21 +66,21 @@ int pl_elf_open_build_id(const char *build_id, const struct pl_elf_options *opti
 bool pl_elf_has_dwarf(struct pl_elf *elf);
 
 /* `path` below `sysroot` (NULL: the root). 0 or a negative errno. */
-int pl_file_open(const char *path, const char *sysroot, struct pl_file *out);
-int pl_file_open_fd(int fd, struct pl_file *out); /* takes over fd, also on failure */
-void pl_file_close(struct pl_file *file);
+int pl_binary_open(const char *path, const char *sysroot, struct pl_binary *out);
+int pl_binary_open_fd(int fd, struct pl_binary *out); /* takes over fd, also on failure */
+void pl_binary_close(struct pl_binary *file);
 #define PL_BUILD_ID_TEXT (2 * PL_BUILD_ID_MAX + 1)
-void pl_file_build_id(const struct pl_file *file, char out[PL_BUILD_ID_TEXT]); /* hex, or "" */
+void pl_binary_build_id(const struct pl_binary *file, char out[PL_BUILD_ID_TEXT]); /* hex, or "" */
 
 /* A section by name; NULL if absent, or without content (the debug file has it, or the binary). */
-Elf_Scn *pl_file_section(Elf *elf, const char *name, GElf_Shdr *header);
+Elf_Scn *pl_binary_section(Elf *elf, const char *name, GElf_Shdr *header);
 
 /* The separate debug file of `main`, which is at `path`. -ENOENT: none that belongs to it. */
-int pl_debugfile_find(const struct pl_file *main, const char *path, const struct pl_elf_options *options,
-                      struct pl_file *out);
-int pl_debugfile_find_build_id(const char *build_id, const struct pl_elf_options *options, struct pl_file *out);
+int pl_debugfile_find(const struct pl_binary *main, const char *path, const struct pl_elf_options *options,
+                      struct pl_binary *out);
+int pl_debugfile_find_build_id(const char *build_id, const struct pl_elf_options *options, struct pl_binary *out);
 /* What dwz moved out of `dwarf` into a file shared with others, where libdw does not find it by itself. */
-void pl_debugfile_find_alternate(Dwarf *dwarf, const struct pl_elf_options *options, struct pl_file *out);
+void pl_debugfile_find_alternate(Dwarf *dwarf, const struct pl_elf_options *options, struct pl_binary *out);
 
 /* Where code is, so that what the linker threw away (and left at address 0) is not taken for it. */
 #define PL_CODE_MAX 8
@@ -104,7 +104,7 @@ static inline bool pl_code_holds(const struct pl_code *code, uint64_t address)
 }
 
 struct pl_symtab;
-struct pl_symtab *pl_symtab_new(const struct pl_file *main, const struct pl_file *debug, const struct pl_code *code,
+struct pl_symtab *pl_symtab_new(const struct pl_binary *main, const struct pl_binary *debug, const struct pl_code *code,
                                 struct pl_arena *arena);
 const char *pl_symtab_find(const struct pl_symtab *symtab, uint64_t address); /* mangled; NULL: none */
 void pl_symtab_free(struct pl_symtab *symtab);
@@ -153,7 +153,7 @@ void pl_jit_free(struct pl_jit *jit);
 
 /* A client of the debuginfod servers in DEBUGINFOD_URLS. NULL: none are named, or the library is not installed. */
 struct pl_debuginfod *pl_debuginfod_new(void);
-int pl_debuginfod_find(struct pl_debuginfod *server, const char *build_id, struct pl_file *out);
+int pl_debuginfod_find(struct pl_debuginfod *server, const char *build_id, struct pl_binary *out);
 void pl_debuginfod_free(struct pl_debuginfod *server);
 
 #endif

@@ -84,7 +84,7 @@ static const char *plain_name(struct pl_symtab *symtab, const char *name)
 static uint32_t add_table(struct pl_symtab *symtab, Elf *elf, const char *section)
 {
     GElf_Shdr header;
-    Elf_Scn *scn = pl_file_section(elf, section, &header);
+    Elf_Scn *scn = pl_binary_section(elf, section, &header);
     Elf_Data *data = scn ? elf_getdata(scn, NULL) : NULL;
     if (!data || header.sh_entsize == 0)
         return 0;
@@ -121,7 +121,7 @@ static const struct plt *find_plt(Elf *elf, GElf_Shdr *stubs)
     if (!gelf_getehdr(elf, &header))
         return NULL;
     for (size_t i = 0; i < sizeof plt / sizeof *plt; i++)
-        if (plt[i].machine == header.e_machine && pl_file_section(elf, plt[i].section, stubs))
+        if (plt[i].machine == header.e_machine && pl_binary_section(elf, plt[i].section, stubs))
             return &plt[i];
     return NULL;
 }
@@ -130,7 +130,7 @@ static const char *stub_name(struct pl_symtab *symtab, Elf *elf, const GElf_Rela
 {
     GElf_Shdr header;
     GElf_Sym sym;
-    Elf_Scn *scn = pl_file_section(elf, ".dynsym", &header);
+    Elf_Scn *scn = pl_binary_section(elf, ".dynsym", &header);
     Elf_Data *data = scn ? elf_getdata(scn, NULL) : NULL;
     if (!data || !gelf_getsym(data, (int) GELF_R_SYM(rela->r_info), &sym))
         return NULL;
@@ -148,7 +148,7 @@ static void add_stubs(struct pl_symtab *symtab, Elf *elf)
 {
     GElf_Shdr stubs, header;
     const struct plt *by = find_plt(elf, &stubs);
-    Elf_Scn *scn = by ? pl_file_section(elf, ".rela.plt", &header) : NULL;
+    Elf_Scn *scn = by ? pl_binary_section(elf, ".rela.plt", &header) : NULL;
     Elf_Data *data = scn ? elf_getdata(scn, NULL) : NULL;
     GElf_Rela rela;
     for (int i = 0; data && gelf_getrela(data, i, &rela); i++) {
@@ -204,7 +204,7 @@ static void add_spans(struct pl_symtab *symtab)
     pl_spans_sort(&symtab->spans);
 }
 
-struct pl_symtab *pl_symtab_new(const struct pl_file *main, const struct pl_file *debug, const struct pl_code *code,
+struct pl_symtab *pl_symtab_new(const struct pl_binary *main, const struct pl_binary *debug, const struct pl_code *code,
                                 struct pl_arena *arena)
 {
     struct pl_symtab *symtab = pl_grow_zeroed(1, sizeof *symtab);

@@ -98,6 +98,26 @@ check() {
     [ "${output:0:1}" = "{" ]
 }
 
+@test "-o replaces files only: devices, pipes and links are written to, and a profile is left alone" {
+    forge leak
+    cp leak.plim copy.plim
+    expect 2 "$plimsoll" export leak.plim -o copy.plim
+    says "--output copy.plim is a profile; choose another name"
+    cmp leak.plim copy.plim
+    mkfifo pipe
+    "$plimsoll" export leak.plim -o pipe &
+    cat pipe >out.json
+    wait $!
+    [ -p pipe ]
+    check out.json
+    echo old >target.json
+    ln -s target.json link.json
+    expect 0 "$plimsoll" export leak.plim -o link.json
+    [ -L link.json ]
+    check target.json
+    [ -z "$(ls ./*.tmp 2>/dev/null)" ]
+}
+
 @test "--no-symbols leaves out names" {
     "$plimsoll" run -q --no-symbols -s 16K -o out.plim -- "$(program cli-leaky)" || [ $? -eq 3 ]
     "$plimsoll" export --no-symbols out.plim >out.json

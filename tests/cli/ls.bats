@@ -101,3 +101,16 @@ P
     kill $started
     wait $started || true
 }
+
+@test "of many profiles left behind the newest ten are listed, and --all lists the rest" {
+    forge leak
+    for i in $(seq 12); do
+        cp leak.plim "live/left.$i.plim"
+    done
+    expect 0 "$plimsoll" ls --no-header
+    [ "$(grep -c ' ended ' <<<"$output")" -eq 10 ] # whoever left them: there may be others than ours
+    says "older ones: plimsoll ls --all"
+    expect 0 "$plimsoll" ls --no-header --all
+    [ "$(grep -c 'live/left\.[0-9]*\.plim$' <<<"$output")" -eq 12 ]
+    [[ $stderr != *--all* ]]
+}

@@ -302,6 +302,10 @@ os.execv(sys.argv[1], [sys.argv[1], "run", "-q", "--", "sh", "-c", "exit 9"])' "
     "$plimsoll" run -q -s 16K --only cli-leaky -- sh -c "$(program cli-leaky); $(program cli-tree) 0" || true
     [ "$(ls ./*.plim | wc -l)" -eq 1 ]
     ls plimsoll.cli-leaky.*.plim
+    "$plimsoll" run -q -s 16K --only cli-leaky -o out.plim -- sh -c "$(program cli-leaky); $(program cli-leaky)" || true
+    [ "$(ls out.plim out.plim.* | wc -l)" -eq 2 ]
+    first=$("$plimsoll" export out.plim | jq .process.start_unix_ns)
+    [ "$first" -lt "$("$plimsoll" export out.plim.* | jq .process.start_unix_ns)" ]
 }
 
 @test "a program that becomes another by exec is called by its last name" {

@@ -240,10 +240,14 @@ static void an_error_has_the_unit_of_its_value_and_exact_figures_have_none(void 
     (void) state;
     struct pl_estimate rough = {.value = 2.1 * 1048576, .error = 0.3 * 1048576};
     struct pl_estimate exact = {.value = 1000, .error = 0};
-    struct pl_estimate none = {.value = 0, .error = 2048};
+    struct pl_estimate close = {.value = 1.9 * 1048576, .error = 3 * 1024};
+    struct pl_estimate closer = {.value = 1, .error = 0.02};
+    struct pl_estimate none = {.value = 0, .error = 2048, .high = 2048};
     ASSERT_FIGURE(pl_figure_estimate(out, PL_METRIC_INUSE_SPACE, &rough), "2.1 MiB ± 0.30 MiB");
     ASSERT_FIGURE(pl_figure_estimate(out, PL_METRIC_ALLOC_OBJECTS, &exact), "1,000");
-    ASSERT_FIGURE(pl_figure_estimate(out, PL_METRIC_INUSE_SPACE, &none), "0 B ± 2.0 KiB");
+    ASSERT_FIGURE(pl_figure_estimate(out, PL_METRIC_INUSE_SPACE, &close), "1.9 MiB ± 3.0 KiB");
+    ASSERT_FIGURE(pl_figure_estimate(out, PL_METRIC_INUSE_OBJECTS, &closer), "1");
+    ASSERT_FIGURE(pl_figure_estimate(out, PL_METRIC_INUSE_SPACE, &none), "at most 2.0 KiB");
 }
 
 static void durations_have_two_units_at_most(void **state)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * bump.c - an allocator to put behind the profiler: it hands out addresses one after the other, at a known place, and is
- * safe in signal handlers, which glibc's is not.
+ * bump.c - an allocator to put behind the profiler: it hands out addresses one after the other, at a known place, and
+ * is safe in signal handlers, which glibc's is not.
  *
  * The place is chosen so that the first blocks have 32 low bits that are nearly zero, as NULL has.
  */

@@ -1,22 +1,22 @@
 # SPDX-License-Identifier: MIT
 """endings - whatever else a process with many threads may die of: the profile is there, and right.
 
-Threads go on allocating until the very end. What was finished when the end began must be in the profile, and nothing may
-be in it that was not begun. While the runtime says its last words all threads wait for it, so even then profile and
-ledger differ by no more than the calls in flight.
+Threads go on allocating until the very end. While the runtime says its last words all of them wait for it, so even then
+profile and ledger differ by no more than the calls in flight.
 """
 
 import functools
 import sys
 
-from victims import PLIMSOLL, Place, agree, compare, expect, export, status_of, turns  # first: it knows the way to tests/lib
+# First, because it knows the way to tests/lib.
+from victims import PLIMSOLL, Place, agree, compare, expect, export, status_of, turns
 import claims
 import plim
 from claims import claim
 
 AFTER_MS = 150
 
-# An ending of the victim: its status, what the header says of it, and whether the runtime had a chance to move the file.
+# An ending of the victim: its status, what the header says of it, and whether the runtime could move the file.
 ENDINGS = {
     "exit": (7, "exit", True),
     "_exit": (7, "quick", True),
@@ -45,7 +45,10 @@ def check(ending):
 
 
 for name in ENDINGS:
-    claims.add(f"a process with busy threads that ends by {name} leaves a profile that is right", functools.partial(check, name))
+    claims.add(
+        f"a process with busy threads that ends by {name} leaves a profile that is right",
+        functools.partial(check, name),
+    )
 
 
 @claim

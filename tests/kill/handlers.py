@@ -7,7 +7,8 @@ The programs run over bump.so, an allocator that is safe in signal handlers and 
 import subprocess
 import sys
 
-from victims import PROGRAMS, RUNTIME, Place, environment, expect  # first: it knows the way to tests/lib
+# First, because it knows the way to tests/lib.
+from victims import PROGRAMS, RUNTIME, TIMEOUT_S, Place, environment, expect
 import claims
 import plim
 from claims import claim, say
@@ -20,9 +21,9 @@ PERIOD_US = 100
 def run_over_bump(place, *words):
     settings = place.settings("1")
     settings["LD_PRELOAD"] = f"{RUNTIME} {PROGRAMS / 'bump.so'}"
-    done = subprocess.run(
-        [str(word) for word in words], env=environment(**settings), cwd=place.path, capture_output=True, text=True, timeout=120
-    )
+    command = [str(word) for word in words]
+    options = {"env": environment(**settings), "cwd": place.path, "capture_output": True, "text": True}
+    done = subprocess.run(command, timeout=TIMEOUT_S, **options)
     assert done.returncode == 0, f"status {done.returncode}: {done.stderr}"
     profile = plim.Profile(place.path / "out.plim")
     expect(profile.problems(), "in the file")

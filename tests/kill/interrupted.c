@@ -16,6 +16,13 @@
 #define BYTES 100
 #define HANDLER_BYTES 40000 /* more than the profiler lets pass before it looks again */
 
+/* A function of its own under its own name, whatever the compiler thinks of that. */
+#if __has_attribute(noclone)
+#define APART __attribute__((noinline, noclone))
+#else
+#define APART __attribute__((noinline))
+#endif
+
 static volatile uint64_t handled;
 
 static void handle(int signal)
@@ -27,14 +34,14 @@ static void handle(int signal)
 
 static void *descend(uint32_t turns, unsigned depth);
 
-__attribute__((noinline, noclone)) static void *turn_left(uint32_t turns, unsigned depth)
+APART static void *turn_left(uint32_t turns, unsigned depth)
 {
     void *block = descend(turns, depth);
     __asm__ volatile("# left" : "+r"(block));
     return block;
 }
 
-__attribute__((noinline, noclone)) static void *turn_right(uint32_t turns, unsigned depth)
+APART static void *turn_right(uint32_t turns, unsigned depth)
 {
     void *block = descend(turns, depth);
     __asm__ volatile("# right" : "+r"(block));

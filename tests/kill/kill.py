@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
 """kill - kill -9 at random moments of a program with many threads: every file opens, and says what happened.
 
-Each run is a fresh process, killed after a random time from a seeded generator. The runs are made by the first claim that
-asks and are shared by all; what is remembered of a run is only what was wrong with it. KILLS says how many there are.
+Each run is a fresh process, killed after a random time from a seeded generator. The runs are made by the first claim
+that asks and are shared by all; what is remembered of a run is only what was wrong with it. KILLS says how many.
 """
 
 import functools
@@ -11,7 +11,8 @@ import random
 import sys
 import time
 
-from victims import Place, agree, compare, expect, export, turns  # first: it knows the way to tests/lib
+# First, because it knows the way to tests/lib.
+from victims import Place, agree, compare, expect, export, turns
 import claims
 import plim
 from claims import claim, say

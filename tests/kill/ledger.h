@@ -2,8 +2,8 @@
 /*
  * ledger.h - a program's own account of what it allocated and freed, in a mapped file that outlives it.
  *
- * Each figure is a pair: counted up before the call and again after it. Whatever instruction the program is killed at, the
- * truth lies between the two, and they differ by the one call that the thread was making. ledger.py reads this.
+ * Each figure is a pair: counted up before the call and again after it. Whatever instruction the program is killed at,
+ * the truth lies between the two, and they differ by the one call that the thread was making. ledger.py reads this.
  */
 #ifndef PL_TESTS_LEDGER_H
 #define PL_TESTS_LEDGER_H

@@ -84,7 +84,8 @@ class Turns:
 
     def __init__(self, victim):
         self.ranges = {}
-        for line in subprocess.run(["nm", "-S", victim], check=True, capture_output=True, text=True).stdout.splitlines():
+        symbols = subprocess.run(["nm", "-S", victim], check=True, capture_output=True, text=True).stdout
+        for line in symbols.splitlines():
             words = line.split()
             if words[-1] in ("turn_left", "turn_right"):
                 start = int(words[0], 16)

@@ -5,9 +5,9 @@
  *
  *   victim LEDGER ENDING AFTER_MS [PLUGIN...]
  *
- * Workers share a table of blocks: each puts in what it has allocated and frees, or reallocates, what was there, which is
- * as often another's. A churner keeps starting short threads; a loader keeps loading and unloading the plugins. Those
- * two are there to disturb; only the workers' calls are in the ledger, and workers make no others.
+ * Workers share a table of blocks: each puts in what it has allocated and frees, or reallocates, what was there, which
+ * is as often another's. A churner keeps starting short threads; a loader keeps loading and unloading the plugins.
+ * Those two are there to disturb; only the workers' calls are in the ledger, and workers make no others.
  */
 #include <dlfcn.h>
 #include <fcntl.h>
@@ -28,6 +28,13 @@
 #define SLOTS 2048
 #define CALLS_PER_NEW_SITE 24
 #define LIFETIME_S 120 /* should whoever is to end us have gone */
+
+/* A function of its own under its own name, whatever the compiler thinks of that. */
+#if __has_attribute(noclone)
+#define APART __attribute__((noinline, noclone))
+#else
+#define APART __attribute__((noinline))
+#endif
 
 struct block {
     uint32_t owner;
@@ -92,21 +99,21 @@ static void *(*const calls[])(struct worker *) = {call_malloc, call_calloc, call
 static void *descend(struct worker *worker, uint32_t turns, unsigned depth);
 
 /* The two differ in nothing but their addresses, by which the reader of a stack knows the turns. */
-__attribute__((noinline, noclone)) static void *turn_left(struct worker *worker, uint32_t turns, unsigned depth)
+APART static void *turn_left(struct worker *worker, uint32_t turns, unsigned depth)
 {
     void *block = descend(worker, turns, depth);
     __asm__ volatile("# left" : "+r"(block));
     return block;
 }
 
-__attribute__((noinline, noclone)) static void *turn_right(struct worker *worker, uint32_t turns, unsigned depth)
+APART static void *turn_right(struct worker *worker, uint32_t turns, unsigned depth)
 {
     void *block = descend(worker, turns, depth);
     __asm__ volatile("# right" : "+r"(block));
     return block;
 }
 
-__attribute__((noinline, noclone)) static void *descend(struct worker *worker, uint32_t turns, unsigned depth)
+APART static void *descend(struct worker *worker, uint32_t turns, unsigned depth)
 {
     void *block;
     if (depth == 0)

@@ -114,7 +114,7 @@ def export(path):
 
 
 def agree(profile, exported):
-    """The reader in C and the one in tests/lib must see the same; a row caught in a change may differ by that change."""
+    """The reader in C and the one in tests/lib must see the same, but for rows that were caught in a change."""
     found = []
     in_flight = sum(row.torn for row in profile.rows.values())
     if exported["reading"]["damage"]:

@@ -9,6 +9,8 @@ from build import SOURCE, verdict
 
 CASES = [
     ("points of a TAP stream", "OK", "1..3\nok 1 - a\nok 2 - b\nok 3 - c # SKIP no gdb\n", "2 passed, 0 failed, 1 skipped"),
+    ("a test that cmocka skipped", "FAIL", "1..2\nok 1 - a\nnot ok 2 # SKIP b\n", "1 passed, 0 failed, 1 skipped", 0),
+    ("a skipped test and a crash", "FAIL", "1..2\nnot ok 2 # SKIP b\n", "0 passed, 1 failed, 1 skipped"),
     ("a failed point", "FAIL", "1..2\nok 1 - a\nnot ok 2 - b\n", "1 passed, 1 failed"),
     ("a program that died after a good point", "FAIL", "1..2\nok 1 - a\n", "1 passed, 1 failed"),
     ("cmocka's tests", "OK", "[==========] 12 test(s) run.\n[  PASSED  ] 12 test(s).\n", "12 passed, 0 failed"),
@@ -30,8 +32,8 @@ def load_check():
 def main():
     count = load_check().count_entry
     problems = []
-    for what, result, stdout, expected in CASES:
-        got = str(count({"result": result, "stdout": stdout}))
+    for what, result, stdout, expected, *status in CASES:
+        got = str(count({"result": result, "stdout": stdout, "returncode": status[0] if status else 1}))
         if got != expected:
             problems.append(f"{what}: counted as {got}, not {expected}")
     verdict(problems, len(CASES))

@@ -49,6 +49,10 @@ def make_scratch(directory):
         if not entry.name.startswith((".", "build")):
             (directory / entry.name).symlink_to(entry)
     (directory / "build").symlink_to(BUILD)
+    # What is under test is built, and must not change while other tests use it.
+    (directory / "bin").mkdir()
+    (directory / "bin" / "ninja").write_text("#!/bin/sh\n[ \"$1\" != --version ] || echo 1.11.1\n")
+    (directory / "bin" / "ninja").chmod(0o755)
 
 
 def start_running(directory):
@@ -64,7 +68,7 @@ def run(command, directory, pid):
     for pattern, replacement in REPLACED:
         command = re.sub(pattern, replacement, command)
     command = re.sub(r"\bPID\b", str(pid), command)
-    environment = {**os.environ, "SETUP": ":", "PATH": f"{BUILD}:{os.environ['PATH']}", "DEBUGINFOD_URLS": ""}
+    environment = {**os.environ, "SETUP": ":", "PATH": f"{directory}/bin:{BUILD}:{os.environ['PATH']}", "DEBUGINFOD_URLS": ""}
     return subprocess.run(["bash", "-c", command], cwd=directory, env=environment, stdin=subprocess.DEVNULL,
                           stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace", timeout=120)
 

@@ -5,7 +5,7 @@ The frame of each function is what the compiler says it is (-fstack-usage, with 
 without a red zone, which would hide a leaf's locals). Who calls whom is read from the linked library's disassembly. The
 deepest chain from any entry into the cold path is then a longest path in a graph.
 
-A call through a pointer cannot be followed: each function that makes one is listed in INDIRECT with where it may lead.
+A call through a pointer cannot be followed: TABLES and INDIRECT say where it may lead.
 Calls into other libraries (the real allocator, the loader) are not followed: their depth is there without us too.
 
 usage: stack.py [--show]
@@ -22,13 +22,15 @@ from build import BUILD, EXPORT_MAPS, output_of, runtime_commands, verdict
 LIMIT_BYTES = 1024
 ENTRY = re.compile(r"(pl_)?cold_\w+")
 
-# function -> functions of ours that it may reach through a pointer.
+# Where a call through a pointer may lead: by the table that holds the pointer, or else by the function that calls.
+TABLES = {
+    "pl_next": (),  # the allocator behind us, and its operator new
+    "next": (),
+    "pl_front": ("environment", "secure", "main_header", "started", "thread_started"),
+}
 INDIRECT = {
     "pl_config_read": ("set_sample", "set_out", "set_only", "set_live_dir", "set_max_file", "set_off", "set_seed", "set_run"),
-    "pl_process_start": ("environment", "secure"),  # struct pl_front
-    "pl_thread_register": ("thread_started",),
 }
-THEIRS = re.compile(r"<(pl_)?next\b")  # pointers to the allocator behind us
 
 FUNCTION = re.compile(r"^([0-9a-f]+) <(.+)>:$")
 BRANCH = re.compile(r"^\s+[0-9a-f]+:\t(?:notrack |bnd )?(call|j[a-z]+)\s+(?:([0-9a-f]+) <([^>+]+)(\+0x\w+)?>|(\*.*))")
@@ -62,7 +64,8 @@ class Function:
     def __init__(self, name):
         self.name = name
         self.calls = {}  # start address -> True when the caller's frame is gone by then (a tail call)
-        self.indirect = False
+        self.may_call = set()  # names, through pointers of a table
+        self.indirect = False  # through other pointers
 
     @property
     def plain(self):
@@ -77,7 +80,11 @@ class Function:
 def add_branch(caller, functions, match):
     kind, address, name, inside, pointer = match.groups()
     if pointer:
-        caller.indirect = caller.indirect or not THEIRS.search(pointer)
+        table = re.search(r"<(\w+)", pointer)
+        if table and table[1] in TABLES:
+            caller.may_call.update(TABLES[table[1]])
+        else:
+            caller.indirect = True
         return
     start = int(address, 16) - int(inside or "0", 16)
     part = name.endswith(".cold")
@@ -98,7 +105,7 @@ def call_graph(library):
             add_branch(caller, functions, match)
     for caller in functions.values():
         for start, function in functions.items():
-            if function.plain in INDIRECT.get(caller.plain, ()):
+            if function.plain in caller.may_call or function.plain in INDIRECT.get(caller.plain, ()):
                 caller.calls[start] = False
     return functions
 
@@ -149,6 +156,9 @@ def look_at(library):
     reached = {functions[start].plain for start in walk.done}
     problems += [f"{name} calls through a pointer: list it in INDIRECT" for name in sorted(making & reached - set(INDIRECT))]
     problems += [f"{name} is listed in INDIRECT and makes no such call" for name in sorted(set(INDIRECT) - making)]
+    known = {function.plain for function in functions.values()}
+    problems += [f"{name} may be called, it says here, and does not exist"
+                 for names in [*TABLES.values(), *INDIRECT.values()] for name in names if name not in known]
     for total, chain in worst:
         line = f"{total:5} bytes: " + " -> ".join(f"{function.name} {walk.frame(function)}" for function in chain)
         if total > LIMIT_BYTES:

@@ -200,7 +200,7 @@ class Profile:
         return self.read(at, CHUNK_BYTES).ljust(CHUNK_BYTES, b"\0")
 
     def read_rows(self, at):
-        """A chunk of rows, each as it was at one moment where that can be had. What cannot is left with its sequence odd.
+        """A chunk of rows, each as it was at one moment where that can be had. Where not, its sequence is left odd.
 
         `remote` is taken from the first reading: another thread's free may not be seen without its allocation.
         """
@@ -336,7 +336,8 @@ def main():
         problems = list(profile.problems())
         status |= bool(problems)
         print(f"{path}: {profile.comm} {profile.calls} calls, {profile.bytes} bytes, {len(profile.rows)} rows,")
-        print(f"    {profile.total('allocated')}, live {profile.total('allocated').samples - profile.total('gone').samples}")
+        allocated, gone = profile.total("allocated"), profile.total("gone")
+        print(f"    {allocated}, live {allocated.samples - gone.samples}")
         print("    losses", {name: n for name, n in profile.losses.items() if n})
         print(*(f"    {problem}" for problem in problems), sep="\n")
     return status

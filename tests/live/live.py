@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
 """live - a running process is read while four threads change everything: what is read was true at some moment.
 
-The victim of tests/kill runs on while its profile is read again and again. Its ledger is read before and after: what had
-been finished before must be in the profile, and nothing that had not been begun after.
+The victim of tests/kill runs on while its profile is read again and again. Its ledger is read before and after: what
+had been finished before must be in the profile, and nothing that had not been begun after.
 """
 
 import functools
@@ -16,7 +16,8 @@ from pathlib import Path
 HERE = Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent / "kill"))
 
-from victims import PLIMSOLL, Place, compare, environment, expect, turns  # first: it knows the way to tests/lib
+# First, because it knows the way to tests/lib.
+from victims import PLIMSOLL, Place, compare, environment, expect, turns
 import claims
 import plim
 from claims import claim, say
@@ -58,7 +59,8 @@ class Alive:
         return profile, before.until(self.place.ledger())
 
     def plimsoll(self, *words):
-        done = subprocess.run([str(word) for word in (PLIMSOLL, *words)], capture_output=True, text=True, env=environment())
+        command = [str(word) for word in (PLIMSOLL, *words)]
+        done = subprocess.run(command, capture_output=True, text=True, env=environment())
         assert done.returncode == 0, f"{words}: status {done.returncode}: {done.stderr}"
         return done.stdout
 
@@ -117,7 +119,8 @@ def export_of_a_pid_drops_nothing_and_no_figure_is_negative():
             tids = {thread["tid"]: thread["calls"] for thread in exported["threads"]}
             for worker, tid in enumerate(ledger.tids):
                 pairs = ledger.allocated[worker]
-                assert sum(pairs.done) <= tids.get(tid, 0) <= sum(pairs.started), f"worker {worker}: {tids.get(tid)} calls"
+                calls = tids.get(tid, 0)
+                assert sum(pairs.done) <= calls <= sum(pairs.started), f"worker {worker}: {calls} calls"
         victim.undisturbed()
 
 

@@ -10,6 +10,11 @@
 #include <string>
 #include <vector>
 
+// Sized deletes are C++14, but clang wants to be asked for them.
+void operator delete(void *, std::size_t) noexcept;
+void operator delete[](void *, std::size_t) noexcept;
+void operator delete[](void *, std::size_t, std::align_val_t) noexcept;
+
 static constexpr std::size_t calls = 500;
 static constexpr std::align_val_t alignment{256};
 
@@ -40,7 +45,7 @@ static void single()
     std::printf("new %zu 1009\n", calls);
     REPEAT(auto *p = use(new (std::nothrow) plain<2003>); operator delete(p, std::nothrow))
     std::printf("new-nothrow %zu 2003\n", calls);
-    REPEAT(void *p = use(operator new(3001)); operator delete(p, std::size_t{3001}))
+    REPEAT(void *p = use(operator new(3001)); operator delete (p, std::size_t{3001}))
     std::printf("new-sized-delete %zu 3001\n", calls);
 }
 
@@ -58,11 +63,13 @@ static void over_aligned()
 {
     REPEAT(delete use(new aligned<7168>))
     std::printf("aligned %zu 7168\n", calls);
-    REPEAT(void *p = use(operator new(8192 + 256, alignment, std::nothrow)); operator delete(p, alignment, std::nothrow))
+    REPEAT(void *p = use(operator new(8192 + 256, alignment, std::nothrow));
+           operator delete(p, alignment, std::nothrow))
     std::printf("aligned-nothrow %zu 8448\n", calls);
     REPEAT(void *p = use(operator new[](9216, alignment)); operator delete[](p, alignment))
     std::printf("aligned-array %zu 9216\n", calls);
-    REPEAT(void *p = use(operator new[](10240, alignment, std::nothrow)); operator delete[](p, std::size_t{10240}, alignment))
+    REPEAT(void *p = use(operator new[](10240, alignment, std::nothrow));
+           operator delete[](p, std::size_t{10240}, alignment))
     std::printf("aligned-array-nothrow %zu 10240\n", calls);
 }
 

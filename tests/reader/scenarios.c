@@ -223,6 +223,17 @@ static void build_threads(struct forge *forge)
     }
 }
 
+/* A pool of eight threads of one name, and a ninth of another. */
+static void build_pools(struct forge *forge)
+{
+    uint32_t module = forge_module(forge, "/opt/example/bin/example", 0xab);
+    uint32_t site = forge_site(forge, forge_frame(forge, 0, module, 0x1000));
+    for (uint32_t i = 0; i < 9; i++) {
+        uint32_t thread = forge_thread(forge, i < 8 ? "worker" : "worker-1", 10, 1024);
+        forge_sample(&forge_row_at(forge, forge_row(forge, site, thread))->allocated, 100, 2, 5);
+    }
+}
+
 /* 256 frames with a gap in the middle: a recursion deeper than the bound. */
 static void build_deep(struct forge *forge)
 {
@@ -243,6 +254,7 @@ const struct forge_scenario forge_scenario[] = {
     {"duplicates", "modules, frames and sites published twice", build_duplicates},
     {"killed", "ended without a word, with a row in flight", build_killed},
     {"threads", "300 thread records, one of which stands for 100,000", build_threads},
+    {"pools", "eight threads of one name", build_pools},
     {"deep", "a stack with a gap", build_deep},
     {"1k-stacks", "1,000 stacks of about 30 frames", build_1k_stacks},
     {"100k-stacks", "100,000 stacks of about 30 frames", build_100k_stacks},

@@ -82,13 +82,13 @@ struct part {
 
 static struct part part_of(const char *path, const char *section)
 {
-    struct pl_file file;
+    struct pl_binary file;
     GElf_Shdr header;
     struct part part = {0};
-    assert_int_equal(pl_file_open(path, NULL, &file), 0);
-    if (pl_file_section(file.elf, section, &header))
+    assert_int_equal(pl_binary_open(path, NULL, &file), 0);
+    if (pl_binary_section(file.elf, section, &header))
         part = (struct part){.offset = header.sh_offset, .bytes = header.sh_size};
-    pl_file_close(&file);
+    pl_binary_close(&file);
     return part;
 }
 

@@ -180,7 +180,7 @@ static void a_server_that_does_not_answer_is_asked_once(void **state)
     setenv("DEBUGINFOD_URLS", "http://127.0.0.1:1/", 1);
     setenv("DEBUGINFOD_CACHE_PATH", made("cache2"), 1);
     struct pl_debuginfod *server = pl_debuginfod_new();
-    struct pl_file file;
+    struct pl_binary file;
     if (!server)
         skip();
     assert_int_not_equal(pl_debuginfod_find(server, "0123456789abcdef", &file), 0);

@@ -111,11 +111,11 @@ uint64_t address_of(const char *path, const char *symbol)
 
 struct text text_of(const char *path)
 {
-    struct pl_file file;
+    struct pl_binary file;
     GElf_Shdr header;
-    assert_int_equal(pl_file_open(path, NULL, &file), 0);
-    assert_non_null(pl_file_section(file.elf, ".text", &header));
-    pl_file_close(&file);
+    assert_int_equal(pl_binary_open(path, NULL, &file), 0);
+    assert_non_null(pl_binary_section(file.elf, ".text", &header));
+    pl_binary_close(&file);
     return (struct text){.low = header.sh_addr, .high = header.sh_addr + header.sh_size};
 }
 

@@ -51,7 +51,7 @@ def a_child_has_its_own_file_however_it_was_forked():
 @claim
 def a_childs_calls_are_exact_from_its_first_one():
     for how in BY_FUNCTION:
-        for settings in (EVERYTHING, {"PLIMSOLL_SAMPLE": "256"}):
+        for settings in (EVERYTHING, {"PLIMSOLL_SAMPLE": "4K"}):
             _, children = family(run("forks", how, settings=settings).succeeds(), 2 if how == "grandchild" else 1)
             for child in children:
                 calls = [t.calls for t in child.threads.values()]

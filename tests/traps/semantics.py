@@ -71,7 +71,7 @@ def a_block_stays_sampled_or_unsampled_through_moves_that_fail():
 
 @claim
 def a_free_is_written_down_before_another_thread_can_have_the_address():
-    profile = sampled("hand_over")
+    profile = sampled("hand_over", over=(PROGRAMS / "libreentrant.so",))
     figures = Figures(profile, "hand_over_allocate")
     assert figures.allocated.samples == 4 * 20000 and figures.live == 4, (figures.allocated, figures.live)
     assert lost(profile) == {}, lost(profile)
@@ -110,6 +110,15 @@ def operator_new_of_another_allocator_is_counted_once():
 def failing(name):
     """mimalloc is written in C, and gives up where it would have to throw."""
     return [] if name == "mimalloc" else ["failing"]
+
+
+@claim
+def operator_new_of_a_plugin_in_a_c_program_is_counted_once():
+    for name, over in allocators():
+        for runtime in (RUNTIME, RUNTIME_CXX) if not over else (RUNTIME_CXX,):
+            profile = sampled("reload", 10, PROGRAMS / "libplugin_cxx.so", over=over, runtime=runtime)
+            figures = Figures(profile, "plugin_cxx_allocate")
+            assert figures.allocated.samples == 100 and figures.live == 0, (name, runtime.name, figures.allocated)
 
 
 @claim

@@ -72,6 +72,18 @@ def thread_churn_is_bounded_in_memory_and_file():
 
 
 @claim
+def threads_for_which_there_is_no_room_in_the_file_are_lost_and_nobodys_figures_are_touched():
+    for limit in range(256, 400, 16):
+        settings = {"PLIMSOLL_SAMPLE": "1", "PLIMSOLL_MAX_FILE": f"{limit}K"}
+        profile = run("crowd", settings=settings).succeeds().profile()
+        assert profile.losses["file_full"] > 0, lost(profile)
+        sums = profile.total("allocated")
+        assert sums.samples >= profile.total("gone").samples
+        recorded = sum(t.all_calls for t in profile.threads.values())
+        assert sums.samples <= recorded, (sums.samples, recorded)
+
+
+@claim
 def threads_may_allocate_and_free_after_their_keys_were_destroyed():
     ran = behaves("goodbye")["everything"]
     profile = ran.profile()

@@ -67,6 +67,14 @@ INLINE void pl_pause(void)
     __builtin_ia32_pause();
 }
 
+/* Where glibc's longjmp will set the stack pointer to: the seventh word of the buffer, mangled with the thread's guard. */
+INLINE uintptr_t pl_jump_target(const void *buffer)
+{
+    uintptr_t sp = ((const uintptr_t *) buffer)[6];
+    __asm__("rorq $17, %0\n\txorq %%fs:0x30, %0" : "+r"(sp) : : "cc");
+    return sp;
+}
+
 /*
  * The hot path's two steps: count the call, take the charge. True when the cold path is wanted, because the countdown ran
  * out or because the loader has not relocated us yet (an IFUNC resolver of another library that allocates): until then

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-# A repository with a little history, packed, searched, diffed and checked. Dates and names are fixed, so names of commits are.
+# A repository with a little history, packed, searched, diffed and checked. Names and dates are fixed, so commits are.
 set -e
 export HOME=$PWD GIT_CONFIG_NOSYSTEM=1
 export GIT_AUTHOR_NAME=A GIT_AUTHOR_EMAIL=a@example.org GIT_COMMITTER_NAME=A GIT_COMMITTER_EMAIL=a@example.org

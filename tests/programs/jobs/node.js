@@ -4,12 +4,13 @@ const crypto = require("crypto");
 const zlib = require("zlib");
 const { execFileSync } = require("child_process");
 
-const records = Array.from({ length: 20000 }, (_, i) => ({ id: i, name: `record ${i}`, tags: [i % 7, i % 11, `${i % 13}`] }));
+const record = (_, i) => ({ id: i, name: `record ${i}`, tags: [i % 7, i % 11, `${i % 13}`] });
+const records = Array.from({ length: 20000 }, record);
 const text = JSON.stringify(records);
 const groups = new Map();
-for (const record of JSON.parse(text)) {
-    const key = record.tags.join("-");
-    groups.set(key, (groups.get(key) || 0) + record.name.length);
+for (const { tags, name } of JSON.parse(text)) {
+    const key = tags.join("-");
+    groups.set(key, (groups.get(key) || 0) + name.length);
 }
 const digest = (data) => crypto.createHash("sha256").update(data).digest("hex");
 console.log(groups.size, digest(text), execFileSync("sh", ["-c", "echo child"]).toString().trim());

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-# A server under load from a benchmark, then questions with known answers; it forks to save itself. Ends with the server's
-# status.
+# A server under load from a benchmark, then questions with known answers; it forks to save itself.
+# Ends with the server's status.
 set -e
 client() {
     redis-cli -s "$PWD/redis.sock" "$@"

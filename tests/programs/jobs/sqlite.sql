@@ -10,6 +10,6 @@ DELETE FROM orders WHERE amount % 3 = 0;
 ROLLBACK;
 SELECT count(*), sum(amount), sum(length(note)) FROM orders;
 SELECT customer, sum(amount) AS total FROM orders GROUP BY customer ORDER BY total DESC, customer LIMIT 5;
-SELECT count(*) FROM orders AS a JOIN orders AS b ON a.customer = b.customer AND a.amount < b.amount WHERE a.customer < 40;
+SELECT count(*) FROM orders AS a JOIN orders AS b USING (customer) WHERE a.amount < b.amount AND customer < 40;
 SELECT max(gap) FROM (SELECT amount - lag(amount) OVER (PARTITION BY customer ORDER BY id) AS gap FROM orders);
 SELECT group_concat(note, ';') FROM (SELECT note FROM orders WHERE note LIKE '%77%' ORDER BY id LIMIT 5);

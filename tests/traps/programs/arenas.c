@@ -4,11 +4,17 @@
 
 #include "trap.h"
 
+/* To the nearest 64 KiB: holes in the heap are filled in the order they were left in, which differs by a few bytes. */
+static long rounded(size_t now, size_t before)
+{
+    return ((long) now - (long) before + (long) (1 << 30) + 32768) / 65536 - (1 << 14);
+}
+
 static void say_change(const char *what, struct mallinfo2 *before)
 {
     struct mallinfo2 now = mallinfo2();
-    dprintf(1, "%s: %zd in use, %zd mapped in %zd\n", what, (ssize_t) (now.uordblks - before->uordblks),
-            (ssize_t) (now.hblkhd - before->hblkhd), (ssize_t) (now.hblks - before->hblks));
+    dprintf(1, "%s: %ld in use, %ld mapped in %ld\n", what, rounded(now.uordblks, before->uordblks),
+            rounded(now.hblkhd, before->hblkhd), (long) now.hblks - (long) before->hblks);
     *before = now;
 }
 

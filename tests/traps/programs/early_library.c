@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* early_library.c - allocates, frees, forks and starts a thread in its constructor, and frees the rest in its destructor. */
+/* early_library.c - allocates, frees, forks and starts a thread in its constructor, and frees the rest in its
+ * destructor. */
 #include <pthread.h>
 #include <sys/wait.h>
 

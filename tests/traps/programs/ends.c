@@ -90,11 +90,11 @@ static const struct {
     void (*end)(void);
     int signal;
 } ways[] = {
-    {"return", by_return, 0},         {"exit", by_exit, 0},           {"thread", by_thread, 0},
-    {"main-thread", by_main_thread, 0}, {"_exit", by_underscore, 0},    {"_Exit", by_capital, 0},
-    {"quick_exit", by_quick_exit, 0}, {"syscall", by_syscall, 0},     {"handler", by_handler, 0},
-    {"closing", by_closing, 0},       {"abort", abort, 0},            {"segv", by_segv, 0},
-    {"SIGTERM", NULL, SIGTERM},       {"SIGKILL", NULL, SIGKILL},     {"SIGINT", NULL, SIGINT},
+    {"return", by_return, 0},           {"exit", by_exit, 0},        {"thread", by_thread, 0},
+    {"main-thread", by_main_thread, 0}, {"_exit", by_underscore, 0}, {"_Exit", by_capital, 0},
+    {"quick_exit", by_quick_exit, 0},   {"syscall", by_syscall, 0},  {"handler", by_handler, 0},
+    {"closing", by_closing, 0},         {"abort", abort, 0},         {"segv", by_segv, 0},
+    {"SIGTERM", NULL, SIGTERM},         {"SIGKILL", NULL, SIGKILL},  {"SIGINT", NULL, SIGINT},
 };
 
 int main(int argc, char **argv)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * floats.c - allocates and frees under every floating-point environment: rounding, sticky flags, and exceptions that kill.
+ * floats.c - allocates and frees under every floating-point environment: rounding, sticky flags, and exceptions that
+ * kill.
  */
 #include <fenv.h>
 #include <pthread.h>

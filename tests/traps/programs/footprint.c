@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * footprint.c - allocates from a few hundred places under the given regime and says on stdout how many KiB are resident.
+ * footprint.c - allocates from a few hundred places, keeps some small blocks, and says on stdout how many KiB are
+ * resident.
  *
- *   footprint plain|mlock|huge
+ *   footprint plain|mlock BLOCKS
  */
 #include <sys/mman.h>
-#include <sys/prctl.h>
 
 #include "turns.h"
 
@@ -31,6 +31,8 @@ int main(int argc, char **argv)
         CHECK(mlockall(MCL_CURRENT | MCL_FUTURE) == 0);
     for (unsigned i = 0; i < 300; i++)
         turn(i, 12, footprint_allocate, NULL);
+    for (int i = argc > 2 ? atoi(argv[2]) : 0; i > 0; i--)
+        CHECK(keep(malloc(16)) != NULL);
     printf("%ld\n", resident_kib());
     return 0;
 }

@@ -4,8 +4,8 @@
  *
  *   forks HOW [COUNT]
  *
- * HOW is how children are made (one of the table below). Each child frees and moves blocks it has inherited, allocates 50
- * blocks of 48 bytes, frees half of them, and ends with status 7. The parent allocates 200 before, and 100 after.
+ * HOW is how children are made (one of the table below). Each child frees and moves blocks it has inherited, allocates
+ * 50 blocks of 48 bytes, frees half of them, and ends with status 7. The parent allocates 200 before, and 100 after.
  */
 #include <linux/sched.h>
 #include <pthread.h>
@@ -43,7 +43,7 @@ static void be_child(void)
     for (int i = 0; i < BEFORE; i += 2)
         free(block[i]);
     for (int i = 1; i < BEFORE; i += 4)
-        free(realloc(block[i], 1000));
+        free(keep(realloc(block[i], 1000)));
     void *mine[IN_CHILD];
     for (int i = 0; i < IN_CHILD; i++)
         CHECK((mine[i] = child_allocate()) != NULL);

@@ -2,7 +2,10 @@
 /*
  * hand_over.c - threads that free and allocate the same few addresses as fast as they can. If a free were written down
  * after the real one, another thread would have the address by then, and one of the two records would be lost.
+ *
+ * The allocator behind should hand an address over at once, and then take its time: reentrant.c does.
  */
+#include <dlfcn.h>
 #include <pthread.h>
 
 #include "trap.h"
@@ -14,7 +17,7 @@ static void *shared[4];
 
 static NOINLINE void *hand_over_allocate(void)
 {
-    return keep(malloc(2000)); /* not kept for the thread itself by glibc's tcache */
+    return keep(malloc(500));
 }
 
 static void *work(void *number)
@@ -27,6 +30,9 @@ static void *work(void *number)
 int main(void)
 {
     pthread_t thread[THREADS];
+    int *lingers = dlsym(RTLD_DEFAULT, "reentrant_lingers");
+    if (lingers)
+        *lingers = 1;
     for (long i = 0; i < THREADS; i++)
         CHECK(pthread_create(&thread[i], NULL, work, (void *) i) == 0);
     for (int i = 0; i < THREADS; i++)

@@ -9,12 +9,12 @@
 #define BLOCKS 65536
 #define BYTES 1024
 
-static const size_t sizes[] = {
+static volatile size_t sizes[] = {
     0xc000000000000000, 0x8000000000000000, 0x7fffffffffffffff, 0x4000000000000000,
     SIZE_MAX,           SIZE_MAX - 63,      SIZE_MAX - 64,      SIZE_MAX - 4095,
 };
 
-static void ask_for(volatile size_t n)
+static NOINLINE void ask_for(volatile size_t n)
 {
     void *out = NULL;
     void *volatile block = malloc(8);
@@ -41,6 +41,7 @@ int main(void)
 {
     for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++)
         ask_for(sizes[i]);
+    CHECK(keep(malloc(sizes[0])) == NULL); /* the last word: three quarters of what can be counted */
     for (int i = 0; i < BLOCKS; i++)
         free(huge_allocate());
     return 0;

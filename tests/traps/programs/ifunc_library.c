@@ -26,7 +26,8 @@ static void note(int truth)
     resolved = resolved * 2 + (truth != 0);
 }
 
-static int (*resolve(void))(void)
+/* clang does not see that the attribute below uses it. */
+__attribute__((used)) static int (*resolve(void))(void)
 {
     char *a = malloc(100), *b = calloc(10, 10), *c, *d;
     note(a && b && b[99] == 0);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * ledger.c - threads that make a known number of calls of a known number of bytes with each function, and free them
- * across each other. Each says on stdout what it did: name, calls of malloc, calloc, realloc and the aligned ones, bytes.
+ * across each other. Each says on stdout what it did: name, calls of malloc, calloc, realloc and the aligned ones,
+ * bytes.
  *
  *   ledger THREADS ROUNDS
  */

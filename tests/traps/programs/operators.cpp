@@ -13,7 +13,11 @@
 #include <thread>
 #include <vector>
 
+#ifdef __clang__
+#define NOINLINE __attribute__((noinline))
+#else
 #define NOINLINE __attribute__((noinline, noclone))
+#endif
 
 struct alignas(64) wide {
     char bytes[128];

@@ -4,6 +4,7 @@
  * pointer. It lies behind the runtime in tests that do that to the runtime; libc's malloc would not survive.
  */
 #include <errno.h>
+#include <sched.h>
 #include <stdint.h>
 #include <sys/mman.h>
 
@@ -11,6 +12,9 @@
 
 #define HEAD 16
 #define REGION ((size_t) 1 << 32)
+
+/* Set by those who want a free() that takes its time to return when the block can be had by others already. */
+int reentrant_lingers;
 
 static char *region;
 static size_t used;
@@ -65,9 +69,12 @@ static void put(void *block)
     size_t room = room_for(size_of(block));
     if (room / 16 < 64)
         __atomic_compare_exchange_n(&freed[room / 16], &none, block, 0, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE);
+    if (reentrant_lingers)
+        sched_yield();
 }
 
-/* ---- the functions themselves: none calls another, or whoever stands in front of us would see it as the program's ---- */
+/* ---- the functions themselves: none calls another, or whoever stands in front of us would see it as the program's
+ * ---- */
 
 void *malloc(size_t bytes)
 {

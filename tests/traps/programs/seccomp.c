@@ -7,6 +7,7 @@
  *   seccomp worker            a new child enters before it has allocated anything
  *   seccomp forks             forks inside the sandbox
  *   seccomp threads           starts threads inside the sandbox
+ *   seccomp exec              tries to become another program inside the sandbox, in a child of its too
  *   seccomp probe             only asks whether there are sandboxes, as libraries do
  */
 #include <errno.h>
@@ -28,7 +29,9 @@ static const int for_malloc[] = {
     SYS_madvise, SYS_futex, SYS_getrandom, SYS_exit,   SYS_exit_group,
 };
 static const int for_forks[] = {SYS_clone, SYS_wait4, SYS_set_robust_list, SYS_rt_sigprocmask};
-static const int for_threads[] = {SYS_clone3, SYS_clone, SYS_rseq, SYS_set_robust_list, SYS_rt_sigprocmask};
+static const int for_exec[] = {SYS_execve, SYS_clone, SYS_wait4, SYS_set_robust_list, SYS_rt_sigprocmask};
+static const int for_threads[] = {SYS_clone3,          SYS_clone,          SYS_rseq,
+                                  SYS_set_robust_list, SYS_rt_sigprocmask, SYS_rt_sigaction};
 
 struct allowed {
     const int *number;
@@ -104,6 +107,18 @@ static void run_child(int sandboxed_already)
     CHECK(waitpid(child, &status, 0) == child && status == 0);
 }
 
+static void try_exec(void)
+{
+    char *const argv[] = {(char *) "nobody", NULL};
+    int status;
+    pid_t child = fork();
+    CHECK(execve("/nonexistent", argv, argv) == -1 && errno == ENOENT);
+    CHECK(execv("/nonexistent", argv) == -1 && errno == ENOENT);
+    if (child == 0)
+        _exit(0);
+    CHECK(waitpid(child, &status, 0) == child && status == 0);
+}
+
 /* A failed question and a refused entry are no sandbox. */
 static void probe(void)
 {
@@ -141,6 +156,8 @@ int main(int argc, char **argv)
         enter(0, ALLOWED(for_forks));
     else if (is(how, "threads"))
         enter(0, ALLOWED(for_threads));
+    else if (is(how, "exec"))
+        enter(0, ALLOWED(for_exec));
     else
         enter(is(how, "syscall"), (struct allowed){NULL, 0});
     allocate_everywhere();
@@ -148,6 +165,8 @@ int main(int argc, char **argv)
         run_child(1);
     if (is(how, "threads"))
         start_threads();
+    if (is(how, "exec"))
+        try_exec();
     if (is(how, "strict"))
         syscall(SYS_exit, 0);
     return 0;

@@ -4,7 +4,8 @@
  * to it that nothing wrote below it.
  *
  *   sigstack mapped     the stack is a mapping of its own, with a guard page below
- *   sigstack local      the stack is an array in main's frame: above whatever the signal interrupts, in the same mapping
+ *   sigstack local      the stack is an array in main's frame: above whatever the signal interrupts, in the same
+ * mapping
  */
 #include <sys/auxv.h>
 #include <sys/mman.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * storm.c - threads that allocate while signals arrive as fast as the kernel sends them, and allocate, free and move
- * blocks in the handler: also blocks of the code they have interrupted. Says on stdout how many calls and bytes it asked
- * for, and how often the handler ran.
+ * blocks in the handler: also blocks of the code they have interrupted. Says on stdout how many calls and bytes it
+ * asked for, and how often the handler ran.
  *
  *   storm THREADS MS
  *

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * turns.h - calls a function through a stack of its own for every number: each bit is a turn to the left or to the right.
+ * turns.h - calls a function through a stack of its own for every number: each bit is a turn to the left or to the
+ * right.
  */
 #ifndef TURNS_H
 #define TURNS_H

@@ -1,0 +1,366 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * test_cold.c - the cold path as a front end uses it: what it counts, what it takes back, and what is left of a visit
+ * that is interrupted.
+ *
+ * One process, one file, for all tests: each looks at what has changed since it began.
+ */
+#include "support.h"
+
+#include <pthread.h>
+
+#include "cold.h"
+#include "filter.h"
+#include "process.h"
+#include "rows.h"
+#include "settings.h"
+
+#define BLOCKS 3000
+
+static uintptr_t next_address = 0x7f1200000000;
+
+/* ---- a front end ---- */
+
+/* As the hot path does it. */
+static bool charge(enum pl_function function, uint64_t size)
+{
+    uint64_t before = pl_tls.charge_left;
+    pl_tls.calls[function]++;
+    pl_tls.charge_left = before - (size + PL_CALL_CHARGE);
+    return before < size + PL_CALL_CHARGE;
+}
+
+static __attribute__((noinline)) void visit(uint64_t size, void *block)
+{
+    struct pl_start start;
+    PL_START_HERE(&start);
+    double weight = pl_cold_due(PL_FN_MALLOC, size);
+    pl_cold_allocated(PL_FN_MALLOC, size, block, weight, &start);
+}
+
+static void *allocate(uint64_t size)
+{
+    void *block = (void *) (next_address += 16);
+    if (charge(PL_FN_MALLOC, size))
+        visit(size, block);
+    return block;
+}
+
+static void release(void *block)
+{
+    struct pl_record record;
+    if (*pl_filter_byte(block) && pl_cold_take(block, &record))
+        pl_cold_freed(&record);
+}
+
+/* ---- what the file says ---- */
+
+static struct pl_header *header(void)
+{
+    return pl_file_header(&pl_process->file);
+}
+
+static void set_interval(uint64_t bytes)
+{
+    header()->control.interval_bytes = bytes;
+    pl_tls.charge_left = 0; /* what was left of the last gap was drawn from another interval */
+    pl_tls.thread->countdown = 0;
+    pl_tls.thread->slept = 1;
+}
+
+struct figures {
+    uint64_t calls, bytes;
+    struct pl_sums allocated, freed, remote;
+};
+
+static void add(struct pl_sums *to, const struct pl_sums *from)
+{
+    to->objects += from->objects;
+    to->space += from->space;
+    to->objects_variance += from->objects_variance;
+    to->space_variance += from->space_variance;
+    to->samples += from->samples;
+}
+
+static struct figures figures_now(void)
+{
+    struct figures now = {0};
+    pl_thread_book_all(pl_process);
+    for (uint32_t n = 1; n < header()->count[PL_KIND_THREAD]; n++) {
+        const struct pl_thread_record *thread = pl_file_record(&pl_process->file, PL_KIND_THREAD, n);
+        for (int i = 0; i < PL_FN_COUNT; i++)
+            now.calls += thread->calls[i];
+        now.bytes += thread->bytes;
+    }
+    for (uint32_t n = 1; n < header()->count[PL_KIND_ROW]; n++) {
+        const struct pl_row *row = pl_file_record(&pl_process->file, PL_KIND_ROW, n);
+        assert_int_equal(row->sequence % 2, 0);
+        add(&now.allocated, &row->allocated);
+        add(&now.freed, &row->freed);
+        add(&now.remote, &row->remote);
+    }
+    return now;
+}
+
+static uint64_t losses(enum pl_loss loss)
+{
+    return header()->losses[loss];
+}
+
+static int start_process(void **state)
+{
+    (void) state;
+    static char live_dir[100];
+    static char *environment[] = {live_dir, "PLIMSOLL_SAMPLE=1", "PLIMSOLL_SEED=1", NULL};
+    snprintf(live_dir, sizeof live_dir, "PLIMSOLL_LIVE_DIR=%s", new_directory());
+    core_environment = environment;
+    if (!pl_process_start(pl_process))
+        return -1;
+    allocate(10);
+    return pl_tls.thread ? 0 : -1;
+}
+
+static int end_process(void **state)
+{
+    (void) state;
+    drop_directory();
+    return 0;
+}
+
+/* ---- claims ---- */
+
+static void freeing_a_sampled_block_returns_its_exact_weight(void **state)
+{
+    (void) state;
+    static void *block[BLOCKS];
+    uint64_t random = 5;
+    for (unsigned interval = 1; interval < 100000; interval *= 30) {
+        set_interval(interval);
+        struct figures before = figures_now();
+        for (int i = 0; i < BLOCKS; i++)
+            block[i] = allocate(draw(&random, 5000));
+        struct figures full = figures_now();
+        assert_true(full.allocated.samples > before.allocated.samples);
+        for (int i = 0; i < BLOCKS; i++)
+            release(block[i]);
+        struct figures after = figures_now();
+        assert_int_equal(after.freed.samples - before.freed.samples, full.allocated.samples - before.allocated.samples);
+        assert_true(after.allocated.objects == after.freed.objects + (before.allocated.objects - before.freed.objects));
+    }
+}
+
+static void a_block_that_was_freed_once_cannot_be_freed_again(void **state)
+{
+    (void) state;
+    set_interval(1);
+    void *block = allocate(100);
+    release(block);
+    struct figures before = figures_now();
+    release(block);
+    release(NULL);
+    struct figures after = figures_now();
+    assert_int_equal(after.freed.samples, before.freed.samples);
+}
+
+static void calls_and_bytes_are_exact_at_every_interval(void **state)
+{
+    (void) state;
+    uint64_t random = 6, bytes = 0;
+    struct figures before = figures_now();
+    for (int i = 0; i < BLOCKS; i++) {
+        uint64_t size = draw(&random, 3000);
+        if (i % 500 == 0)
+            set_interval(1ull << (i / 200));
+        bytes += size;
+        allocate(size);
+    }
+    struct figures after = figures_now();
+    assert_int_equal(after.calls - before.calls, BLOCKS);
+    assert_int_equal(after.bytes - before.bytes, bytes);
+}
+
+static void a_call_that_failed_was_never_made(void **state)
+{
+    (void) state;
+    set_interval(1);
+    struct figures before = figures_now();
+    assert_true(charge(PL_FN_MALLOC, UINT64_MAX / 2));
+    visit(UINT64_MAX / 2, NULL);
+    struct figures after = figures_now();
+    assert_int_equal(after.calls, before.calls);
+    assert_int_equal(after.bytes, before.bytes);
+    assert_int_equal(after.allocated.samples, before.allocated.samples);
+}
+
+static void a_call_that_was_left_between_its_halves_was_never_made_and_the_thread_is_not_deaf(void **state)
+{
+    (void) state;
+    set_interval(1);
+    struct figures before = figures_now();
+    assert_true(charge(PL_FN_MALLOC, 1000));
+    pl_cold_due(PL_FN_MALLOC, 1000); /* the real call throws */
+    allocate(30);
+    struct figures after = figures_now();
+    assert_int_equal(after.calls - before.calls, 1);
+    assert_int_equal(after.bytes - before.bytes, 30);
+    assert_int_equal(after.allocated.samples - before.allocated.samples, 1);
+}
+
+static void a_block_put_back_is_still_there(void **state)
+{
+    (void) state;
+    set_interval(1);
+    struct pl_record record;
+    void *block = allocate(100);
+    struct figures before = figures_now();
+    assert_true(pl_cold_take(block, &record));
+    pl_cold_restore(block, &record); /* the realloc failed */
+    assert_int_equal(figures_now().freed.samples, before.freed.samples);
+    release(block);
+    assert_int_equal(figures_now().freed.samples, before.freed.samples + 1);
+}
+
+static void an_address_handed_out_again_gives_back_its_first_block(void **state)
+{
+    (void) state;
+    set_interval(1);
+    void *block = allocate(100);
+    struct figures before = figures_now();
+    uint64_t missed = losses(PL_LOSS_MISSED_FREE);
+    next_address -= 16;
+    assert_ptr_equal(allocate(200), block);
+    struct figures after = figures_now();
+    assert_int_equal(losses(PL_LOSS_MISSED_FREE), missed + 1);
+    assert_int_equal(after.freed.samples, before.freed.samples + 1);
+    assert_int_equal(after.allocated.samples, before.allocated.samples + 1);
+}
+
+/* A handler that allocates inside of a visit: `busy` is a stack pointer above its own. */
+static void a_nested_visit_loses_its_sample_but_no_bytes(void **state)
+{
+    (void) state;
+    set_interval(1);
+    struct figures before = figures_now();
+    uint64_t nested = losses(PL_LOSS_NESTED);
+    pl_tls.thread->busy = (uintptr_t) __builtin_frame_address(0);
+    for (int i = 0; i < 10; i++)
+        allocate(100000);
+    pl_tls.thread->busy = 0;
+    struct figures inside = figures_now();
+    assert_int_equal(inside.allocated.samples, before.allocated.samples);
+    assert_int_equal(inside.calls - before.calls, 10);
+    assert_int_equal(inside.bytes - before.bytes, 1000000);
+    assert_true(losses(PL_LOSS_NESTED) > nested);
+    for (int i = 0; i < 2000; i++)
+        allocate(1000);
+    struct figures after = figures_now();
+    assert_int_equal(after.bytes - before.bytes, 3000000);
+    assert_true(after.allocated.samples - before.allocated.samples >= 1900);
+}
+
+static void a_visit_abandoned_deeper_than_this_one_is_recognised(void **state)
+{
+    (void) state;
+    set_interval(1);
+    struct figures before = figures_now();
+    uint64_t stale = losses(PL_LOSS_STALE_BUSY);
+    pl_tls.thread->busy = (uintptr_t) __builtin_frame_address(0) - 20000;
+    allocate(100);
+    assert_int_equal(losses(PL_LOSS_STALE_BUSY), stale + 1);
+    assert_int_equal(figures_now().allocated.samples, before.allocated.samples + 1);
+    assert_int_equal(pl_tls.thread->busy, 0);
+}
+
+static void a_jump_out_of_a_visit_ends_it_and_one_inside_of_a_handler_does_not(void **state)
+{
+    (void) state;
+    uintptr_t here = (uintptr_t) __builtin_frame_address(0);
+    pl_tls.thread->busy = here - 5000;
+    pl_cold_thrown(here - 9000);
+    assert_int_equal(pl_tls.thread->busy, here - 5000);
+    pl_cold_thrown(here);
+    assert_int_equal(pl_tls.thread->busy, 0);
+}
+
+static void a_jump_between_two_countdowns_does_not_leave_the_thread_deaf(void **state)
+{
+    (void) state;
+    set_interval(1);
+    struct figures before = figures_now();
+    assert_true(charge(PL_FN_MALLOC, 500)); /* and thrown out before anything else is done */
+    pl_cold_thrown((uintptr_t) __builtin_frame_address(0));
+    allocate(100);
+    struct figures after = figures_now();
+    assert_int_equal(after.allocated.samples, before.allocated.samples + 1);
+    assert_int_equal(after.bytes - before.bytes, 600);
+}
+
+static void a_row_that_was_being_written_when_it_was_left_is_whole_again_after_the_next_write(void **state)
+{
+    (void) state;
+    set_interval(1);
+    void *block = allocate(100);
+    struct pl_record record;
+    assert_true(pl_cold_take(block, &record));
+    struct pl_row *row = pl_file_record(&pl_process->file, PL_KIND_ROW, record.row);
+    row->sequence |= 1;
+    uint32_t odd = row->sequence;
+    pl_cold_freed(&record);
+    assert_int_equal(row->sequence % 2, 0);
+    assert_true(row->sequence > odd);
+}
+
+static void *release_in_thread(void *block)
+{
+    release(block);
+    return NULL;
+}
+
+static void a_free_by_another_thread_is_in_the_remote_part_of_the_row(void **state)
+{
+    (void) state;
+    set_interval(1);
+    pthread_t thread;
+    void *block = allocate(100);
+    struct figures before = figures_now();
+    assert_int_equal(pthread_create(&thread, NULL, release_in_thread, block), 0);
+    pthread_join(thread, NULL);
+    struct figures after = figures_now();
+    assert_int_equal(after.remote.samples, before.remote.samples + 1);
+    assert_int_equal(after.freed.samples, before.freed.samples);
+}
+
+void *__tls_get_addr(void *index); /* of the loader, which is on nobody's stack */
+
+static void a_module_without_room_in_the_file_has_addresses_for_offsets(void **state)
+{
+    (void) state;
+    static struct pl_module_cache cache;
+    uint64_t count = header()->count[PL_KIND_MODULE];
+    header()->count[PL_KIND_MODULE] = PL_CHUNK_BYTES / sizeof(struct pl_module) * PL_CHUNKS_MAX; /* no more than that */
+    const struct pl_module_entry *entry = pl_modules_find(pl_process, &cache, (uintptr_t) __tls_get_addr);
+    header()->count[PL_KIND_MODULE] = count;
+    assert_int_equal(entry->id, PL_MODULE_UNKNOWN);
+    assert_int_equal(entry->bias, 0);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_module_without_room_in_the_file_has_addresses_for_offsets),
+        cmocka_unit_test(freeing_a_sampled_block_returns_its_exact_weight),
+        cmocka_unit_test(a_block_that_was_freed_once_cannot_be_freed_again),
+        cmocka_unit_test(calls_and_bytes_are_exact_at_every_interval),
+        cmocka_unit_test(a_call_that_failed_was_never_made),
+        cmocka_unit_test(a_call_that_was_left_between_its_halves_was_never_made_and_the_thread_is_not_deaf),
+        cmocka_unit_test(a_block_put_back_is_still_there),
+        cmocka_unit_test(an_address_handed_out_again_gives_back_its_first_block),
+        cmocka_unit_test(a_nested_visit_loses_its_sample_but_no_bytes),
+        cmocka_unit_test(a_visit_abandoned_deeper_than_this_one_is_recognised),
+        cmocka_unit_test(a_jump_out_of_a_visit_ends_it_and_one_inside_of_a_handler_does_not),
+        cmocka_unit_test(a_jump_between_two_countdowns_does_not_leave_the_thread_deaf),
+        cmocka_unit_test(a_row_that_was_being_written_when_it_was_left_is_whole_again_after_the_next_write),
+        cmocka_unit_test(a_free_by_another_thread_is_in_the_remote_part_of_the_row),
+    };
+    return cmocka_run_group_tests(tests, start_process, end_process);
+}

@@ -1,0 +1,231 @@
+/* SPDX-License-Identifier: MIT */
+/* test_live.c - what live.h and filter.h promise: what was put in comes out once, and the filter never says no to it.
+ */
+#include "support.h"
+
+#include "filter.h"
+#include "hash.h"
+#include "live.h"
+
+#define BLOCKS 100000
+#define THREADS 4
+#define ROUNDS 200000
+
+static struct pl_live live;
+
+static int empty_tables(void **state)
+{
+    (void) state;
+    memset(&live, 0, sizeof live);
+    memset(pl_filter, 0, sizeof pl_filter);
+    return 0;
+}
+
+static struct pl_record record_of(uintptr_t address)
+{
+    return (struct pl_record){.size = address % 1000, .weight = 1.0 + (double) (address % 7), .row = 3, .thread = 4};
+}
+
+static void put(uintptr_t address)
+{
+    struct pl_record record = record_of(address);
+    assert_true(pl_live_insert(&live, address, &record));
+}
+
+static bool take(uintptr_t address)
+{
+    struct pl_live_found found;
+    struct pl_record wanted = record_of(address);
+    if (!pl_live_take(&live, address, &found))
+        return false;
+    return found.block && found.record.size == wanted.size && found.record.weight == wanted.weight;
+}
+
+static unsigned filter_at(uintptr_t address)
+{
+    return load_relaxed(pl_filter_byte((const void *) address));
+}
+
+/* Scattered as heaps are: pages here and there, blocks of 16 bytes in them. */
+static uintptr_t address_of(uint64_t i)
+{
+    return 0x7f0000000000u + (pl_hash(i / 16, 5) % (1u << 24)) * 4096 + i % 16 * 16;
+}
+
+static void a_record_comes_out_as_it_was_put_in_and_only_once(void **state)
+{
+    (void) state;
+    put(0x1000);
+    assert_false(take(0x1010));
+    assert_true(take(0x1000));
+    assert_false(take(0x1000));
+}
+
+static void null_is_in_no_table(void **state)
+{
+    (void) state;
+    struct pl_live_found found;
+    put(0x700000000000); /* its place in the filter is that of NULL */
+    assert_int_equal(filter_at(0), 1);
+    assert_false(pl_live_take(&live, 0, &found));
+    assert_true(take(0x700000000000));
+    assert_false(pl_live_take(&live, 0, &found)); /* nor is a slot that was used once */
+    assert_int_equal(filter_at(0), 0);
+}
+
+static void blocks_eight_bytes_apart_are_different_blocks(void **state)
+{
+    (void) state;
+    put(0x1000);
+    put(0x1008);
+    assert_true(take(0x1008));
+    assert_true(take(0x1000));
+}
+
+static void a_block_and_the_link_map_in_it_are_taken_together(void **state)
+{
+    (void) state;
+    struct pl_live_found found;
+    const struct pl_record marker = {.row = PL_ROW_LINK_MAP};
+    put(0x1000);
+    assert_false(pl_live_has(&live, 0x1000 | PL_LIVE_LINK_MAP));
+    assert_true(pl_live_insert(&live, 0x1000 | PL_LIVE_LINK_MAP, &marker));
+    assert_true(pl_live_has(&live, 0x1000 | PL_LIVE_LINK_MAP));
+    assert_int_equal(filter_at(0x1000), PL_FILTER_PLACES + 2);
+    assert_true(pl_live_take(&live, 0x1000, &found));
+    assert_true(found.block && found.link_map && found.record.row == 3);
+    assert_int_equal(filter_at(0x1000), 0);
+    assert_false(pl_live_take(&live, 0x1000, &found));
+}
+
+static void the_filter_counts_what_the_table_holds(void **state)
+{
+    (void) state;
+    for (uintptr_t i = 0; i < 100; i++)
+        put(0x5000 + i * 8);
+    assert_int_equal(filter_at(0x5000), PL_FILTER_PLACES + 100);
+    for (uintptr_t i = 0; i < 100; i++)
+        assert_true(take(0x5000 + i * 8));
+    assert_int_equal(filter_at(0x5000), 0);
+}
+
+static void a_lone_sample_excludes_all_other_blocks_of_its_granule(void **state)
+{
+    (void) state;
+    put(0x5010);
+    for (uintptr_t address = 0x5000; address < 0x5800; address += 16)
+        assert_int_equal(pl_filter_excludes((void *) address), address != 0x5010);
+    assert_false(pl_filter_excludes((void *) 0x5018)); /* small blocks of other allocators: two in 16 bytes */
+    put(0x5020);
+    assert_false(pl_filter_excludes((void *) 0x5010) || pl_filter_excludes((void *) 0x5020));
+    assert_true(take(0x5010));
+    assert_false(pl_filter_excludes((void *) 0x5020)); /* it no longer knows which one is left */
+    assert_true(take(0x5020));
+    assert_int_equal(filter_at(0x5000), 0);
+}
+
+static void more_than_the_filter_can_count_makes_it_say_maybe_for_ever(void **state)
+{
+    (void) state;
+    for (uintptr_t i = 0; i < 400; i++)
+        put(0x5000 + i * 2); /* closer than any allocator puts them: a granule may hold fewer */
+    assert_int_equal(filter_at(0x5000), PL_FILTER_STUCK);
+    for (uintptr_t i = 0; i < 400; i++)
+        assert_true(take(0x5000 + i * 2));
+    assert_int_equal(filter_at(0x5000), PL_FILTER_STUCK);
+    put(0x5000);
+    assert_true(take(0x5000));
+}
+
+static void a_filter_that_is_empty_stays_empty(void **state)
+{
+    (void) state;
+    pl_filter_drop((void *) 0x5000);
+    assert_int_equal(filter_at(0x5000), 0);
+}
+
+static void all_blocks_are_found_again_through_all_growth(void **state)
+{
+    (void) state;
+    for (uint64_t i = 0; i < BLOCKS; i++)
+        put(address_of(i));
+    for (uint64_t i = 0; i < BLOCKS; i += 2)
+        assert_true(take(address_of(i)));
+    for (uint64_t i = 0; i < BLOCKS; i++)
+        assert_int_equal(take(address_of(i)), i % 2);
+    for (size_t i = 0; i < sizeof pl_filter; i++)
+        assert_true(pl_filter[i] == 0 || pl_filter[i] == PL_FILTER_STUCK); /* addresses 4 GiB apart share a byte */
+}
+
+/* ---- threads ---- */
+
+static uint64_t mistakes;
+
+/* An address belongs to one thread at a time; all of them share groups, and granules of the filter. */
+static void put_and_take(unsigned number)
+{
+    uint64_t random = number, held = 0, wrong = 0;
+    for (unsigned i = 0; i < ROUNDS; i++) {
+        uint64_t bit = draw(&random, 64);
+        uintptr_t address = 0x7f0000000000u + (bit * THREADS + number) * 16;
+        struct pl_record record = record_of(address);
+        if (held >> bit & 1)
+            wrong += !take(address);
+        else
+            wrong += !pl_live_insert(&live, address, &record);
+        held ^= 1ull << bit;
+        wrong += filter_at(address) == 0 && (held >> bit & 1);
+    }
+    for (uint64_t bit = 0; bit < 64; bit++)
+        if (held >> bit & 1)
+            wrong += !take(0x7f0000000000u + (bit * THREADS + number) * 16);
+    __atomic_add_fetch(&mistakes, wrong, __ATOMIC_RELAXED);
+}
+
+static void threads_lose_nothing_of_each_other(void **state)
+{
+    (void) state;
+    mistakes = 0;
+    run_threads(THREADS, put_and_take);
+    assert_int_equal(mistakes, 0);
+    for (size_t i = 0; i < sizeof pl_filter; i++)
+        assert_int_equal(pl_filter[i], 0);
+}
+
+#define HELD (100 / THREADS) /* at a time: all threads together stay below what a byte can count */
+
+static void count_up_and_down(unsigned number)
+{
+    (void) number;
+    for (int round = 0; round < 2000; round++) {
+        for (int i = 0; i < HELD; i++)
+            pl_filter_add((void *) 0x9000);
+        for (int i = 0; i < HELD; i++)
+            pl_filter_drop((void *) 0x9000);
+    }
+}
+
+static void the_filter_loses_no_count_to_another_thread(void **state)
+{
+    (void) state;
+    run_threads(THREADS, count_up_and_down);
+    assert_int_equal(filter_at(0x9000), 0);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup(a_record_comes_out_as_it_was_put_in_and_only_once, empty_tables),
+        cmocka_unit_test_setup(null_is_in_no_table, empty_tables),
+        cmocka_unit_test_setup(blocks_eight_bytes_apart_are_different_blocks, empty_tables),
+        cmocka_unit_test_setup(a_block_and_the_link_map_in_it_are_taken_together, empty_tables),
+        cmocka_unit_test_setup(the_filter_counts_what_the_table_holds, empty_tables),
+        cmocka_unit_test_setup(a_lone_sample_excludes_all_other_blocks_of_its_granule, empty_tables),
+        cmocka_unit_test_setup(more_than_the_filter_can_count_makes_it_say_maybe_for_ever, empty_tables),
+        cmocka_unit_test_setup(a_filter_that_is_empty_stays_empty, empty_tables),
+        cmocka_unit_test_setup(all_blocks_are_found_again_through_all_growth, empty_tables),
+        cmocka_unit_test_setup(threads_lose_nothing_of_each_other, empty_tables),
+        cmocka_unit_test_setup(the_filter_loses_no_count_to_another_thread, empty_tables),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
