@@ -142,7 +142,6 @@ static bool add_chunks(struct pl_file *file, enum pl_kind kind, uint32_t k)
         if (chunk >= PL_CHUNKS_MAX - 1 || end > file->mapped_bytes || (end > file->file_bytes && !grow(file, end)))
             break;
         store_release(&header->chunks, chunk + 1);
-        store_release(&file->base[PL_HEADER_BYTES + chunk], (uint8_t) kind);
         store_release(&chunk_of[kind][i], (uint16_t) (chunk + 1));
     }
     store_release(&file->grow_lock, 0);
@@ -185,9 +184,11 @@ void *pl_file_record(const struct pl_file *file, enum pl_kind kind, uint32_t num
 static bool have_chunk(struct pl_file *file, enum pl_kind kind, uint64_t number)
 {
     uint64_t k = number / (PL_CHUNK_BYTES / record_bytes[kind]);
-    if (k >= PL_CHUNKS_MAX)
+    if (k >= PL_CHUNKS_MAX || (!load_acquire(&chunk_of[kind][k]) && !add_chunks(file, kind, (uint32_t) k)))
         return false;
-    return load_acquire(&chunk_of[kind][k]) || add_chunks(file, kind, (uint32_t) k);
+    /* Written down at every use: whoever was to do it when the chunk was new may have been thrown out before. */
+    store_release(&file->base[PL_HEADER_BYTES + chunk_of[kind][k] - 1], (uint8_t) kind);
+    return true;
 }
 
 static void lost_growth(const struct pl_file *file)

@@ -102,9 +102,9 @@ void pl_thread_book(struct pl_process *process, struct pl_thread *thread, const 
     store_relaxed(&record->bytes, bytes);
 }
 
-static void describe(struct pl_process *process, struct pl_thread *thread)
+static void publish(struct pl_process *process, struct pl_thread *thread, uint32_t number)
 {
-    struct pl_thread_record *record = pl_file_record(&process->file, PL_KIND_THREAD, thread->record);
+    struct pl_thread_record *record = pl_file_record(&process->file, PL_KIND_THREAD, number);
     pl_copy(record->name, thread->name, sizeof record->name);
     record->tid = thread->tid;
     record->threads = thread->threads;
@@ -112,12 +112,6 @@ static void describe(struct pl_process *process, struct pl_thread *thread)
     record->end_ns = 0;
     if (!record->start_ns)
         record->start_ns = thread->start_ns;
-}
-
-static void publish(struct pl_process *process, struct pl_thread *thread)
-{
-    describe(process, thread);
-    struct pl_thread_record *record = pl_file_record(&process->file, PL_KIND_THREAD, thread->record);
     store_release(&record->valid, 1);
 }
 
@@ -126,10 +120,12 @@ void pl_thread_attach(struct pl_process *process, struct pl_thread *thread)
     void *at;
     if (likely(thread->record) || !load_acquire(&process->file.base))
         return;
-    thread->record = pl_file_append(&process->file, PL_KIND_THREAD, &at);
-    if (!thread->record)
+    uint32_t number = pl_file_append(&process->file, PL_KIND_THREAD, &at);
+    if (!number)
         return;
-    publish(process, thread);
+    publish(process, thread, number);
+    signal_fence(); /* whoever is thrown out before this tries again; afterwards, the record is there */
+    thread->record = number;
     pl_row_overflow(process, thread); /* now, while there is room */
 }
 
@@ -181,7 +177,7 @@ struct pl_thread *pl_thread_register(struct pl_process *process, struct pl_tls *
     thread->tls = tls;
     tls->thread = thread;
     if (thread->record)
-        publish(process, thread); /* taken over */
+        publish(process, thread, thread->record); /* taken over */
     pl_thread_attach(process, thread);
     pl_front.thread_started();
     return thread;
