@@ -17,7 +17,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 RESAMPLES = 2000
-STEADY = {**os.environ, "PYTHONHASHSEED": "0", "PERL_HASH_SEED": "0", "PERL_PERTURB_KEYS": "0"}  # the same work each time
+
+# The same work each time.
+STEADY = {**os.environ, "PYTHONHASHSEED": "0", "PERL_HASH_SEED": "0", "PERL_PERTURB_KEYS": "0"}
 INTERVAL_BYTES = 512 << 10
 
 

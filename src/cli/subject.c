@@ -141,18 +141,38 @@ static void warn_stale(const struct pl_module_view *module, const struct pl_modu
         pl_say("%s was rebuilt since this profile was made; %s", module->path, advice);
 }
 
+#define MISSING_SAID 3
+
 /* Names that the file itself brought along make the binary superfluous. */
+static bool is_gone(const struct pl_profile *profile, uint32_t i, const struct pl_module_status *status)
+{
+    return status->state == PL_MODULE_MISSING && !has_names(profile, i) && has_frames(profile, i);
+}
+
 static void warn_module(const struct pl_profile *profile, uint32_t i, const struct pl_module_status *status, bool force)
 {
     const struct pl_module_view *module = &profile->module[i];
-    bool named = has_names(profile, i);
-    if (status->state == PL_MODULE_STALE && (force || !named) && has_frames(profile, i))
+    if (status->state == PL_MODULE_STALE && (force || !has_names(profile, i)) && has_frames(profile, i))
         warn_stale(module, status, force);
-    else if (status->state == PL_MODULE_MISSING && !named && has_frames(profile, i))
+    else if (is_gone(profile, i, status))
         pl_say("%s is not there any more, so its functions have no names", module->path);
     else if (status->state == PL_MODULE_OK && !strcmp(module->path, profile->executable) && is_stripped(profile, i))
         pl_say("%s is stripped, so its functions show as addresses; its debug symbols, or DEBUGINFOD_URLS, name them",
                module->path);
+}
+
+/* On another machine that is every library of the program; the executable is the first of its modules. */
+static void warn_modules(const struct pl_profile *profile, const struct pl_module_status *status, bool force)
+{
+    uint32_t missing = 0;
+    for (uint32_t i = 0; i < profile->modules; i++) {
+        bool gone = is_gone(profile, i, &status[i]);
+        missing += gone;
+        if (!gone || missing <= MISSING_SAID)
+            warn_module(profile, i, &status[i], force);
+    }
+    if (missing > MISSING_SAID)
+        pl_say("and %u more; `plimsoll run` stores names in the profile, unless told not to", missing - MISSING_SAID);
 }
 
 static void symbolize(struct pl_profile *profile, const struct pl_subject_options *options, const char *root)
@@ -168,8 +188,8 @@ static void symbolize(struct pl_profile *profile, const struct pl_subject_option
     pl_term_progress(how.context, 1);
     if (error)
         pl_say("cannot read symbols: %s", strerror(-error));
-    for (uint32_t i = 0; i < profile->modules && !error; i++)
-        warn_module(profile, i, &status[i], options->force);
+    if (!error)
+        warn_modules(profile, status, options->force);
     free(status);
 }
 

@@ -29,7 +29,8 @@ const struct pl_topic pl_topics[] = {
      "stays where it is: `plimsoll ls` lists it, and `plimsoll report PID` reads it.\n"
      "\n"
      "The profile is written as the program goes, so nothing is lost by a crash, and it may be read at any time: "
-     "`plimsoll report PID`."},
+     "`plimsoll report PID`. What nobody may do is cut a live profile short: the process has it mapped, and dies of "
+     "SIGBUS when it writes to pages that are gone. To delete it costs the profile, not the process."},
     {"nothing", "why nothing was recorded",
      "The profiler gets into a program by way of LD_PRELOAD. It does not get in, and the program runs as it always "
      "does, "

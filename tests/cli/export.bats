@@ -28,11 +28,11 @@ check() {
     forge leak
     "$plimsoll" export leak.plim >leak.json
     jq 'del(.sites[0].inuse_space.error)' leak.json >bad.json
-    ! check bad.json
+    fails check bad.json
     jq '.surprise = 1' leak.json >bad.json
-    ! check bad.json
+    fails check bad.json
     jq '.stacks[0][0] = 100000' leak.json >bad.json
-    ! check bad.json
+    fails check bad.json
 }
 
 @test "figures are those of the profile" {
@@ -76,8 +76,8 @@ check() {
         "line one\nline two\r\n", "semi;colon;frames", "\u001b[31mred\u001b[0m", "tab\there, bell\u0007",
         "not utf-8: \ufffd\ufffd\ufffd", "]]></name>&amp;\u0027", "%s%n%p"])' hostile.json
     jq -e '[.frames[].function | length] | max == 4000' hostile.json
-    ! grep -q '<script' hostile.json
-    ! grep -qP '[\x00-\x09\x0b-\x1f]' hostile.json
+    fails grep -q '<script' hostile.json
+    fails grep -qP '[\x00-\x09\x0b-\x1f]' hostile.json
     iconv -f UTF-8 -t UTF-8 hostile.json >/dev/null
 }
 

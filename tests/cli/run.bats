@@ -261,6 +261,10 @@ os.execv(sys.argv[1], [sys.argv[1], "run", "-q", "--", "sh", "-c", "exit 9"])' "
     "$plimsoll" run -q -o link -- true
     [ "$(cat target)" = precious ]
     [ -e link.1 ]
+    ln -s link.1 profile # nor is one replaced that leads to a profile
+    "$plimsoll" run -q -o profile -- true
+    [ "$(readlink profile)" = link.1 ]
+    [ -e profile.1 ]
 }
 
 @test "kill -9 loses nothing" {

@@ -50,6 +50,14 @@ shows() {
     done
 }
 
+# fails COMMAND...: for `! COMMAND`, which bash lets pass whatever COMMAND does
+fails() {
+    if "$@"; then
+        echo "did not fail: $*"
+        return 1
+    fi
+}
+
 # await COMMAND...: until it succeeds, for ten seconds at most
 await() {
     for _ in $(seq 200); do

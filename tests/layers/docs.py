@@ -68,7 +68,8 @@ def run(command, directory, pid):
     for pattern, replacement in REPLACED:
         command = re.sub(pattern, replacement, command)
     command = re.sub(r"\bPID\b", str(pid), command)
-    environment = {**os.environ, "SETUP": ":", "PATH": f"{directory}/bin:{BUILD}:{os.environ['PATH']}", "DEBUGINFOD_URLS": ""}
+    path = f"{directory}/bin:{BUILD}:{os.environ['PATH']}"
+    environment = {**os.environ, "SETUP": ":", "PATH": path, "DEBUGINFOD_URLS": ""}
     return subprocess.run(["bash", "-c", command], cwd=directory, env=environment, stdin=subprocess.DEVNULL,
                           stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace", timeout=120)
 

@@ -7,8 +7,8 @@ from fnmatch import fnmatchcase
 
 from build import EXPORT_MAPS, core_objects, output_of, verdict
 
-# What the core may ask of the world: the loader's lookup, the end of the main thread's stack, what a front end lends it,
-# and the linker's own.
+# What the core may ask of the world: the loader's lookup, the end of the main thread's stack, what a front end lends
+# it, and the linker's own.
 MAY_CALL = {"_dl_find_object", "__libc_stack_end", "_r_debug", "pl_front", "_GLOBAL_OFFSET_TABLE_"}
 MAY_NEED = {"libc.so.6", "ld-linux-x86-64.so.2"}
 TLS_BYTES_MAX = 127

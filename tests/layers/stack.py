@@ -29,7 +29,8 @@ TABLES = {
     "pl_front": ("environment", "secure", "main_header", "started", "thread_started"),
 }
 INDIRECT = {
-    "pl_config_read": ("set_sample", "set_out", "set_only", "set_live_dir", "set_max_file", "set_off", "set_seed", "set_run"),
+    "pl_config_read": ("set_sample", "set_out", "set_only", "set_live_dir", "set_max_file", "set_off", "set_seed",
+                       "set_run"),
 }
 
 FUNCTION = re.compile(r"^([0-9a-f]+) <(.+)>:$")
@@ -154,7 +155,8 @@ def look_at(library):
     problems = list(walk.problems)
     making = {function.plain for function in functions.values() if function.indirect}
     reached = {functions[start].plain for start in walk.done}
-    problems += [f"{name} calls through a pointer: list it in INDIRECT" for name in sorted(making & reached - set(INDIRECT))]
+    problems += [f"{name} calls through a pointer: list it in INDIRECT"
+                 for name in sorted(making & reached - set(INDIRECT))]
     problems += [f"{name} is listed in INDIRECT and makes no such call" for name in sorted(set(INDIRECT) - making)]
     known = {function.plain for function in functions.values()}
     problems += [f"{name} may be called, it says here, and does not exist"

@@ -109,6 +109,16 @@ static void the_other_byte_order_is_named(void **state)
     forge_free(forge);
 }
 
+static void chunks_of_another_size_are_damage_not_a_guess(void **state)
+{
+    (void) state;
+    struct forge *forge = forge_build("leak");
+    forge_header(forge)->chunk_bytes = 2 * PL_CHUNK_BYTES;
+    assert_refused(forge_image(forge), forge_bytes(forge),
+                   "the profile in memory is damaged (chunks of 32768 bytes instead of 16384)");
+    forge_free(forge);
+}
+
 static void a_newer_version_is_named(void **state)
 {
     (void) state;
@@ -404,6 +414,7 @@ int main(void)
         cmocka_unit_test(what_is_not_a_profile_is_refused_by_its_first_bytes),
         cmocka_unit_test(a_profile_without_its_directory_is_refused),
         cmocka_unit_test(the_other_byte_order_is_named),
+        cmocka_unit_test(chunks_of_another_size_are_damage_not_a_guess),
         cmocka_unit_test(a_newer_version_is_named),
         cmocka_unit_test(what_cannot_be_opened_is_named_with_the_reason),
         cmocka_unit_test(a_file_cut_anywhere_is_read_up_to_there_or_refused),

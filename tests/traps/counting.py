@@ -59,7 +59,7 @@ def live_figures_are_never_negative_while_they_are_read():
 
 @claim
 def estimates_stand_for_the_interval_their_gap_was_drawn_with():
-    """Two sites, one allocating at 1 KiB, the other at 64 KiB, in turn: with another weight each would have the other's."""
+    """Two sites, at 1 KiB and at 64 KiB, in turn: with the interval of the moment each would get the other's weights."""
     for seed in range(5):
         profile = run("phases", settings={"PLIMSOLL_SAMPLE": "1K", "PLIMSOLL_SEED": str(seed)}).succeeds().profile()
         for function in ("fine_allocate", "coarse_allocate"):

@@ -188,14 +188,8 @@ def closing_every_descriptor_does_not_stop_the_profile_from_growing():
 @claim
 def descriptors_that_take_our_old_numbers_are_not_written_to():
     for limit in (1024, 256):
-        import resource
-
-        def set_limit(limit=limit):
-            resource.setrlimit(resource.RLIMIT_NOFILE, (limit, limit))
-
         for settings in WAYS.values():
-            ran = run("daemon", "close", "reuse", settings=settings, preexec_fn=set_limit).succeeds()
-            ran.profiles()
+            run("daemon", "close", "reuse", settings=settings, **limited(NOFILE=limit)).succeeds().profiles()
 
 
 @claim

@@ -52,7 +52,8 @@ def a_realloc_is_one_call_of_the_new_size_and_a_free_of_the_old_block():
     profile = sampled("moves")
     for function, (times, size) in MOVES.items():
         figures = Figures(profile, function)
-        assert figures.allocated.samples == times and figures.allocated.space == times * size, (function, figures.allocated)
+        sums = figures.allocated
+        assert sums.samples == times and sums.space == times * size, (function, sums)
         assert figures.live == 0 and figures.live_bytes == 0, (function, figures.live)
     assert Figures(profile, "to_nothing").allocated.samples == 0, "realloc to 0 is a free and no call"
     assert profile.calls == profile.total("allocated").samples, (profile.calls, profile.total("allocated"))
@@ -66,7 +67,8 @@ def a_block_stays_sampled_or_unsampled_through_moves_that_fail():
         profile = run("moves", settings={"PLIMSOLL_SAMPLE": "300", "PLIMSOLL_SEED": str(seed)}).succeeds().profile()
         for function in MOVES:
             figures = Figures(profile, function)
-            assert figures.live == 0 and abs(figures.live_bytes) < 1e-6 * (figures.allocated.space + 1), (seed, function)
+            rounding = 1e-6 * (figures.allocated.space + 1)
+            assert figures.live == 0 and abs(figures.live_bytes) < rounding, (seed, function)
 
 
 @claim
@@ -87,7 +89,8 @@ def operator_new_over_malloc_is_counted_once():
 def check_operators(profile, plainly, widely):
     expected = {"plain": 200, "without_throwing": 200, "aligned": 400, "sized": 300}
     for function, times in expected.items():
-        figures = Figures(profile, next(n for n in operator_names(profile) if n.startswith(f"_ZL{len(function)}{function}")))
+        mangled = f"_ZL{len(function)}{function}"
+        figures = Figures(profile, next(n for n in operator_names(profile) if n.startswith(mangled)))
         assert figures.allocated.samples == 2 * times and figures.live == 0, (function, figures.allocated, figures.live)
     totals = {f: sum(t.calls[f] for t in profile.threads.values()) for f in plim.FUNCTIONS}
     assert sum(totals.values()) == profile.total("allocated").samples, (totals, profile.total("allocated"))

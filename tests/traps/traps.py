@@ -15,6 +15,7 @@ import bisect
 import contextlib
 import functools
 import os
+import resource
 import shutil
 import signal
 import subprocess
@@ -38,7 +39,7 @@ ALLOCATORS = {
     "tcmalloc": LIBRARIES / "libtcmalloc_minimal.so.4",
     "mimalloc": LIBRARIES / "libmimalloc.so.2.0",
 }
-TIMEOUT_S = 60
+TIMEOUT_S = int(os.environ.get("TRAPS_TIMEOUT", 60))
 LINE_MAX = 1000
 
 # How every behaviour is tried: all sampled, nearly nothing sampled, and all sampled into a file that is soon full.
@@ -132,9 +133,8 @@ def start(command, settings=None, preload=(RUNTIME,), at=None, before=(), **opti
     words = [*before, program(command[0]), *command[1:]]
     options.setdefault("cwd", at.work)
     options.setdefault("env", environment(at, settings or {}, preload))
-    process = subprocess.Popen(
-        [str(word) for word in words], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, **options
-    )
+    pipes = {"stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
+    process = subprocess.Popen([str(word) for word in words], **pipes, **options)
     process.place = at
     return process
 
@@ -197,7 +197,8 @@ def symbols(path):
     """Functions of an ELF file: sorted (start, end, name)."""
     output = subprocess.run(["nm", "-S", "--defined-only", path], capture_output=True, text=True, check=True).stdout
     words = [line.split() for line in output.splitlines()]
-    return sorted((int(w[0], 16), int(w[0], 16) + int(w[1], 16), w[3]) for w in words if len(w) == 4 and w[2] in "tTiIwW")
+    code = [(int(w[0], 16), int(w[1], 16), w[3]) for w in words if len(w) == 4 and w[2] in "tTiIwW"]
+    return sorted((start, start + size, name) for start, size, name in code)
 
 
 def function_at(path, address):
@@ -263,6 +264,16 @@ def small_tmpfs(options):
     finally:
         subprocess.run(["umount", "-l", at], check=True)
         at.rmdir()
+
+
+def limited(**limits):
+    """For run(): the limits the program starts with."""
+
+    def set_limits():
+        for name, value in limits.items():
+            resource.setrlimit(getattr(resource, "RLIMIT_" + name), (value, value))
+
+    return {"preexec_fn": set_limits}
 
 
 def signalled(number):
