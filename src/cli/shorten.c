@@ -52,8 +52,8 @@ static bool starts(const char *text, const char *prefix)
 
 /* --- brackets --- */
 
-/* Bytes of the symbol behind `operator`, the longest that fits. Demanglers put a blank between it and a `<` of its own.
- */
+/* Bytes of the symbol behind `operator`, the longest that fits. Demanglers put a blank between it and a `<`
+ * of its own. */
 static size_t symbol_bytes(const char *text)
 {
     static const char *const symbols[] = {

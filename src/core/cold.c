@@ -9,9 +9,9 @@
 #include "settings.h"
 #include "sys.h"
 
-#define SLEEP_OFF (64ull << 20)  /* switched off: look at the control words this often */
+#define SLEEP_OFF (64ull << 20)   /* switched off: look at the control words this often */
 #define SLEEP_NESTED (1ull << 16) /* a nested visit must not come back at once */
-#define SLEEP_LONG (1ull << 62)  /* nothing to do, ever */
+#define SLEEP_LONG (1ull << 62)   /* nothing to do, ever */
 
 /* ---- entering and leaving ---- */
 
@@ -98,8 +98,8 @@ static double decide(const struct pl_process *process, struct pl_thread *thread,
     return 0;
 }
 
-/* Sets the next countdown before anything else is done, so that a visit that is thrown out by longjmp does not leave the
- * thread deaf. The exchange keeps what a signal handler may be counting at this moment. */
+/* Sets the next countdown before anything else is done, so that a visit that is thrown out by longjmp does not leave
+ * the thread deaf. The exchange keeps what a signal handler may be counting at this moment. */
 static void settle(struct pl_thread *thread, struct pl_tls *tls, uint64_t countdown)
 {
     uint64_t left = exchange(&tls->charge_left, countdown);
@@ -107,7 +107,8 @@ static void settle(struct pl_thread *thread, struct pl_tls *tls, uint64_t countd
     thread->countdown = countdown;
 }
 
-/* A nested visit has put the next one off, and with it the gap that was running. Gaps have no memory: a new one will do. */
+/* A nested visit has put the next one off, and with it the gap that was running. Gaps have no memory: a new one will
+ * do. */
 static void rearm(const struct pl_process *process, struct pl_thread *thread, struct pl_tls *tls)
 {
     uint64_t interval = interval_now(process);
@@ -264,7 +265,8 @@ void pl_cold_freed(const struct pl_record *record)
     struct pl_fp_state fp;
     if (unlikely(load_acquire(&process->state) == PL_PROCESS_ENDING))
         pl_process_start(process);
-    /* A handler's free inside our own visit may be changing the very row that the visit is changing: go the others' way. */
+    /* A handler's free inside our own visit may be changing the very row that the visit is changing: go the others'
+     * way. */
     if (thread && (thread->tls != &pl_tls || thread->busy))
         thread = NULL;
     pl_fp_enter(&fp);

@@ -23,20 +23,20 @@
 /*
  * The countdown ran out in this allocation. A visit has two halves, with the real call in between.
  *
- * The first says what the allocation stands for, 0 if it is no sample, sets the next countdown, and takes the call back:
- * should the real one fail, or throw, or be left by longjmp, then it never was, and the thread is not deaf.
- * The second counts it, if there is a block, and writes down the sample. `start` is the caller.
+ * The first says what the allocation stands for, 0 if it is no sample, sets the next countdown, and takes the call
+ * back: should the real one fail, or throw, or be left by longjmp, then it never was, and the thread is not deaf. The
+ * second counts it, if there is a block, and writes down the sample. `start` is the caller.
  */
 double pl_cold_due(enum pl_function function, uint64_t size);
 void pl_cold_allocated(enum pl_function function, uint64_t size, void *block, double weight,
                        const struct pl_start *start);
 
-/* The thread is about to leave by longjmp, to this stack pointer: perhaps out of a visit, perhaps on the way to one, when
- * the countdown has run out and the next has not been set. */
+/* The thread is about to leave by longjmp, to this stack pointer: perhaps out of a visit, perhaps on the way to one,
+ * when the countdown has run out and the next has not been set. */
 void pl_cold_thrown(uintptr_t to);
 
-/* The filter says that the block may be sampled. Takes its record out of the live table, before the real free or realloc:
- * afterwards the address may be somebody else's at once. */
+/* The filter says that the block may be sampled. Takes its record out of the live table, before the real free or
+ * realloc: afterwards the address may be somebody else's at once. */
 bool pl_cold_take(void *block, struct pl_record *record);
 
 /* The block is gone: books what pl_cold_take() gave. */

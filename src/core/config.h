@@ -2,8 +2,8 @@
 /*
  * config.h - the settings of settings.h, read once from the environment.
  *
- * A value that makes no sense is ignored and its bit set in `bad`; the profile carries the bits and the report names the
- * variables. Fork keeps the settings; exec reads them afresh.
+ * A value that makes no sense is ignored and its bit set in `bad`; the profile carries the bits and the report names
+ * the variables. Fork keeps the settings; exec reads them afresh.
  */
 #ifndef PL_CONFIG_H
 #define PL_CONFIG_H

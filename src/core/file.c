@@ -77,7 +77,8 @@ static long allocate(int fd, uint64_t from, uint64_t bytes)
     return 0;
 }
 
-/* tmpfs gives up as soon as a signal comes. Then ask again, for no more than is needed. (Inline: for the stack's sake.) */
+/* tmpfs gives up as soon as a signal comes. Then ask again, for no more than is needed. (Inline: for
+ * the stack's sake.) */
 INLINE bool extend(struct pl_file *file, int fd, uint64_t to, uint64_t need)
 {
     for (int i = 0; i < INTERRUPTS_MAX; i++, to = need) {
@@ -115,7 +116,8 @@ static bool grow(struct pl_file *file, uint64_t need)
 static bool lock(struct pl_file *file)
 {
     uintptr_t self = pl_thread_pointer();
-    int tries = load_relaxed(&file->full) ? LOCK_SPINS : LOCK_SPINS + LOCK_DOZES; /* full: held for a moment, or for ever */
+    int tries =
+        load_relaxed(&file->full) ? LOCK_SPINS : LOCK_SPINS + LOCK_DOZES; /* full: held for a moment, or for ever */
     for (int i = 0; i < tries; i++) {
         if (load_relaxed(&file->grow_lock) == self || swap_if(&file->grow_lock, 0, self))
             return true;
@@ -167,8 +169,8 @@ void pl_file_reserve(struct pl_file *file, uint64_t bytes)
 
 /* ---- appending ---- */
 
-/* Where a record's bytes go when it has no place: a visit that was cut in two by a fork in a signal handler goes on in the
- * child with numbers of its parent's file. */
+/* Where a record's bytes go when it has no place: a visit that was cut in two by a fork in a signal handler goes on in
+ * the child with numbers of its parent's file. */
 static uint8_t nowhere[PL_CHUNK_BYTES];
 
 void *pl_file_record(const struct pl_file *file, enum pl_kind kind, uint32_t number)

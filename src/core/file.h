@@ -2,12 +2,13 @@
 /*
  * file.h - the writer's side of format.h: a mapped file that grows.
  *
- * The whole of the file that may ever be is mapped at once, so records never move; what is not yet allocated on disk lies
- * beyond the end of the file and is never touched. Growing means fallocate: a store into a sparse page of a full disk
- * would be a SIGBUS that kills the program. When it fails nothing breaks: appending returns 0 and the loss is counted.
+ * The whole of the file that may ever be is mapped at once, so records never move; what is not yet allocated on disk
+ * lies beyond the end of the file and is never touched. Growing means fallocate: a store into a sparse page of a full
+ * disk would be a SIGBUS that kills the program. When it fails nothing breaks: appending returns 0 and the loss is
+ * counted.
  *
- * Who may touch what: counts are fetch-added by anyone. `grow_lock` protects the directory and the end of the file; it is
- * only ever tried for a bounded time, so a thread that dies holding it costs growth, not a deadlock.
+ * Who may touch what: counts are fetch-added by anyone. `grow_lock` protects the directory and the end of the file; it
+ * is only ever tried for a bounded time, so a thread that dies holding it costs growth, not a deadlock.
  */
 #ifndef PL_FILE_H
 #define PL_FILE_H
@@ -25,8 +26,8 @@ struct pl_file {
     uint64_t file_bytes; /* allocated on disk */
     uint64_t limit_bytes;
     uintptr_t grow_lock; /* 0, or who holds it */
-    uint32_t full; /* enum pl_loss + 1: growth has failed for good, and this is why */
-    int fd;        /* high, close-on-exec; the program may close it behind our back */
+    uint32_t full;       /* enum pl_loss + 1: growth has failed for good, and this is why */
+    int fd;              /* high, close-on-exec; the program may close it behind our back */
     uint64_t inode;
     uint64_t device;
     char path[PL_PATH_MAX];

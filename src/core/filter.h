@@ -11,9 +11,9 @@
  * little cache.
  *
  *   0           nothing of ours in this granule
- *   1 .. 128    one sample, in the n-th 16 bytes of the granule: all other blocks there are excluded without asking anyone
- *   129 .. 254  that many samples, less 128, somewhere
- *   255         stuck: from now on the granule's frees always ask the live table, which is slow but right
+ *   1 .. 128    one sample, in the n-th 16 bytes of the granule: all other blocks there are excluded without asking
+ * anyone 129 .. 254  that many samples, less 128, somewhere 255         stuck: from now on the granule's frees always
+ * ask the live table, which is slow but right
  */
 #ifndef PL_FILTER_H
 #define PL_FILTER_H

@@ -57,7 +57,8 @@ bool pl_live_insert(struct pl_live *live, uintptr_t address, const struct pl_rec
     return false;
 }
 
-/* Bit i: slot i holds the block, or the link_map, at this address. Most groups are empty, and most others hold neither. */
+/* Bit i: slot i holds the block, or the link_map, at this address. Most groups are empty, and most
+ * others hold neither. */
 static unsigned slots_of(const struct pl_live_group *group, uintptr_t address)
 {
     uintptr_t any = 0;

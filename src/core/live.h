@@ -2,9 +2,10 @@
 /*
  * live.h - remembers sampled addresses until they are freed.
  *
- * The free filter answers nearly every question, so this table is small and rarely asked: groups of eight addresses, one
- * group per level and address, levels added as they are needed. Looking an address up reads one cache line per level in
- * use (one level holds 1,024 samples, two 5,120, three 21,504); removing stores one word. No rehash, no tombstone, no lock.
+ * The free filter answers nearly every question, so this table is small and rarely asked: groups of eight addresses,
+ * one group per level and address, levels added as they are needed. Looking an address up reads one cache line per
+ * level in use (one level holds 1,024 samples, two 5,120, three 21,504); removing stores one word. No rehash, no
+ * tombstone, no lock.
  *
  * Who may touch what: an address belongs to whoever allocated it until it is freed, so no two threads ever insert or
  * remove the same one at the same time. Two threads may want the same empty slot; the slot's address word decides.

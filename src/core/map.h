@@ -9,9 +9,9 @@
  *   level 1   [........] x 512        4,096 slots    64 KiB
  *   ...                               up to level 6: 4 M slots
  *
- * Invariant: a slot's hash, once set, never changes; its id goes from 0 to a record number once. A thread may die, or be
- * thrown out by longjmp, between the two: whoever comes next finds id 0 and fills it in. The 64-bit hash is the key: with
- * a million entries the chance that any two collide is 3 in 10^8.
+ * Invariant: a slot's hash, once set, never changes; its id goes from 0 to a record number once. A thread may die, or
+ * be thrown out by longjmp, between the two: whoever comes next finds id 0 and fills it in. The 64-bit hash is the key:
+ * with a million entries the chance that any two collide is 3 in 10^8.
  */
 #ifndef PL_MAP_H
 #define PL_MAP_H

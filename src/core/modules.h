@@ -2,9 +2,9 @@
 /*
  * modules.h - from an address to (module, offset), with the module's identity written to the file.
  *
- * Which object covers an address is the loader's knowledge (find.h), valid at this moment. What is written down must stay
- * true: path, build-id and load address. Two objects that follow each other at the same address are two modules; one
- * object that is unloaded and comes back unchanged is the same module again.
+ * Which object covers an address is the loader's knowledge (find.h), valid at this moment. What is written down must
+ * stay true: path, build-id and load address. Two objects that follow each other at the same address are two modules;
+ * one object that is unloaded and comes back unchanged is the same module again.
  *
  * `generation` counts unloads. A cached answer is good only for the generation in which it was found.
  */

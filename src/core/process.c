@@ -39,7 +39,7 @@ static long read_file(const char *path, char *to, size_t bytes)
     if (fd < 0)
         return fd;
     size_t n = 0;
-    for (long got = 1; got > 0 && n < bytes; n += got > 0 ? (size_t) got : 0)
+    for (long got = 1; got > 0 && n<bytes; n += got> 0 ? (size_t) got : 0)
         got = pl_sys_read((int) fd, to + n, bytes - n);
     pl_sys_close((int) fd);
     return (long) n;

@@ -44,7 +44,7 @@ struct pl_process {
     uint64_t interval_bytes;
     uint32_t streams; /* random streams handed out */
     uint32_t thread_count;
-    uintptr_t ender; /* the thread that says the last words; 0 when it has */
+    uintptr_t ender;           /* the thread that says the last words; 0 when it has */
     struct pl_thread *threads; /* all blocks, newest first; only ever prepended to */
     struct pl_file file;
     struct pl_file opening; /* the file before others may write to it */
@@ -58,18 +58,18 @@ struct pl_process {
 /* What the front end gives the core. */
 struct pl_front {
     char **(*environment)(void);
-    bool (*secure)(void);         /* AT_SECURE: do nothing at all */
+    bool (*secure)(void);           /* AT_SECURE: do nothing at all */
     uintptr_t (*main_header)(void); /* the ELF header of the program itself; 0: not known */
-    void (*started)(void);        /* fork will wipe the filter: keep what must be kept */
-    void (*thread_started)(void); /* arrange for pl_thread_goodbye() */
+    void (*started)(void);          /* fork will wipe the filter: keep what must be kept */
+    void (*thread_started)(void);   /* arrange for pl_thread_goodbye() */
 };
 extern HIDDEN const struct pl_front pl_front;
 
 extern HIDDEN struct pl_process *const pl_process;
 extern HIDDEN struct pl_config pl_config;
 
-/* Brings the process from NEW to ON or IGNORED, once; waits when it is ENDING, which may yet be called off. True when it
- * is ON. */
+/* Brings the process from NEW to ON or IGNORED, once; waits when it is ENDING, which may yet be called off. True when
+ * it is ON. */
 bool pl_process_start(struct pl_process *process);
 
 /* Makes the file, if there is none: at start, or in a forked child at the first thing worth recording. */
@@ -78,8 +78,8 @@ bool pl_process_open(struct pl_process *process);
 /* In a new child, as soon as we hear of it: the thread's counters start over. */
 void pl_process_forked(struct pl_process *process, struct pl_tls *tls);
 
-/* The program is about to enter seccomp: from now on not one system call, since each may kill it. True when that is new,
- * and to be taken back should the program not be let in. */
+/* The program is about to enter seccomp: from now on not one system call, since each may kill it. True when that is
+ * new, and to be taken back should the program not be let in. */
 bool pl_process_sandbox(struct pl_process *process);
 void pl_process_sandbox_refused(struct pl_process *process);
 

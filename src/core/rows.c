@@ -103,8 +103,8 @@ static struct pl_row *row_at(struct pl_process *process, uint32_t number)
     return pl_file_record(&process->file, PL_KIND_ROW, number);
 }
 
-/* The owner's changes stand between two steps of the sequence word: a reader that sees an odd one, or two different ones
- * before and after, reads again. */
+/* The owner's changes stand between two steps of the sequence word: a reader that sees an odd one, or two different
+ * ones before and after, reads again. */
 static void begin(struct pl_row *row)
 {
     store_relaxed(&row->sequence, row->sequence | 1); /* odd already: the last change was cut short by a longjmp */

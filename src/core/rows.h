@@ -19,7 +19,8 @@ struct pl_row_entry {
     uint64_t row;
 };
 
-/* The row for the stack in thread->walk; the thread's overflow row when there is no room; 0 when not even that exists. */
+/* The row for the stack in thread->walk; the thread's overflow row when there is no room; 0 when not
+ * even that exists. */
 uint32_t pl_row_number(struct pl_process *process, struct pl_thread *thread);
 
 /* The thread's row for the overflow site. */
@@ -28,7 +29,8 @@ uint32_t pl_row_overflow(struct pl_process *process, struct pl_thread *thread);
 /* The owner adds a sample. */
 void pl_row_allocated(struct pl_process *process, const struct pl_record *record);
 
-/* A sampled block is freed by `thread`: the owner adds plainly, anybody else (or NULL: nobody in particular) atomically. */
+/* A sampled block is freed by `thread`: the owner adds plainly, anybody else (or NULL: nobody in particular)
+ * atomically. */
 void pl_row_freed(struct pl_process *process, const struct pl_thread *thread, const struct pl_record *record);
 
 #endif

@@ -2,18 +2,18 @@
 /*
  * sampler.h - which allocations are looked at, and what each of them stands for.
  *
- * An allocation of n bytes has the charge c = n + K. Gaps between samples are exponential with mean T, measured in charge;
- * an allocation is sampled iff the gap runs out inside it, so with probability p = 1 - exp(-c/T), and it stands for
- * w = 1/p allocations like it.
+ * An allocation of n bytes has the charge c = n + K. Gaps between samples are exponential with mean T, measured in
+ * charge; an allocation is sampled iff the gap runs out inside it, so with probability p = 1 - exp(-c/T), and it stands
+ * for w = 1/p allocations like it.
  *
  *   worked: T = 512 KiB, K = 64. malloc(16): c = 80, p = 0.000152, w = 6,554. malloc(1 MiB): p = 0.865, w = 1.157.
  *
  * Invariant: `interval` is the T with which the gap now running was drawn. The weight uses it, whatever T is in force
  * by the time the gap runs out.
  *
- * A countdown need not be a gap: a thread's first visit, and wake-ups while switched off, only look at the clock. `armed`
- * tells them apart. The exponential has no memory, so a fresh gap drawn in such a visit, with this very allocation
- * tested against it, is as good as one drawn long ago.
+ * A countdown need not be a gap: a thread's first visit, and wake-ups while switched off, only look at the clock.
+ * `armed` tells them apart. The exponential has no memory, so a fresh gap drawn in such a visit, with this very
+ * allocation tested against it, is as good as one drawn long ago.
  */
 #ifndef PL_SAMPLER_H
 #define PL_SAMPLER_H

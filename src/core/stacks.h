@@ -2,8 +2,8 @@
 /*
  * stacks.h - from a walk to the number of its stack.
  *
- * Stacks are a trie, outermost frame first, in which a stack is named by its innermost node. A stack that was seen before
- * costs one probe per frame; a new one appends only the frames that are new.
+ * Stacks are a trie, outermost frame first, in which a stack is named by its innermost node. A stack that was seen
+ * before costs one probe per frame; a new one appends only the frames that are new.
  */
 #ifndef PL_STACKS_H
 #define PL_STACKS_H

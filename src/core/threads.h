@@ -5,8 +5,8 @@
  * struct pl_tls is all that the hot path touches: zero when a thread starts, so that its first allocation borrows and
  * visits the cold path, which registers the thread. struct pl_thread is the rest, in memory of our own.
  *
- * Blocks are never given back. A thread that ends leaves its block, with its rows and its record in the file, to a later
- * thread of the same name, once more than PL_THREADS_OWN blocks exist: 100,000 short threads stay bounded.
+ * Blocks are never given back. A thread that ends leaves its block, with its rows and its record in the file, to a
+ * later thread of the same name, once more than PL_THREADS_OWN blocks exist: 100,000 short threads stay bounded.
  *
  * Invariant: a block has at most one owner, the thread whose struct pl_tls it points back to.
  */
@@ -27,9 +27,9 @@ struct pl_tls {
     uint64_t charge_left; /* counted down by size + K; borrowing is the signal to visit the cold path */
     uint64_t calls[PL_FN_COUNT];
     struct pl_thread *thread;
-    uint64_t charge_aside; /* spent where no countdown saw it, less what was taken back */
+    uint64_t charge_aside;  /* spent where no countdown saw it, less what was taken back */
     struct pl_thread *left; /* its block, when it has said goodbye and may come back */
-    uint32_t goodbyes; /* how often the thread's end was announced: it may allocate again in between */
+    uint32_t goodbyes;      /* how often the thread's end was announced: it may allocate again in between */
 };
 _Static_assert(sizeof(struct pl_tls) < 128, "thread-local storage of a preloaded library is scarce");
 
@@ -56,9 +56,9 @@ struct pl_thread {
     uint64_t start_ns;
 
     struct pl_sampler sampler;
-    uint64_t countdown;                /* what charge_left was last set to */
-    uint64_t charge_spent;             /* up to then */
-    uint64_t base_calls[PL_FN_COUNT];  /* by earlier owners */
+    uint64_t countdown;               /* what charge_left was last set to */
+    uint64_t charge_spent;            /* up to then */
+    uint64_t base_calls[PL_FN_COUNT]; /* by earlier owners */
     uint64_t base_bytes;
 
     struct pl_module_cache modules;

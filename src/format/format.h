@@ -12,16 +12,16 @@
  *        │ ...                  │  the k-th chunk of a kind holds that kind's records k*n .. k*n+n-1,
  *        └──────────────────────┘  where n = PL_CHUNK_BYTES / size of the record
  *
- * The file is mapped and written by the profiled process while others read it, and it must make sense after a kill -9 at
- * any instruction. Three rules see to that:
+ * The file is mapped and written by the profiled process while others read it, and it must make sense after a kill -9
+ * at any instruction. Three rules see to that:
  *
  *   1. A record is reserved by fetch-add on count[kind], filled in, and published by storing its first word last, with
  *      release order. A record whose first word is zero does not exist.
- *   2. Records never move and, once published, keep their identity. Record 0 of each kind is never used, so that 0 means
- *      "none" in every field that names a record.
+ *   2. Records never move and, once published, keep their identity. Record 0 of each kind is never used: a 0 in any
+ *      field that names a record means "none".
  *   3. Counters are monotone and have one writer, except the `remote` part of a row, which is added to atomically.
  *
- * Writer and reader share this directory and nothing else. Everything is in the byte order of the machine that wrote it.
+ * Writer and reader share this directory and nothing else. Byte order is that of the machine that wrote the file.
  */
 #ifndef PL_FORMAT_H
 #define PL_FORMAT_H
@@ -107,7 +107,8 @@ enum pl_stop {
 };
 #define PL_STOP_MAX 16
 
-/* A piece of text: a byte range of the concatenated PL_KIND_TEXT chunks. Not NUL-terminated. {0, 0} is the empty text. */
+/* A piece of text: a byte range of the concatenated PL_KIND_TEXT chunks. Not NUL-terminated. {0, 0} is
+ * the empty text. */
 struct pl_text {
     uint32_t offset;
     uint32_t bytes;
@@ -121,10 +122,10 @@ enum pl_mode {
 
 /* What the process last said of its own end. The parent knows better: see wait_status. */
 enum pl_end {
-    PL_END_NONE = 0,   /* still running, or killed */
-    PL_END_EXIT = 1,   /* exit() or return from main */
-    PL_END_QUICK = 2,  /* _exit, _Exit, quick_exit */
-    PL_END_EXEC = 3,   /* replaced by another program */
+    PL_END_NONE = 0,  /* still running, or killed */
+    PL_END_EXIT = 1,  /* exit() or return from main */
+    PL_END_QUICK = 2, /* _exit, _Exit, quick_exit */
+    PL_END_EXEC = 3,  /* replaced by another program */
 };
 
 enum pl_flag {
@@ -156,8 +157,8 @@ struct pl_header {
     uint32_t pid;
     uint32_t parent_pid;
     uint32_t uid;
-    uint32_t exit_status; /* with PL_END_EXIT and PL_END_QUICK */
-    uint32_t wait_status; /* with PL_FLAG_WAITED: as waitpid() gave it */
+    uint32_t exit_status;  /* with PL_END_EXIT and PL_END_QUICK */
+    uint32_t wait_status;  /* with PL_FLAG_WAITED: as waitpid() gave it */
     uint32_t bad_settings; /* bit n: setting n of settings.h had a value that was not understood, and was ignored */
     uint64_t start_realtime_ns;
     uint64_t start_monotonic_ns; /* CLOCK_MONOTONIC, as are all other times in the file */
@@ -175,18 +176,19 @@ struct pl_header {
     struct pl_text directory;
     struct pl_text destination; /* where the file belongs once the process has ended; empty: here */
 
-    uint64_t chunks;               /* handed out */
-    uint64_t count[PL_KINDS_MAX];  /* records reserved, record 0 included; bytes for TEXT */
-    uint64_t losses[PL_LOSS_MAX];  /* enum pl_loss */
-    uint64_t stops[PL_STOP_MAX];   /* enum pl_stop */
-    uint64_t visits;               /* cold path visits that ended in a sample */
+    uint64_t chunks;              /* handed out */
+    uint64_t count[PL_KINDS_MAX]; /* records reserved, record 0 included; bytes for TEXT */
+    uint64_t losses[PL_LOSS_MAX]; /* enum pl_loss */
+    uint64_t stops[PL_STOP_MAX];  /* enum pl_stop */
+    uint64_t visits;              /* cold path visits that ended in a sample */
     uint64_t frames_walked;
-    uint64_t unloads;              /* modules seen to go away */
+    uint64_t unloads; /* modules seen to go away */
     struct pl_control control;
     uint8_t reserved[PL_HEADER_BYTES - 864];
 };
 
-/* A loaded object, or the same object loaded again elsewhere. Module 1 is always "no module": its offsets are addresses. */
+/* A loaded object, or the same object loaded again elsewhere. Module 1 is always "no module": its offsets are
+ * addresses. */
 #define PL_MODULE_UNKNOWN 1u
 #define PL_BUILD_ID_MAX 32
 struct pl_module {
@@ -210,7 +212,8 @@ struct pl_module {
  *  │  flags   │ address in the module (for module 1: in memory) │
  *  └──────────┴─────────────────────────────────────────────────┘
  *
- * The address is a return address: look up address - 1, unless PL_FRAME_EXACT says that the frame was interrupted there.
+ * The address is a return address: look up address - 1, unless PL_FRAME_EXACT says that the frame was interrupted
+ * there.
  */
 struct pl_frame {
     uint32_t module; /* published last */
@@ -218,7 +221,8 @@ struct pl_frame {
     uint64_t where;
 };
 #define PL_FRAME_FLAG_SHIFT 56
-#define PL_FRAME_EXACT (1ull << 56) /* the frame was interrupted by a signal here: the address is not a return address */
+#define PL_FRAME_EXACT                                                                                                 \
+    (1ull << 56) /* the frame was interrupted by a signal here: the address is not a return address */
 #define PL_FRAME_GUESS (1ull << 57) /* found by frame pointer, without unwind tables */
 #define PL_FRAME_GAP (1ull << 58)   /* not a frame: frames were left out here (deeper than the bound) */
 #define PL_FRAME_CUT (1ull << 59)   /* the stack could not be followed beyond (outside of) this frame */
@@ -294,7 +298,8 @@ struct pl_symbol {
 
 /* The layout is frozen. A change here is a new PL_VERSION. */
 #define PL_FREEZE(type, size) _Static_assert(sizeof(type) == (size), #type " is frozen at " #size " bytes")
-#define PL_FREEZE_AT(type, field, at) _Static_assert(offsetof(type, field) == (at), #type "." #field " is frozen at " #at)
+#define PL_FREEZE_AT(type, field, at)                                                                                  \
+    _Static_assert(offsetof(type, field) == (at), #type "." #field " is frozen at " #at)
 PL_FREEZE(struct pl_header, PL_HEADER_BYTES);
 PL_FREEZE_AT(struct pl_header, flags, 24);
 PL_FREEZE_AT(struct pl_header, pid, 32);

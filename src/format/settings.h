@@ -2,9 +2,9 @@
 /*
  * settings.h - every setting of the runtime, once.
  *
- * A row gives: its name; its environment variable; the option of `plimsoll run` that sets it; what the option takes; its
- * default in words; one line of help. The runtime parses the variables, the CLI the options, and help and docs print the
- * table: nobody else spells these names. The row number is the bit in pl_header.bad_settings.
+ * A row gives: its name; its environment variable; the option of `plimsoll run` that sets it; what the option takes;
+ * its default in words; one line of help. The runtime parses the variables, the CLI the options, and help and docs
+ * print the table: nobody else spells these names. The row number is the bit in pl_header.bad_settings.
  */
 #ifndef PL_SETTINGS_H
 #define PL_SETTINGS_H

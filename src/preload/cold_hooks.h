@@ -2,8 +2,8 @@
 /*
  * cold_hooks.h - where each hook goes when the hot path has found that there may be something to do.
  *
- * They are reached by a jump from the hook's first screen, with its arguments and the program's return address in place,
- * and each finds its caller in its own frame.
+ * They are reached by a jump from the hook's first screen, with its arguments and the program's return address in
+ * place, and each finds its caller in its own frame.
  */
 #ifndef PL_COLD_HOOKS_H
 #define PL_COLD_HOOKS_H

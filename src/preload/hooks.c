@@ -3,8 +3,8 @@
  * hooks.c - the allocation functions as the program sees them.
  *
  * The whole hot path of the profiler is in this file. Each hook asks its question, nearly always hears no, and jumps to
- * the next definition: malloc in 8 instructions, free in 6, the jump included (`make hot` shows them, a test holds them).
- * No atomics, no system calls; malloc touches one line of thread-local storage, free one byte.
+ * the next definition: malloc in 8 instructions, free in 6, the jump included (`make hot` shows them, a test holds
+ * them). No atomics, no system calls; malloc touches one line of thread-local storage, free one byte.
  *
  * A request counts when it is made. That it failed is seen only when it is sampled, and then taken back.
  */
@@ -58,9 +58,10 @@ void *calloc(size_t n, size_t m)
 
 void *realloc(void *p, size_t n)
 {
-    bool sampled = HOT_CHARGE(PL_FN_REALLOC, n);
-    if (unlikely(sampled || !n || hot_maybe_sampled(p)))
-        return pl_cold_realloc(p, n, sampled);
+    if (unlikely(HOT_CHARGE(PL_FN_REALLOC, n)))
+        return pl_cold_realloc(p, n, true);
+    if (unlikely(!n || hot_maybe_sampled(p)))
+        return pl_cold_realloc(p, n, false);
     return pl_next.realloc(p, n);
 }
 

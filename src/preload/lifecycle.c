@@ -118,8 +118,8 @@ void pl_lifecycle_start(void)
 
 /* ---- exec ---- */
 
-/* The next definition is looked up beforehand: from then on other threads wait for us, perhaps with the loader's lock in
- * their hands. */
+/* The next definition is looked up beforehand: from then on other threads wait for us, perhaps with the loader's lock
+ * in their hands. */
 #define EXEC(path, name, ...)                                                                                          \
     do {                                                                                                               \
         __typeof__(&name) next_name_ = NEXT(name);                                                                     \
@@ -170,7 +170,7 @@ int execveat(int directory, const char *path, char *const argv[], char *const en
     va_start(list, first);                                                                                             \
     argv[0] = (char *) (uintptr_t) first;                                                                              \
     for (size_t i_ = 1; argv[i_ - 1]; i_++)                                                                            \
-        argv[i_] = va_arg(list, char *)
+    argv[i_] = va_arg(list, char *)
 
 int execl(const char *path, const char *first, ...)
 {
@@ -252,8 +252,8 @@ static bool forks(long number)
     return number == SYS_fork || number == SYS_clone || number == SYS_clone3;
 }
 
-/* glibc has no wrapper for seccomp(2): those who want it come through here. So do those who fork behind its back. A child
- * that has got a copy of our memory finds it wiped; one that shares it does not. */
+/* glibc has no wrapper for seccomp(2): those who want it come through here. So do those who fork behind its back. A
+ * child that has got a copy of our memory finds it wiped; one that shares it does not. */
 long syscall(long number, ...)
 {
     va_list list;

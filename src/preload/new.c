@@ -2,14 +2,14 @@
 /*
  * new.c - operator new and delete, for allocators that bring their own.
  *
- * libstdc++'s operator new calls malloc, where it is counted. jemalloc, tcmalloc and mimalloc define an operator new that
- * does not, so a C++ program over one of them would be invisible. This file is only in libplimsoll-cxx.so, which
+ * libstdc++'s operator new calls malloc, where it is counted. jemalloc, tcmalloc and mimalloc define an operator new
+ * that does not, so a C++ program over one of them would be invisible. This file is only in libplimsoll-cxx.so, which
  * `plimsoll run` chooses when the allocator in charge defines both: in any other process the operators are none of our
  * business, and a library that interposes them can come between a plugin and its own.
  *
  * Never counted twice: an operator counts only if the next definition of it lies in the same module as the next malloc,
- * and does not call one of the functions that we hook (jemalloc's aligned ones do). Otherwise it forwards, and whatever it
- * calls counts. Each is asked by itself.
+ * and does not call one of the functions that we hook (jemalloc's aligned ones do). Otherwise it forwards, and whatever
+ * it calls counts. Each is asked by itself.
  */
 #include <dlfcn.h>
 #include <stdbool.h>
@@ -81,7 +81,8 @@ static uint64_t calls_until_now(void)
     return all;
 }
 
-/* Whether an operator calls a hook of ours is found out by trying. That is not the program's doing: it is not counted. */
+/* Whether an operator calls a hook of ours is found out by trying. That is not the program's doing: it
+ * is not counted. */
 static bool returned_uncounted(void *block, const struct pl_tls *before, uint64_t calls)
 {
     bool uncounted = calls_until_now() == calls;
@@ -145,7 +146,7 @@ OPERATORS_NEW(NEW)
     {                                                                                                                  \
         if (unlikely(!load_acquire(&next.known)))                                                                      \
             look_up();                                                                                                 \
-        if (next.counted##symbol && unlikely(hot_maybe_sampled(p)) && !pl_cold_forget(p))                                      \
+        if (next.counted##symbol && unlikely(hot_maybe_sampled(p)) && !pl_cold_forget(p))                              \
             return;                                                                                                    \
         if (likely(next.symbol))                                                                                       \
             next.symbol arguments;                                                                                     \

@@ -2,8 +2,8 @@
 /*
  * start.c - how the runtime begins and ends in a process, and what the core needs to know from its front end.
  *
- * The core starts at the first allocation, which may well come before our constructor. The constructor makes sure that it
- * has started, and arranges to hear of forks, of ends of threads, and of the end.
+ * The core starts at the first allocation, which may well come before our constructor. The constructor makes sure that
+ * it has started, and arranges to hear of forks, of ends of threads, and of the end.
  */
 #include <elf.h>
 #include <pthread.h>
@@ -40,8 +40,8 @@ static void thread_started(void)
 
 /* ---- what the core asks ---- */
 
-/* The loader allocates before libc knows its environment. The kernel left it behind the arguments, on the stack on which
- * the process began. */
+/* The loader allocates before libc knows its environment. The kernel left it behind the arguments, on the stack on
+ * which the process began. */
 extern void *__libc_stack_end __attribute__((weak));
 
 static char **environment(void)

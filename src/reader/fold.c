@@ -167,8 +167,8 @@ static bool is_sum(double value, double least)
     return value == 0 || (value >= least && value <= SUM_MAX);
 }
 
-/* A weight is at least 1 and a size a whole number; the variance of a weight just above 1 is small, but not that small.
- */
+/* A weight is at least 1 and a size a whole number; the variance of a weight just above 1 is small, but
+ * not that small. */
 static bool are_sums(const struct pl_sums *sums)
 {
     return is_sum(sums->objects, 1) && is_sum(sums->space, 1) && is_sum(sums->objects_variance, VARIANCE_MIN) &&

@@ -143,8 +143,8 @@ int pl_profile_open(const char *path, struct pl_profile **out, char why[PL_WHY_B
 int pl_profile_load(const void *data, size_t bytes, struct pl_profile **out, char why[PL_WHY_BYTES]);
 void pl_profile_close(struct pl_profile *profile);
 
-/* Every index in range, every string there, every site with 0 <= freed <= allocated: what an opened profile promises.
- */
+/* Every index in range, every string there, every site with 0 <= freed <= allocated: what an
+ * opened profile promises. */
 bool pl_profile_valid(const struct pl_profile *profile);
 
 /* 95% interval of a sum over samples (docs/maths.md). `samples` is the number of samples in it. */

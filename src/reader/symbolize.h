@@ -44,8 +44,8 @@ int pl_symbolize(struct pl_profile *profile, const struct pl_symbolize_options *
 struct pl_elf;
 int pl_elf_open(const char *path, struct pl_elf **out, char why[PL_WHY_BYTES]);
 void pl_elf_close(struct pl_elf *elf);
-/* Places at an ELF address, innermost first; strings live as long as `elf`. Returns the number of places (0: unknown).
- */
+/* Places at an ELF address, innermost first; strings live as long as `elf`. Returns the number of
+ * places (0: unknown). */
 uint32_t pl_elf_find(struct pl_elf *elf, uint64_t address, struct pl_place *out, uint32_t max);
 const char *pl_elf_build_id(const struct pl_elf *elf); /* hex, or "" */
 uint64_t pl_elf_fingerprint(const struct pl_elf *elf); /* as pl_module.fingerprint */

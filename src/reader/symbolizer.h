@@ -123,8 +123,8 @@ struct pl_line_sections {
 };
 void pl_lines_sections(Elf *elf, struct pl_line_sections *out); /* after dwarf_begin_elf, which decompresses them */
 struct pl_lines *pl_lines_new(Dwarf_Die *unit, const struct pl_line_sections *sections, const struct pl_code *code);
-/* Sets file, line and column; false: the address is in no line. Texts go to the arena, which must be the same always.
- */
+/* Sets file, line and column; false: the address is in no line. Texts go to the arena, which must be
+ * the same always. */
 bool pl_lines_find(struct pl_lines *lines, uint64_t address, struct pl_arena *arena, struct pl_place *out);
 const char *pl_lines_file(struct pl_lines *lines, uint32_t file, struct pl_arena *arena); /* "" if unknown */
 void pl_lines_free(struct pl_lines *lines);

@@ -67,7 +67,8 @@ INLINE void pl_pause(void)
     __builtin_ia32_pause();
 }
 
-/* Where glibc's longjmp will set the stack pointer to: the seventh word of the buffer, mangled with the thread's guard. */
+/* Where glibc's longjmp will set the stack pointer to: the seventh word of the buffer, mangled with
+ * the thread's guard. */
 INLINE uintptr_t pl_jump_target(const void *buffer)
 {
     uintptr_t sp = ((const uintptr_t *) buffer)[6];
@@ -76,9 +77,9 @@ INLINE uintptr_t pl_jump_target(const void *buffer)
 }
 
 /*
- * The hot path's two steps: count the call, take the charge. True when the cold path is wanted, because the countdown ran
- * out or because the loader has not relocated us yet (an IFUNC resolver of another library that allocates): until then
- * the offset of our thread-local storage reads as 0, which no offset ever is.
+ * The hot path's two steps: count the call, take the charge. True when the cold path is wanted, because the countdown
+ * ran out or because the loader has not relocated us yet (an IFUNC resolver of another library that allocates): until
+ * then the offset of our thread-local storage reads as 0, which no offset ever is.
  */
 #define PL_HOT_CHARGE(counter, charge)                                                                                 \
     ({                                                                                                                 \

@@ -16,8 +16,9 @@
 #define TEN(m, n) m(n##0) m(n##1) m(n##2) m(n##3) m(n##4) m(n##5) m(n##6) m(n##7) m(n##8) m(n##9)
 #define NAME(n) step_##n,
 
-TEN(STEP, 1)
-TEN(STEP, 2) TEN(STEP, 3) TEN(STEP, 4) TEN(STEP, 5) TEN(STEP, 6) TEN(STEP, 7)
+/* clang-format off */
+TEN(STEP, 1) TEN(STEP, 2) TEN(STEP, 3) TEN(STEP, 4) TEN(STEP, 5) TEN(STEP, 6) TEN(STEP, 7)
+    /* clang-format on */
 
     static uint64_t (*const steps[])(uint64_t) = {TEN(NAME, 1) TEN(NAME, 2) TEN(NAME, 3) TEN(NAME, 4) TEN(NAME, 5)};
 
