@@ -109,7 +109,8 @@ def link_quiet(at):
     """A setuid program ignores LD_PRELOAD by itself: link it with us to be there all the same."""
     source = HERE / "programs" / "quiet.c"
     linked = at / "linked"
-    command = ["cc", "-o", linked, source, f"-L{BUILD}", "-Wl,--no-as-needed", "-lplimsoll", f"-Wl,-rpath,{BUILD}"]
+    shutil.copy(RUNTIME, at)  # the tree may be closed to the program's owner
+    command = ["cc", "-o", linked, source, f"-L{at}", "-Wl,--no-as-needed", "-lplimsoll", f"-Wl,-rpath,{at}"]
     subprocess.run(command, check=True)
     return linked
 

@@ -255,7 +255,7 @@ thread.join()'
 @test "node, in and out of generated code" {
     have node
     watch node -e 'const a = []; for (let i = 0; i < 3000; i++) a.push(JSON.stringify({i, b: [i]})); console.log(a.length)'
-    agree 100000
+    agree 30000
     reached guessed 10000
 }
 
