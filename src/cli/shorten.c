@@ -312,13 +312,44 @@ static const char *last_two_parts(const char *file)
     return at;
 }
 
-const char *pl_shorten_file(const char *file, const char *directory)
+/* Drops the last part of what has been written, `bytes` of it, unless that is a `..` that nothing precedes. */
+static bool step_back(const char *text, size_t *bytes)
+{
+    size_t start = *bytes ? *bytes - 1 : 0; /* on its slash */
+    while (start && text[start - 1] != '/')
+        start--;
+    bool named = *bytes > start + 1 && strncmp(text + start, "../", 3) != 0;
+    *bytes = named ? start : *bytes;
+    return named;
+}
+
+/* build/../src/x.c is src/x.c, as long as no link comes between: good enough to read. */
+static const char *straighten(struct pl_arena *arena, const char *file)
+{
+    if (!strstr(file, "/../") && !strstr(file, "/./"))
+        return file;
+    size_t bytes = 0;
+    char *text = pl_arena_alloc(arena, strlen(file) + 1);
+    for (const char *part = file; *part;) {
+        size_t length = strcspn(part, "/") + (part[strcspn(part, "/")] == '/');
+        bool here = starts(part, "./"), back = starts(part, "../");
+        if (!here && !(back && step_back(text, &bytes))) {
+            memcpy(text + bytes, part, length);
+            bytes += length;
+        }
+        part += length;
+    }
+    text[bytes] = 0;
+    return text;
+}
+
+const char *pl_shorten_file(struct pl_arena *arena, const char *file, const char *directory)
 {
     size_t bytes = strlen(directory);
+    file = straighten(arena, file);
     while (starts(file, "./"))
         file += 2;
     if (bytes > 1 && !strncmp(file, directory, bytes) && file[bytes] == '/')
         return file + bytes + 1;
-    bool winding = *file == '/' || starts(file, "../") || strstr(file, "/../") || strstr(file, "/./");
-    return winding ? last_two_parts(file) : file;
+    return *file == '/' || starts(file, "../") ? last_two_parts(file) : file;
 }

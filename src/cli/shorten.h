@@ -10,7 +10,7 @@
 /* Without parameters, return type, default template arguments, clone and hash suffixes; long arguments become "…". */
 const char *pl_shorten_function(struct pl_arena *arena, const char *demangled);
 
-/* Relative to `directory` when it lies below it, else the last two parts of the path: a part of `file` itself. */
-const char *pl_shorten_file(const char *file, const char *directory);
+/* Relative to `directory` when it lies below it, else the last two parts of the path. */
+const char *pl_shorten_file(struct pl_arena *arena, const char *file, const char *directory);
 
 #endif

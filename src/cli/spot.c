@@ -88,7 +88,7 @@ static struct pl_spot make_spot(const struct maker *maker, const struct key *key
     const char *file = key->place->file;
     return (struct pl_spot){
         .name = print_name(maker, key),
-        .file = maker->options->full_names ? file : pl_shorten_file(file, profile->directory),
+        .file = maker->options->full_names ? file : pl_shorten_file(maker->spots->arena, file, profile->directory),
         .line = key->place->line,
         .module = last_part(profile->module[key->frame->module].path),
         .role = pl_role_of(profile, key->frame->module, key->place),

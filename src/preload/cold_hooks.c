@@ -28,27 +28,27 @@
 
 /* ---- allocating ---- */
 
-COLD void *pl_cold_malloc(size_t n)
-{
-    RETURN_BEFORE_RELOCATION(pl_bootstrap_alloc(n, 16));
-    struct pl_start start;
-    PL_START_HERE(&start);
-    double weight = pl_cold_due(PL_FN_MALLOC, n);
-    void *block = pl_next.malloc(n);
-    pl_cold_allocated(PL_FN_MALLOC, n, block, weight, &start);
-    return block;
-}
+/* X(name, parameters, arguments, counted as, bytes asked for, alignment of what comes from the pool) */
+#define ALLOCATORS(X)                                                                                                  \
+    X(malloc, (size_t n), (n), PL_FN_MALLOC, n, 16)                                                                    \
+    X(calloc, (size_t n, size_t m), (n, m), PL_FN_CALLOC, (n * m), 16)                                                 \
+    X(aligned_alloc, (size_t alignment, size_t n), (alignment, n), PL_FN_ALIGNED, n, alignment)                        \
+    X(memalign, (size_t alignment, size_t n), (alignment, n), PL_FN_ALIGNED, n, alignment)                             \
+    X(valloc, (size_t n), (n), PL_FN_ALIGNED, n, 4096)                                                                 \
+    X(pvalloc, (size_t n), (n), PL_FN_ALIGNED, n, 4096)
 
-COLD void *pl_cold_calloc(size_t n, size_t m)
-{
-    RETURN_BEFORE_RELOCATION(pl_bootstrap_alloc(n * m, 16));
-    struct pl_start start;
-    PL_START_HERE(&start);
-    double weight = pl_cold_due(PL_FN_CALLOC, n * m);
-    void *block = pl_next.calloc(n, m);
-    pl_cold_allocated(PL_FN_CALLOC, n * m, block, weight, &start);
-    return block;
-}
+#define ALLOCATE(name, parameters, arguments, function, bytes, alignment)                                              \
+    COLD void *pl_cold_##name parameters                                                                               \
+    {                                                                                                                  \
+        RETURN_BEFORE_RELOCATION(pl_bootstrap_alloc(bytes, alignment));                                                \
+        struct pl_start start;                                                                                         \
+        PL_START_HERE(&start);                                                                                         \
+        double weight = pl_cold_due(function, bytes);                                                                  \
+        void *block = pl_next.name arguments;                                                                          \
+        pl_cold_allocated(function, bytes, block, weight, &start);                                                     \
+        return block;                                                                                                  \
+    }
+ALLOCATORS(ALLOCATE)
 
 COLD int pl_cold_posix_memalign(void **out, size_t alignment, size_t n)
 {
@@ -59,50 +59,6 @@ COLD int pl_cold_posix_memalign(void **out, size_t alignment, size_t n)
     int error = pl_next.posix_memalign(out, alignment, n);
     pl_cold_allocated(PL_FN_ALIGNED, n, error ? NULL : *out, weight, &start);
     return error;
-}
-
-COLD void *pl_cold_aligned_alloc(size_t alignment, size_t n)
-{
-    RETURN_BEFORE_RELOCATION(pl_bootstrap_alloc(n, alignment));
-    struct pl_start start;
-    PL_START_HERE(&start);
-    double weight = pl_cold_due(PL_FN_ALIGNED, n);
-    void *block = pl_next.aligned_alloc(alignment, n);
-    pl_cold_allocated(PL_FN_ALIGNED, n, block, weight, &start);
-    return block;
-}
-
-COLD void *pl_cold_memalign(size_t alignment, size_t n)
-{
-    RETURN_BEFORE_RELOCATION(pl_bootstrap_alloc(n, alignment));
-    struct pl_start start;
-    PL_START_HERE(&start);
-    double weight = pl_cold_due(PL_FN_ALIGNED, n);
-    void *block = pl_next.memalign(alignment, n);
-    pl_cold_allocated(PL_FN_ALIGNED, n, block, weight, &start);
-    return block;
-}
-
-COLD void *pl_cold_valloc(size_t n)
-{
-    RETURN_BEFORE_RELOCATION(pl_bootstrap_alloc(n, 4096));
-    struct pl_start start;
-    PL_START_HERE(&start);
-    double weight = pl_cold_due(PL_FN_ALIGNED, n);
-    void *block = pl_next.valloc(n);
-    pl_cold_allocated(PL_FN_ALIGNED, n, block, weight, &start);
-    return block;
-}
-
-COLD void *pl_cold_pvalloc(size_t n)
-{
-    RETURN_BEFORE_RELOCATION(pl_bootstrap_alloc((n + 4095) & ~(size_t) 4095, 4096));
-    struct pl_start start;
-    PL_START_HERE(&start);
-    double weight = pl_cold_due(PL_FN_ALIGNED, n);
-    void *block = pl_next.pvalloc(n);
-    pl_cold_allocated(PL_FN_ALIGNED, n, block, weight, &start);
-    return block;
 }
 
 /* ---- freeing ---- */
