@@ -11,6 +11,8 @@
 #define INITIAL_EXEC __attribute__((tls_model("initial-exec")))
 /* On declarations too: without it the compiler goes through a table that the loader has yet to fill in. */
 #define HIDDEN __attribute__((visibility("hidden")))
+/* The opposite: what the program shall find in its allocator's place. Named in exports.map too. */
+#define EXPORT __attribute__((visibility("default")))
 #define PAGE_ALIGNED __attribute__((aligned(4096)))
 
 #define likely(x) __builtin_expect(!!(x), 1)

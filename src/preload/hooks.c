@@ -15,8 +15,6 @@
 #include "hot.h"
 #include "next.h"
 
-#define EXPORT __attribute__((visibility("default")))
-
 /* Declared here and not in headers we include: a program's own prototypes are none of our business. */
 EXPORT HOT void *malloc(size_t n);
 EXPORT HOT void free(void *p);

@@ -12,7 +12,6 @@
 #include "compiler.h"
 #include "next.h"
 
-#define EXPORT __attribute__((visibility("default")))
 #define NORETURN __attribute__((noreturn))
 
 #define JUMPS(X) X(longjmp) X(_longjmp) X(siglongjmp) X(__longjmp_chk)

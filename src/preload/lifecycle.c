@@ -19,8 +19,6 @@
 #include "process.h"
 #include "sys.h"
 
-#define EXPORT __attribute__((visibility("default")))
-
 EXPORT pid_t _Fork(void);
 EXPORT void _exit(int status);
 EXPORT void _Exit(int status);

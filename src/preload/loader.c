@@ -11,8 +11,6 @@
 #include "process.h"
 #include "snapshot.h"
 
-#define EXPORT __attribute__((visibility("default")))
-
 static int read_unloads(struct dl_phdr_info *info, size_t bytes, void *out)
 {
     if (bytes >= offsetof(struct dl_phdr_info, dlpi_subs) + sizeof info->dlpi_subs)

@@ -24,8 +24,6 @@
 #include "hot.h"
 #include "next.h"
 
-#define EXPORT __attribute__((visibility("default")))
-
 /* X(symbol, parameters, arguments) of every operator new: plain, array, nothrow, aligned. */
 #define OPERATORS_NEW(X)                                                                                               \
     X(_Znwm, (size_t n), (n))                                                                                          \

@@ -4,7 +4,6 @@
 #include "support.h"
 
 #include "filter.h"
-#include "hash.h"
 #include "live.h"
 
 #define BLOCKS 100000

@@ -19,6 +19,7 @@ import sys
 import time
 import traceback
 
+LINE_MAX = 1000
 made = []
 
 
@@ -37,7 +38,7 @@ def claim(function):
 
 def say(text):
     for line in str(text).splitlines():
-        print("#", line, flush=True)
+        print("#", line if len(line) < LINE_MAX else line[:LINE_MAX] + " ...", flush=True)
 
 
 def attempt(sentence, function):

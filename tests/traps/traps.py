@@ -22,12 +22,13 @@ import subprocess
 import sys
 import tempfile
 import time
-import traceback
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent / "lib"))
+import claims  # noqa: E402
 import plim  # noqa: E402
+from claims import Skip, main  # noqa: E402, F401
 
 BUILD = Path(os.environ.get("PLIMSOLL_BUILD", HERE.parent.parent / "build")).resolve()
 PROGRAMS = BUILD / "tests" / "traps"
@@ -40,17 +41,12 @@ ALLOCATORS = {
     "mimalloc": LIBRARIES / "libmimalloc.so.2.0",
 }
 TIMEOUT_S = int(os.environ.get("TRAPS_TIMEOUT", 60))
-LINE_MAX = 1000
 
 # How every behaviour is tried: all sampled, nearly nothing sampled, and all sampled into a file that is soon full.
 EVERYTHING = {"PLIMSOLL_SAMPLE": "1"}
 RARELY = {"PLIMSOLL_SAMPLE": "512K"}
 CRAMPED = {"PLIMSOLL_SAMPLE": "1", "PLIMSOLL_MAX_FILE": "256K"}
 WAYS = {"everything": EVERYTHING, "rarely": RARELY, "cramped": CRAMPED}
-
-
-class Skip(Exception):
-    """The machine does not allow what the claim is about."""
 
 
 # ---- running ----
@@ -282,45 +278,16 @@ def signalled(number):
 
 # ---- claims ----
 
-claims = []
-
 
 def claim(function):
-    claims.append(function)
-    return function
+    """A claim that leaves no directory behind."""
 
+    @functools.wraps(function)
+    def tidy():
+        try:
+            function()
+        finally:
+            while places:
+                places.pop().remove()
 
-def say(lines):
-    for line in str(lines).splitlines():
-        print("#", line if len(line) < LINE_MAX else line[:LINE_MAX] + " ...")
-
-
-def attempt(function):
-    """TAP's words for one claim."""
-    sentence = function.__name__.replace("_", " ")
-    try:
-        function()
-        return "ok", sentence
-    except Skip as reason:
-        return "ok", f"{sentence} # SKIP {reason}"
-    except Exception:
-        say(traceback.format_exc())
-        return "not ok", sentence
-    finally:
-        while places:
-            places.pop().remove()
-
-
-def main():
-    words = sys.argv[1:]
-    chosen = [c for c in claims if all(word in c.__name__ for word in words)]
-    print(f"1..{len(chosen)}")
-    failed = False
-    for number, function in enumerate(chosen, 1):
-        begin = time.monotonic()
-        verdict, sentence = attempt(function)
-        failed |= verdict != "ok"
-        print(verdict, number, "-", sentence, flush=True)
-        if os.environ.get("TRAPS_TIMES"):
-            say(f"{time.monotonic() - begin:.2f} s")
-    return 1 if failed else 0
+    return claims.claim(tidy)

@@ -34,15 +34,6 @@ static void *work(void *number)
     return NULL;
 }
 
-static long resident_kib(void)
-{
-    long total = 0, resident = 0;
-    FILE *file = fopen("/proc/self/statm", "r");
-    CHECK(file && fscanf(file, "%ld %ld", &total, &resident) == 2);
-    fclose(file);
-    return resident * (sysconf(_SC_PAGESIZE) / 1024);
-}
-
 int main(int argc, char **argv)
 {
     long threads = argc > 1 ? atol(argv[1]) : 100;

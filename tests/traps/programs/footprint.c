@@ -15,15 +15,6 @@ static void footprint_allocate(void *unused)
     free(keep(malloc(1000)));
 }
 
-static long resident_kib(void)
-{
-    long total = 0, resident = 0;
-    FILE *file = fopen("/proc/self/statm", "r");
-    CHECK(file && fscanf(file, "%ld %ld", &total, &resident) == 2);
-    fclose(file);
-    return resident * (sysconf(_SC_PAGESIZE) / 1024);
-}
-
 int main(int argc, char **argv)
 {
     const char *how = argc > 1 ? argv[1] : "plain";

@@ -37,4 +37,13 @@ static inline int is(const char *a, const char *b)
     return strcmp(a, b) == 0;
 }
 
+static inline long resident_kib(void)
+{
+    long total = 0, resident = 0;
+    FILE *file = fopen("/proc/self/statm", "r");
+    CHECK(file && fscanf(file, "%ld %ld", &total, &resident) == 2);
+    fclose(file);
+    return resident * (sysconf(_SC_PAGESIZE) / 1024);
+}
+
 #endif
