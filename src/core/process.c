@@ -16,6 +16,7 @@
 #define ATTEMPTS 1000
 #define VISIT_DOZES 200  /* of 0.1 ms each */
 #define ENDER_DOZES 1000 /* of 1 ms each */
+#define LINGER_DOZES 50  /* likewise, for all threads together */
 #define SANDBOX_THREADS 32
 #define SANDBOX_LEVELS 5 /* untouched, it costs address space only */
 #define SANDBOX_FILE_BYTES (2u << 20)
@@ -236,12 +237,15 @@ static enum pl_process_state start(struct pl_process *process)
 }
 
 /* Another thread says the last words. What it copies is not to change meanwhile; and should this thread want to end the
- * process too, the profile would be lost on its way. */
-static void wait_for_ender(const struct pl_process *process)
+ * process too, the profile would be lost on its way. When they are said nothing is recorded any more: threads that go
+ * on allocating are held back a little, so that the profile holds what they did, should the process be gone by then. */
+static void wait_for_ender(struct pl_process *process)
 {
     for (int i = 0; i < ENDER_DOZES; i++) {
         uintptr_t ender = load_acquire(&process->ender);
-        if (!ender || ender == pl_thread_pointer()) /* done; or interrupted, by a handler of the same thread */
+        if (!ender || ender == pl_thread_pointer()) /* called off; or it is us, in a handler or on the way out */
+            return;
+        if (load_acquire(&process->ended) && fetch_add(&process->lingered, 1) >= LINGER_DOZES)
             return;
         pl_sys_doze(1000000);
     }
@@ -428,7 +432,7 @@ void pl_process_end(struct pl_process *process, enum pl_end how, int exit_status
         return;
     last_words(process, how, exit_status);
     move(process);
-    store_release(&process->ender, 0);
+    store_release(&process->ended, 1);
 }
 
 bool pl_process_exec(struct pl_process *process, const char *path)

@@ -44,7 +44,9 @@ struct pl_process {
     uint64_t interval_bytes;
     uint32_t streams; /* random streams handed out */
     uint32_t thread_count;
-    uintptr_t ender;           /* the thread that says the last words; 0 when it has */
+    uintptr_t ender;           /* the thread that says the last words */
+    uint32_t ended;            /* they are said: what is left of the process is its way out */
+    uint32_t lingered;         /* how often a thread was held back since */
     struct pl_thread *threads; /* all blocks, newest first; only ever prepended to */
     struct pl_file file;
     struct pl_file opening; /* the file before others may write to it */
