@@ -24,7 +24,7 @@ $(BUILD)/build.ninja:
 demo:                              ## profile an example that leaks, and print the report
 	@$(SETUP) build
 	@$(MAKE) --no-print-directory all
-	$(PLIMSOLL) run --sample 64K -o $(DEMO) -- $(BUILD)/examples/leaky/indexer --rounds 12 src docs
+	$(PLIMSOLL) run -o $(DEMO) -- $(BUILD)/examples/leaky/indexer --rounds 4 src docs
 	$(PLIMSOLL) report $(DEMO)
 
 check:                             ## build with gcc, clang and sanitizers; run every test

@@ -7,6 +7,7 @@ bootstrap interval of that median. The bare program takes part twice: its second
 like on this machine, on this day.
 """
 
+import json
 import os
 import random
 import re
@@ -21,6 +22,7 @@ RESAMPLES = 2000
 # The same work each time.
 STEADY = {**os.environ, "PYTHONHASHSEED": "0", "PERL_HASH_SEED": "0", "PERL_PERTURB_KEYS": "0"}
 INTERVAL_BYTES = 512 << 10
+PIPE = "heaptrack.pipe"
 
 
 class Broken(Exception):
@@ -44,6 +46,8 @@ class Way:
     prefix: list = field(default_factory=list)
     few: bool = False  # slow: only in the first rounds
     missing: str = ""  # why it cannot be measured here
+    profile: bool = False  # leaves a profile of ours
+    reader: str = ""  # a shell command that reads what the program writes to the pipe of this name: PIPE
 
 
 def find_library(name):
@@ -78,20 +82,47 @@ def heaptrack_ways(place):
     ]
 
 
-def ways(place):
-    plimsoll = {
+def heaptrack_piped(place):
+    """As its wrapper does it, but so that the program and the interpreter that it pipes into are measured apart."""
+    alone, _ = heaptrack_ways(place)
+    pipe = place.scratch / PIPE
+    interpreter = Path(alone.variables["LD_PRELOAD"]).parent / "libexec/heaptrack_interpret"
+    return Way("heaptrack", "heaptrack", variables={**alone.variables, "DUMP_HEAPTRACK_OUTPUT": str(pipe)}, few=True,
+               missing=alone.missing, reader=f"{interpreter} < {pipe} | gzip -c > {place.scratch}/heaptrack.gz")
+
+
+def plimsoll_way(place, name, title, sample, **options):
+    variables = {
         "LD_PRELOAD": str(place.build / "libplimsoll.so"),
-        "PLIMSOLL_SAMPLE": str(INTERVAL_BYTES),
+        "PLIMSOLL_SAMPLE": str(sample),
         "PLIMSOLL_OUT": str(place.scratch / "profile.%p.plim"),
     }
+    return Way(name, title, variables=variables, profile=True, **options)
+
+
+def dhat_way(place):
+    missing = "" if shutil.which("valgrind") else "valgrind is not installed"
+    prefix = ["valgrind", "--tool=dhat", f"--dhat-out-file={place.scratch / 'dhat.json'}"]
+    return Way("dhat", "DHAT", prefix=prefix, few=True, missing=missing)
+
+
+def ways(place):
     return [
         Way("bare", "bare"),
         Way("again", "bare again"),
         Way("forward", "forwarding only", variables={"LD_PRELOAD": str(place.build / "bench/forward.so")}),
-        Way("plimsoll", "Plimsoll, 512 KiB", variables=plimsoll),
+        plimsoll_way(place, "plimsoll", "Plimsoll, 512 KiB", INTERVAL_BYTES),
         *heaptrack_ways(place),
         *jemalloc_ways(),
     ]
+
+
+@dataclass
+class Used:
+    """What a process and its children took."""
+
+    cpu_s: float
+    rss_kib: int
 
 
 @dataclass
@@ -99,32 +130,62 @@ class Run:
     cpu_s: float
     rss_kib: int
     file_bytes: int = 0
+    figures: dict = field(default_factory=dict)  # what was asked of the profile
+    reader: Used = None
 
 
-def take_profile(place, way):
-    """The size of the profile that a run left behind, which is removed. A run without one measured nothing."""
+def keep_figures(place, path, keep):
+    """What `keep` takes from the exported profile."""
+    if not keep:
+        return {}
+    done = subprocess.run([place.build / "plimsoll", "export", "--format", "json", path], capture_output=True)
+    if done.returncode:
+        raise Broken(f"plimsoll export: {done.stderr.decode()}")
+    return keep(json.loads(done.stdout))
+
+
+def take_profile(place, way, keep=None):
+    """Size and figures of the profile that a run left behind, which is removed. A run without one measured nothing."""
     found = list(place.scratch.glob("profile.*.plim"))
-    if way.name == "plimsoll" and len(found) != 1:
+    if way.profile and len(found) != 1:
         raise Broken(f"{len(found)} profiles where there should be one")
     size = sum(path.stat().st_size for path in found)
-    for path in [*found, *place.scratch.glob("heaptrack*")]:
+    figures = keep_figures(place, found[0], keep) if found else {}
+    for path in [*found, *place.scratch.glob("heaptrack*"), *place.scratch.glob("dhat.json")]:
         path.unlink()
-    return size
+    return size, figures
 
 
-def run_once(place, way, command):
-    result = place.scratch / "measured"
-    variables = [f"{name}={value}" for name, value in way.variables.items()]
-    words = [place.build / "bench/measure", result, *variables, "--", *way.prefix, *command]
-    subprocess.run([str(word) for word in words], check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
-                   cwd=place.scratch, env=STEADY)
-    user_us, system_us, rss_kib, status = map(int, result.read_text().split())
+def start_measured(place, name, variables, command):
+    """Starts measure, which will write to the file of this name."""
+    settings = [f"{variable}={value}" for variable, value in variables.items()]
+    words = [place.build / "bench/measure", place.scratch / name, *settings, "--", *command]
+    return subprocess.Popen([str(word) for word in words], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+                            cwd=place.scratch, env=STEADY)
+
+
+def finish_measured(place, name, process, said):
+    if process.wait():
+        raise Broken(f"{said} could not be measured")
+    user_us, system_us, rss_kib, status = map(int, (place.scratch / name).read_text().split())
     if status:
-        raise Broken(f"{' '.join(map(str, command))} under {way.name} ended with wait status {status}")
-    return Run((user_us + system_us) / 1e6, rss_kib, take_profile(place, way))
+        raise Broken(f"{said} ended with wait status {status}")
+    return Used((user_us + system_us) / 1e6, rss_kib)
 
 
-def take_turns(place, columns, command, rounds, few_rounds, seed):
+def run_once(place, way, command, keep=None):
+    reading = None
+    if way.reader:
+        os.mkfifo(place.scratch / PIPE)
+        reading = start_measured(place, "measured.reader", {}, ["sh", "-c", way.reader])
+    said = f"{' '.join(map(str, command))} under {way.name}"
+    writing = start_measured(place, "measured", way.variables, [*way.prefix, *command])
+    used = finish_measured(place, "measured", writing, said)
+    reader = finish_measured(place, "measured.reader", reading, way.reader) if reading else None
+    return Run(used.cpu_s, used.rss_kib, *take_profile(place, way, keep), reader)
+
+
+def take_turns(place, columns, command, rounds, few_rounds, seed, keep=None):
     """name of way -> list of runs; run i of every list belongs to round i."""
     chance = random.Random(seed)
     runs = {way.name: [] for way in columns}
@@ -132,7 +193,7 @@ def take_turns(place, columns, command, rounds, few_rounds, seed):
         turn = [way for way in columns if not way.missing and (number < few_rounds or not way.few)]
         chance.shuffle(turn)
         for way in turn:
-            runs[way.name].append(run_once(place, way, command))
+            runs[way.name].append(run_once(place, way, command, keep))
     return runs
 
 

@@ -17,11 +17,12 @@ JOBS = Path(__file__).resolve().parent / "jobs"
 class Program:
     name: str
     command: Callable  # (place, work) -> argv; place has .build and .scratch
-    work: int  # for timing: about half a second
+    work: int  # for timing: about half a second; 0: only in the table of exact mode
     small: int  # for counting instructions, which is fifty times slower: some 2,500 million of them
     threads: int = 1
     real: bool = True  # False: the microbenchmark
     extra: bool = False  # a row for comparison, without targets
+    exact: int = 0  # for the table of exact mode, in which heaptrack takes part: it may take a hundred times as long
 
 
 def micro(threads, depth, stacks):
@@ -30,6 +31,14 @@ def micro(threads, depth, stacks):
         return [program, "-d", depth, "-s", stacks, "-t", threads, "-p", work // threads]
 
     return command
+
+
+def churn(place, work):
+    return [place.build / "bench" / "churn", work]
+
+
+def live(place, work):
+    return [place.build / "bench" / "live", work]
 
 
 def python_json(_place, work):
@@ -91,12 +100,24 @@ def compile_c(place, work):
 
 
 PROGRAMS = [
-    Program("micro, 1 thread", micro(1, 20, 50), work=15_000_000, small=1_000_000, real=False),
-    Program("micro, 2 threads", micro(2, 20, 50), work=15_000_000, small=1_000_000, threads=3, real=False),
-    Program("micro, depth 60, 5,000 stacks", micro(1, 60, 5000), work=4_000_000, small=0, real=False, extra=True),
-    Program("python3 json", python_json, work=120, small=60),
+    Program("micro, 1 thread", micro(1, 20, 50), work=15_000_000, small=1_000_000, real=False, exact=4_000_000),
+    Program("micro, 2 threads", micro(2, 20, 50), work=15_000_000, small=1_000_000, threads=3, real=False,
+            exact=4_000_000),
+    Program("micro, depth 60, 5,000 stacks", micro(1, 60, 5000), work=4_000_000, small=0, real=False, extra=True,
+            exact=2_000_000),
+    Program("C++ containers", churn, work=0, small=0, real=False, exact=10_000),
+    Program("python3 json", python_json, work=120, small=60, exact=120),
     Program("git log -p", git_log, work=2500, small=1600),
-    Program("sqlite3", sqlite_orders, work=250_000, small=150_000),
-    Program("perl", perl_words, work=4, small=3),
-    Program("cc1 -O2", compile_c, work=200, small=180),
+    Program("sqlite3", sqlite_orders, work=250_000, small=150_000, exact=250_000),
+    Program("perl", perl_words, work=4, small=3, exact=4),
+    Program("cc1 -O2", compile_c, work=200, small=180, exact=200),
+]
+
+# All blocks are kept: what the memory of blocks costs.
+LIVE = Program("5 million live blocks", live, work=0, small=5_000_000, real=False)
+
+# About a minute each, for auto mode.
+LONG = [
+    Program("micro, a minute", micro(1, 20, 50), work=1_200_000_000, small=0, real=False),
+    Program("C++ containers, a minute", churn, work=1_200_000, small=0, real=False),
 ]

@@ -30,7 +30,9 @@
 #include "term.h"
 
 #define OWNER ".owner"
-#define ENDING_TRIES 50 /* of 10 ms: how long a process that has said goodbye may take to be gone */
+#define CROWD 8                    /* processes; of fewer every one may have its profile */
+#define CROWD_BYTES (512ull << 10) /* in a crowd, who allocated less goes unmentioned */
+#define ENDING_TRIES 50            /* of 10 ms: how long a process that has said goodbye may take to be gone */
 
 /* --- the directory --- */
 
@@ -103,6 +105,14 @@ struct state {
     struct pl_move_taken taken;
 };
 
+static uint64_t sampling_interval(const struct pl_header *header)
+{
+    static const uint64_t exact = 0;
+    return header->mode == PL_MODE_EXACT  ? exact
+           : header->mode == PL_MODE_AUTO ? header->automatic.interval_bytes
+                                          : header->interval_bytes;
+}
+
 static void describe(const struct pl_profile *profile, struct leaving *leaving)
 {
     struct pl_collected *about = &leaving->about;
@@ -112,9 +122,13 @@ static void describe(const struct pl_profile *profile, struct leaving *leaving)
     about->calls = (uint64_t) profile->total[PL_METRIC_ALLOC_OBJECTS].value;
     about->bytes = (uint64_t) profile->total[PL_METRIC_ALLOC_SPACE].value;
     about->samples = profile->samples;
+    about->exact = profile->exact;
+    about->exact_calls = (uint64_t) profile->exact_calls;
+    pl_profile_method(profile, about->method, sizeof about->method);
     about->inuse_objects = profile->total[PL_METRIC_INUSE_OBJECTS];
     about->inuse_space = profile->total[PL_METRIC_INUSE_SPACE];
-    about->interval_bytes = profile->header.interval_bytes;
+    about->peak_space = profile->total[PL_METRIC_PEAK_SPACE];
+    about->interval_bytes = sampling_interval(&profile->header);
     about->off = profile->header.control.off;
     about->duration_s = profile->duration_s;
     leaving->destination = pl_say_print("%s", profile->destination);
@@ -185,9 +199,16 @@ static void gather(struct state *state)
 
 /* --- which is which --- */
 
-static bool is_empty(const struct state *state, const struct leaving *leaving)
+/*
+ * `make -j8` starts thousands of processes, and a profile of each would bury those that matter. Without a figure by
+ * site a profile shows nothing; among many, those of processes that hardly allocated are left out, too.
+ */
+static bool is_clutter(const struct state *state, const struct leaving *leaving)
 {
-    return !leaving->about.main && leaving->about.samples == 0 && !state->options->keep_all;
+    const struct pl_collected *about = &leaving->about;
+    bool blank = !about->samples && !about->exact_calls;
+    bool small = state->count > CROWD && about->bytes < CROWD_BYTES && !about->samples;
+    return !about->main && !state->options->keep_all && (blank || small);
 }
 
 /* Where the process we started is not profiled (--only), the first that is stands in for it. */
@@ -196,7 +217,7 @@ static void find_stand_in(struct state *state)
     struct leaving *first = NULL;
     for (size_t i = 0; i < state->count; i++) {
         struct leaving *each = &state->leaving[i];
-        if (!is_empty(state, each) && (!first || each->start_ns < first->start_ns))
+        if (!is_clutter(state, each) && (!first || each->start_ns < first->start_ns))
             first = each;
     }
     if (first)
@@ -294,7 +315,7 @@ static void let_go(struct state *state, struct leaving *leaving)
     if (leaving->about.main && leaving->about.end != PL_END_EXEC &&
         pl_profile_set_ending(leaving->path, options->wait_status, options->end_ns, why))
         pl_say("%s", why);
-    if (!is_empty(state, leaving)) {
+    if (!is_clutter(state, leaving)) {
         move_out(state, leaving);
         return;
     }

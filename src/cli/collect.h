@@ -28,9 +28,12 @@ struct pl_collected {
     uint32_t end; /* enum pl_end */
     bool main;    /* of the process that we started */
     uint64_t calls, bytes, samples;
-    struct pl_estimate inuse_objects, inuse_space;
-    uint64_t interval_bytes;
-    bool off; /* switched off from the start */
+    bool exact;           /* every allocation was counted */
+    uint64_t exact_calls; /* so many were, one by one */
+    char method[128];     /* how the figures were obtained, in words */
+    struct pl_estimate inuse_objects, inuse_space, peak_space;
+    uint64_t interval_bytes; /* of the samples; 0: none were to be taken */
+    bool off;                /* switched off from the start */
     double duration_s;
 };
 
@@ -38,7 +41,7 @@ struct pl_collection {
     struct pl_collected *profile; /* the one with the plain name first, then by bytes allocated */
     size_t count;
     size_t processes; /* that have ended */
-    size_t dropped;   /* profiles of processes without samples */
+    size_t dropped;   /* profiles with little to show, removed */
     size_t running;   /* processes that live on */
     size_t failed;    /* could not be read, or not be moved; a line has been said for each */
 };

@@ -12,8 +12,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#define ENOUGH_SAMPLES 1000 /* ± 6% of the whole, and the larger sites each have a hundred */
-
 struct scale {
     double one;
     const char *suffix;
@@ -126,14 +124,25 @@ void pl_figure_seconds(char out[PL_FIGURE_BYTES], double seconds)
         snprintf(out, PL_FIGURE_BYTES, "%.1f s", seconds);
 }
 
-bool pl_figure_finer(char out[PL_FIGURE_BYTES], double bytes, uint64_t interval_bytes)
+void pl_figure_span(char out[PL_FIGURE_BYTES], double seconds)
 {
-    uint64_t finer = 1;
-    while (finer < interval_bytes / 2 && (double) finer * ENOUGH_SAMPLES < bytes)
-        finer *= 2;
-    bool kilo = finer >= 1024;
-    snprintf(out, PL_FIGURE_BYTES, "%llu%s", (unsigned long long) (kilo ? finer / 1024 : finer), kilo ? "K" : "");
-    return finer < interval_bytes;
+    static const struct unit {
+        double seconds, below;
+        const char *name;
+    } units[] = {{1e-9, 1e-6, "ns"},    {1e-6, 1e-3, "µs"},     {1e-3, 1, "ms"},       {1, 120, "s"},
+                 {60, 2 * 3600, "min"}, {3600, 2 * 86400, "h"}, {86400, INFINITY, "d"}};
+    size_t i = 0;
+    while (i + 1 < sizeof units / sizeof *units && !(seconds < units[i].below * 0.9995))
+        i++;
+    double shown = seconds / units[i].seconds;
+    if (!(seconds > 0))
+        snprintf(out, PL_FIGURE_BYTES, "0");
+    else if (shown >= 1e6) /* damaged figures must not overrun a column */
+        snprintf(out, PL_FIGURE_BYTES, "%.3g %s", shown, units[i].name);
+    else if (shown >= 99.95)
+        snprintf(out, PL_FIGURE_BYTES, "%.0f %s", shown, units[i].name);
+    else
+        snprintf(out, PL_FIGURE_BYTES, "%.3g %s", round(shown * 10) / 10, units[i].name);
 }
 
 void pl_figure_metric(char out[PL_FIGURE_BYTES], enum pl_metric metric, double value)

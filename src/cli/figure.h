@@ -18,9 +18,7 @@ void pl_figure_count(char out[PL_FIGURE_BYTES], double count);      /* 412,918; 
 void pl_figure_exact(char out[PL_FIGURE_BYTES], uint64_t count);    /* 1,030,412: every digit */
 void pl_figure_percent(char out[PL_FIGURE_BYTES], double fraction); /* 38.1% */
 void pl_figure_seconds(char out[PL_FIGURE_BYTES], double seconds);  /* 12.8 s; 3 min 20 s; 2 d 4 h */
-
-/* The --sample that would have given about a thousand samples of so many bytes: "32K". False: no finer one would. */
-bool pl_figure_finer(char out[PL_FIGURE_BYTES], double bytes, uint64_t interval_bytes);
+void pl_figure_span(char out[PL_FIGURE_BYTES], double seconds); /* 1.5 µs; 20 ms; 12.8 s; 5 min: as round as it is */
 
 /* In the unit of the metric. */
 void pl_figure_metric(char out[PL_FIGURE_BYTES], enum pl_metric metric, double value);

@@ -1,92 +1,94 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * listing.c - the top sites by one metric, as a table:
+ * listing.c - sites as a table:
  *
- *   Never freed   bytes ± 95%      share   blocks ± 95%   site
- *     ███████▏   1.9 MiB ± 0.2 MiB   91.0%    1,180 ± 120    index_add_term  src/index.c:212  [indexer]
+ *   Never freed    bytes ± 95%       share   blocks ± 95%  site
+ *     ███████▏  1.9 MiB ± 0.2 MiB   91.0%    1,180 ± 120   index_add_term  src/index.c:212  [indexer]
  *               ← index_file  src/index.c:97 ← main  src/main.c:31
  *
- * Columns are as wide as what is in them. On a narrow terminal the companion metric goes first.
+ * Columns are as wide as what is in them. On a narrow terminal the last ones go first, so that names keep their room.
  */
 #include "listing.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#include "figure.h"
 #include "utf8.h"
 
 #define BAR_WIDTH 8
 #define INDENT 2
 #define GAP 2
+#define FIGURES (INDENT + BAR_WIDTH + GAP) /* where they begin */
+#define SHARE_WIDTH 6                      /* 100.0% */
 #define ERROR_TITLE "± 95%"
-#define SITE_WIDTH_LEAST 44 /* below this the site gets the columns of the companion */
+#define SITE_WIDTH_LEAST 44 /* what columns leave to the site; */
+#define SITE_WIDTH_KEPT 24  /* what those leave that a view cannot do without */
 
 struct line {
-    const struct pl_path *path;
-    char value[PL_FIGURE_BYTES], error[PL_FIGURE_BYTES], share[PL_FIGURE_BYTES];
-    char companion[PL_FIGURE_BYTES], companion_error[PL_FIGURE_BYTES];
+    uint32_t path;
     double fraction;
+    char share[PL_FIGURE_BYTES];
+    struct pl_cell cell[PL_LISTING_COLUMNS];
 };
 
 struct table {
-    const struct pl_view *view;
-    enum pl_metric metric;
+    const struct pl_listing *listing;
+    struct pl_term *term;
     struct line *line;
     uint32_t count;
-    size_t value_width, error_width, companion_width, companion_error_width;
+    size_t columns; /* shown */
+    size_t start[PL_LISTING_COLUMNS], value_width[PL_LISTING_COLUMNS], error_width[PL_LISTING_COLUMNS];
     size_t site_column;
-    bool companion;
-    bool estimated; /* some figure has an error */
 };
 
 /* --- which --- */
 
-static enum pl_metric sorted_by;
+static const double *sorted_by;
 
 static int heaviest_first(const void *left, const void *right)
 {
-    const struct pl_path *a = *(const struct pl_path *const *) left, *b = *(const struct pl_path *const *) right;
-    double x = a->metric[sorted_by].value, y = b->metric[sorted_by].value;
+    uint32_t a = *(const uint32_t *) left, b = *(const uint32_t *) right;
+    double x = sorted_by[a], y = sorted_by[b];
     return x != y ? (x < y ? 1 : -1) : (a > b) - (a < b);
 }
 
-static const struct pl_path **sort(const struct pl_paths *paths, enum pl_metric metric)
+uint32_t *pl_listing_order(const struct pl_paths *paths, const double *weight)
 {
-    const struct pl_path **order = pl_say_memory(calloc(paths->count + 1ull, sizeof *order));
+    uint32_t *order = pl_say_memory(calloc(paths->count + 1ull, sizeof *order));
     for (uint32_t i = 0; i < paths->count; i++)
-        order[i] = &paths->path[i];
-    sorted_by = metric;
+        order[i] = i;
+    sorted_by = weight;
     qsort(order, paths->count, sizeof *order, heaviest_first);
     return order;
 }
 
-const struct pl_path *pl_listing_first(const struct pl_paths *paths, enum pl_metric metric)
+static double share_of(const struct pl_listing *listing, double weight)
 {
-    const struct pl_path *first = NULL;
-    for (uint32_t i = 0; i < paths->count; i++)
-        if (paths->path[i].metric[metric].value > (first ? first->metric[metric].value : 0))
-            first = &paths->path[i];
-    return first;
+    return listing->whole > 0 ? weight / listing->whole : 0;
 }
 
-static void fill_line(const struct table *table, const struct pl_path *path, struct line *line)
+static bool worth_a_line(const struct table *table, double weight)
 {
-    enum pl_metric metric = table->metric, companion = pl_view_companion(metric);
+    const struct pl_listing *listing = table->listing;
+    return weight > 0 && table->count < listing->view->top &&
+           (!(listing->whole > 0) || share_of(listing, weight) >= listing->view->threshold);
+}
+
+static void fill_line(const struct pl_listing *listing, uint32_t path, double heaviest, struct line *line)
+{
+    double weight = listing->weight[path], share = share_of(listing, weight);
     line->path = path;
-    line->fraction = pl_view_share(table->view->profile, metric, path->metric[metric].value);
-    pl_figure_metric(line->value, metric, path->metric[metric].value);
-    pl_figure_error(line->error, metric, &path->metric[metric]);
-    pl_figure_percent(line->share, line->fraction);
-    pl_figure_metric(line->companion, companion, path->metric[companion].value);
-    pl_figure_error(line->companion_error, companion, &path->metric[companion]);
+    line->fraction = listing->whole > 0 ? share : weight / heaviest;
+    pl_figure_percent(line->share, share);
+    for (size_t c = 0; c < PL_LISTING_COLUMNS && listing->column[c].title; c++)
+        listing->column[c].fill(listing, path, &line->cell[c]);
 }
 
-static bool worth_a_line(const struct table *table, const struct pl_path *path)
+static void fill(struct table *table, const uint32_t *order)
 {
-    double value = path->metric[table->metric].value;
-    return value > 0 && table->count < table->view->top &&
-           pl_view_share(table->view->profile, table->metric, value) >= table->view->threshold;
+    const struct pl_listing *listing = table->listing;
+    for (uint32_t i = 0; i < listing->paths->count && worth_a_line(table, listing->weight[order[i]]); i++)
+        fill_line(listing, order[i], listing->weight[order[0]], &table->line[table->count++]);
 }
 
 /* --- layout --- */
@@ -98,67 +100,75 @@ static void widen(size_t *width, const char *text)
         *width = needed;
 }
 
+static size_t column_width(const struct table *table, size_t c)
+{
+    return table->value_width[c] + (table->error_width[c] ? 1 + table->error_width[c] : 0);
+}
+
+static void measure(struct table *table, size_t c)
+{
+    widen(&table->value_width[c], table->listing->column[c].title);
+    for (uint32_t i = 0; i < table->count; i++) {
+        widen(&table->value_width[c], table->line[i].cell[c].value);
+        widen(&table->error_width[c], table->line[i].cell[c].error);
+    }
+    if (table->error_width[c])
+        widen(&table->error_width[c], ERROR_TITLE);
+}
+
 static void lay_out(struct table *table)
 {
-    size_t share = INDENT + BAR_WIDTH + GAP;
-    widen(&table->value_width, pl_metric_info[table->metric].unit);
-    widen(&table->companion_width, pl_metric_info[pl_view_companion(table->metric)].unit);
-    for (uint32_t i = 0; i < table->count; i++) {
-        table->estimated |= *table->line[i].error || *table->line[i].companion_error;
-        widen(&table->value_width, table->line[i].value);
-        widen(&table->error_width, table->line[i].error);
-        widen(&table->companion_width, table->line[i].companion);
-        widen(&table->companion_error_width, table->line[i].companion_error);
+    const struct pl_listing *listing = table->listing;
+    size_t end = FIGURES;
+    for (size_t c = 0; c < PL_LISTING_COLUMNS && listing->column[c].title; c++) {
+        measure(table, c);
+        size_t width = column_width(table, c) + GAP + (c || !(listing->whole > 0) ? 0 : SHARE_WIDTH + GAP);
+        size_t least = c < listing->keep ? SITE_WIDTH_KEPT : SITE_WIDTH_LEAST;
+        if (c && end + width + least > table->term->width)
+            break;
+        table->columns = c + 1;
+        table->start[c] = end;
+        end += width;
     }
-    if (table->estimated) {
-        widen(&table->error_width, ERROR_TITLE);
-        widen(&table->companion_error_width, ERROR_TITLE);
-    }
-    share += table->value_width + 1 + table->error_width + GAP + strlen("100.0%");
-    size_t companion = GAP + table->companion_width + 1 + table->companion_error_width;
-    table->companion = share + companion + GAP + SITE_WIDTH_LEAST <= table->view->term->width;
-    table->site_column = share + (table->companion ? companion : 0) + GAP;
+    table->site_column = end;
 }
 
 /* A figure to the right of its column, its error to the left of the next. */
-static void put_pair(struct pl_term *term, enum pl_style style, const char *value, size_t value_width,
-                     const char *error, size_t error_width)
+static void put_cell(const struct table *table, enum pl_style style, const struct pl_cell *cell, size_t c)
 {
-    size_t start = term->column;
-    pl_term_right(term, style, value, value_width);
-    pl_term_put(term, style, " ");
-    pl_term_put(term, style == PL_STYLE_DIM ? style : PL_STYLE_PLAIN, error);
-    pl_term_pad(term, start + value_width + 1 + error_width);
+    struct pl_term *term = table->term;
+    size_t start = table->start[c], end = start + table->value_width[c];
+    pl_term_right(term, style, cell->value, end > term->column ? end - term->column : 0);
+    if (table->error_width[c]) {
+        pl_term_put(term, style, " ");
+        pl_term_put(term, style == PL_STYLE_DIM ? style : PL_STYLE_PLAIN, cell->error);
+    }
+    pl_term_pad(term, start + column_width(table, c) + GAP);
 }
 
 static void put_columns(const struct table *table, enum pl_style style, const struct line *line)
 {
-    struct pl_term *term = table->view->term;
-    pl_term_pad(term, INDENT + BAR_WIDTH + GAP);
-    put_pair(term, style, line->value, table->value_width, line->error, table->error_width);
-    pl_term_pad(term, term->column + GAP);
-    pl_term_right(term, style, line->share, strlen("100.0%"));
-    if (table->companion) {
-        pl_term_pad(term, term->column + GAP);
-        put_pair(term, style, line->companion, table->companion_width, line->companion_error,
-                 table->companion_error_width);
+    for (size_t c = 0; c < table->columns; c++) {
+        put_cell(table, style, &line->cell[c], c);
+        if (c || !(table->listing->whole > 0))
+            continue;
+        pl_term_right(table->term, style, line->share, SHARE_WIDTH);
+        pl_term_pad(table->term, table->term->column + GAP);
     }
-    pl_term_pad(term, table->site_column);
 }
 
 static void put_title(const struct table *table)
 {
-    struct pl_term *term = table->view->term;
+    struct pl_term *term = table->term;
     struct line heading = {.share = "share"};
-    strcpy(heading.value, pl_metric_info[table->metric].unit);
-    strcpy(heading.companion, pl_metric_info[pl_view_companion(table->metric)].unit);
-    if (table->estimated) {
-        strcpy(heading.error, ERROR_TITLE);
-        strcpy(heading.companion_error, ERROR_TITLE);
+    for (size_t c = 0; c < table->columns; c++) {
+        snprintf(heading.cell[c].value, sizeof heading.cell[c].value, "%s", table->listing->column[c].title);
+        if (table->error_width[c])
+            strcpy(heading.cell[c].error, ERROR_TITLE);
     }
     pl_term_end(term);
-    pl_term_put(term, PL_STYLE_HEAD, pl_view_title(table->view->profile, table->metric));
-    if (term->column > INDENT + BAR_WIDTH + GAP + table->value_width - strlen(heading.value))
+    pl_term_put(term, PL_STYLE_HEAD, table->listing->title);
+    if (term->column + GAP > FIGURES + table->value_width[0] - pl_utf8_width(heading.cell[0].value))
         pl_term_end(term);
     put_columns(table, PL_STYLE_DIM, &heading);
     pl_term_put(term, PL_STYLE_DIM, "site");
@@ -170,27 +180,26 @@ static void put_title(const struct table *table)
 /* Callers have lines of their own, from the figures on: they are long, and there are several. */
 static void put_callers(const struct table *table, const struct pl_path *path)
 {
-    struct pl_term *term = table->view->term;
-    const struct pl_spot *spots = table->view->spots->spot;
-    size_t indent = INDENT + BAR_WIDTH + GAP;
+    struct pl_term *term = table->term;
+    const struct pl_spot *spots = table->listing->view->spots->spot;
     if (path->count < 2)
         return;
     pl_term_end(term);
-    pl_term_pad(term, indent);
+    pl_term_pad(term, FIGURES);
     for (uint32_t i = 1; i < path->count; i++) {
         const struct pl_spot *spot = &spots[path->spot[i]];
         bool elsewhere = strcmp(spot->module, spots[path->spot[i - 1]].module) != 0;
-        pl_view_spot(term, "← ", spot, indent, elsewhere);
+        pl_view_spot(term, "← ", spot, FIGURES, elsewhere);
     }
     if (path->more)
-        pl_term_put(term, PL_STYLE_DIM, " ← …");
+        pl_view_more(term, FIGURES);
 }
 
 static void put_line(const struct table *table, const struct line *line)
 {
-    struct pl_term *term = table->view->term;
-    const struct pl_spot *spots = table->view->spots->spot;
-    const struct pl_path *path = line->path;
+    struct pl_term *term = table->term;
+    const struct pl_spot *spots = table->listing->view->spots->spot;
+    const struct pl_path *path = &table->listing->paths->path[line->path];
     pl_term_pad(term, INDENT);
     pl_term_bar(term, line->fraction, BAR_WIDTH);
     put_columns(table, PL_STYLE_BOLD, line);
@@ -203,40 +212,83 @@ static void put_line(const struct table *table, const struct line *line)
     pl_term_end(term);
 }
 
-static void put_rest(const struct table *table, const struct pl_path *const *order, uint32_t count)
+static void put_rest(const struct table *table, const uint32_t *order)
 {
-    struct pl_term *term = table->view->term;
-    double value = 0;
+    const struct pl_listing *listing = table->listing;
+    struct pl_term *term = table->term;
+    double weight = 0;
     uint32_t more = 0;
-    char share[PL_FIGURE_BYTES], number[PL_FIGURE_BYTES];
-    for (uint32_t i = table->count; i < count; i++) {
-        value += order[i]->metric[table->metric].value;
-        more += order[i]->metric[table->metric].value > 0;
+    struct line rest = {0};
+    char number[PL_FIGURE_BYTES];
+    for (uint32_t i = table->count; i < listing->paths->count; i++) {
+        weight += listing->weight[order[i]] > 0 ? listing->weight[order[i]] : 0;
+        more += listing->weight[order[i]] > 0;
     }
     if (!more)
         return;
-    pl_figure_percent(share, pl_view_share(table->view->profile, table->metric, value));
-    pl_term_pad(term, INDENT + BAR_WIDTH + GAP + table->value_width + 1 + table->error_width + GAP);
-    pl_term_right(term, PL_STYLE_DIM, share, strlen("100.0%"));
-    pl_term_pad(term, table->site_column);
+    pl_figure_percent(rest.share, share_of(listing, weight));
+    put_columns(table, PL_STYLE_DIM, &rest);
     pl_figure_exact(number, more);
     pl_term_print(term, PL_STYLE_DIM, "(%s more)", number);
     pl_term_end(term);
 }
 
-void pl_listing_print(const struct pl_view *view, const struct pl_paths *paths, enum pl_metric metric)
+void pl_listing_put(const struct pl_listing *listing)
 {
-    struct table table = {.view = view, .metric = metric};
-    const struct pl_path **order = sort(paths, metric);
-    uint32_t most = paths->count < view->top ? paths->count : view->top;
+    struct table table = {.listing = listing, .term = listing->view->term};
+    uint32_t *order = pl_listing_order(listing->paths, listing->weight);
+    uint32_t most = listing->paths->count < listing->view->top ? listing->paths->count : listing->view->top;
     table.line = pl_say_memory(calloc(most + 1ull, sizeof *table.line));
-    for (uint32_t i = 0; i < paths->count && worth_a_line(&table, order[i]); i++)
-        fill_line(&table, order[i], &table.line[table.count++]);
+    fill(&table, order);
     lay_out(&table);
     put_title(&table);
     for (uint32_t i = 0; i < table.count; i++)
         put_line(&table, &table.line[i]);
-    put_rest(&table, order, paths->count);
+    put_rest(&table, order);
     free(table.line);
     free(order);
+}
+
+/* --- by a metric --- */
+
+static void fill_metric(const struct pl_listing *listing, uint32_t path, enum pl_metric metric, struct pl_cell *cell)
+{
+    const struct pl_estimate *estimate = &listing->paths->path[path].metric[metric];
+    pl_figure_metric(cell->value, metric, estimate->value);
+    pl_figure_error(cell->error, metric, estimate);
+}
+
+void pl_listing_fill_metric(const struct pl_listing *listing, uint32_t path, struct pl_cell *cell)
+{
+    fill_metric(listing, path, *(const enum pl_metric *) listing->context, cell);
+}
+
+static void fill_companion(const struct pl_listing *listing, uint32_t path, struct pl_cell *cell)
+{
+    fill_metric(listing, path, pl_view_companion(*(const enum pl_metric *) listing->context), cell);
+}
+
+double *pl_listing_weights(const struct pl_paths *paths, enum pl_metric metric)
+{
+    double *weight = pl_say_memory(calloc(paths->count + 1ull, sizeof *weight));
+    for (uint32_t i = 0; i < paths->count; i++)
+        weight[i] = paths->path[i].metric[metric].value;
+    return weight;
+}
+
+void pl_listing_print(const struct pl_view *view, const struct pl_paths *paths, enum pl_metric metric)
+{
+    double *weight = pl_listing_weights(paths, metric);
+    struct pl_listing listing = {
+        .view = view,
+        .paths = paths,
+        .title = pl_view_title(view->profile, metric),
+        .weight = weight,
+        .whole = view->profile->total[metric].value,
+        .column = {{pl_view_column(metric), pl_listing_fill_metric},
+                   {pl_view_column(pl_view_companion(metric)), fill_companion}},
+        .context = &metric,
+    };
+    pl_listing_put(&listing);
+    free(weight);
 }

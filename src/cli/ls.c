@@ -2,6 +2,7 @@
 /*
  * ls.c - the ls command: which processes are being profiled now, and what others left behind.
  */
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -41,7 +42,7 @@ static const struct column {
     const char *title;
     bool right;
 } columns[COLUMNS_COUNT] = {{"PID", true},     {"COMMAND", false}, {"STATE", false}, {"SINCE", false},
-                            {"SAMPLES", true}, {"LIVE", true},     {"FILE", false}};
+                            {"COUNTED", true}, {"LIVE", true},     {"FILE", false}};
 
 struct row {
     uint64_t start_ns;
@@ -67,21 +68,47 @@ static char *print_live(const struct pl_profile *profile)
     return pl_say_print("%s", text);
 }
 
-static bool describe(const struct pl_found *found, struct row *row)
+/* "exact", "2,331 samples", or both; or "damaged". */
+static char *print_counted(const struct pl_profile *profile)
+{
+    char samples[PL_FIGURE_BYTES];
+    pl_figure_exact(samples, profile->samples);
+    if (profile->damage)
+        return pl_say_print("damaged");
+    if (profile->exact)
+        return pl_say_print("exact");
+    return pl_say_print("%s%s sample%s", profile->exact_calls > 0 ? "exact + " : "", samples,
+                        profile->samples == 1 ? "" : "s");
+}
+
+/* What older versions of Plimsoll left behind: there may be many, and all there is to say of them is how many. */
+static bool is_older(const char *path)
+{
+    struct pl_header header = {.magic = ""};
+    FILE *file = fopen(path, "re");
+    size_t got = file ? fread(&header, offsetof(struct pl_header, byte_order), 1, file) : 0;
+    if (file)
+        fclose(file);
+    return got && !memcmp(header.magic, PL_MAGIC, sizeof header.magic) && header.version && header.version < PL_VERSION;
+}
+
+static bool describe(const struct pl_found *found, struct row *row, size_t *older)
 {
     struct pl_profile *profile;
-    char why[PL_WHY_BYTES], samples[PL_FIGURE_BYTES];
+    char why[PL_WHY_BYTES];
     if (pl_profile_open(found->path, &profile, why)) {
-        pl_say("%s", why);
+        if (is_older(found->path))
+            ++*older;
+        else
+            pl_say("%s", why);
         return false;
     }
-    pl_figure_exact(samples, profile->samples);
     *row = (struct row){
         .start_ns = profile->header.start_realtime_ns,
         .running = found->pid,
         .cell = {pl_say_print("%u", found->pid ? (unsigned) found->pid : profile->header.pid),
                  pl_say_clean(profile->comm), pl_say_print("%s", found->pid ? "running" : "ended"),
-                 print_since(profile->header.start_realtime_ns), pl_say_print("%s", samples), print_live(profile),
+                 print_since(profile->header.start_realtime_ns), print_counted(profile), print_live(profile),
                  pl_summary_typed(found->path)},
     };
     pl_profile_close(profile);
@@ -107,11 +134,14 @@ static size_t count_running(const struct row *rows, size_t count)
 
 static size_t describe_all(const struct pl_finds *finds, struct row **rows)
 {
-    size_t count = 0;
+    size_t count = 0, older = 0;
     *rows = pl_say_memory(calloc(finds->count + 1, sizeof **rows));
     for (size_t i = 0; i < finds->count; i++)
-        count += describe(&finds->found[i], &(*rows)[count]);
+        count += describe(&finds->found[i], &(*rows)[count], &older);
     qsort(*rows, count, sizeof **rows, running_first);
+    if (older)
+        pl_say("%zu profile%s in an older format %s left out; this plimsoll reads format %u", older,
+               older == 1 ? "" : "s", older == 1 ? "is" : "are", PL_VERSION);
     return count;
 }
 
@@ -166,7 +196,7 @@ static void free_rows(struct row *rows, size_t count)
 static void say_next(const struct row *rows, size_t count, size_t shown)
 {
     size_t running = count_running(rows, count);
-    fflush(stdout);
+    pl_say_flush();
     if (!count)
         pl_say("no process is being profiled; to start one: plimsoll run -- PROGRAM");
     if (running)

@@ -68,7 +68,8 @@ int main(int argc, char **argv)
     const struct pl_command *command = pl_command_find(command_word(argv[1]));
     int status = command ? run_command(command, argc - 2, argv + 2) : (int) refuse_word(argv[1]);
     /* Data that did not arrive must not look like success; a reader that left early (head, less) is no failure. */
-    if ((fflush(stdout) || ferror(stdout)) && status == PL_EXIT_OK)
-        status = pl_say_failure("cannot write to stdout: %m");
+    int error = pl_say_flush();
+    if (error && status == PL_EXIT_OK)
+        status = pl_say_failure("cannot write to stdout: %s", strerror(error));
     return status;
 }

@@ -54,8 +54,10 @@ static char *list_choices(const struct pl_option *option)
 static char *print_bound(const struct pl_option *option, uint64_t bound)
 {
     char text[PL_FIGURE_BYTES];
-    if (option->type == &pl_type_size)
+    if (option->type == &pl_type_size || option->type == &pl_type_sample)
         pl_figure_setting(text, bound);
+    else if (option->type == &pl_type_budget)
+        snprintf(text, sizeof text, "%g%%", (double) bound / 1e4);
     else
         pl_figure_exact(text, bound);
     return pl_say_print("%s", text);
@@ -71,25 +73,33 @@ static char *complain_bound(const struct pl_option *option, bool small)
     return complaint;
 }
 
-char *pl_option_complaint(const struct pl_option *option, enum pl_verdict verdict)
+/* ", for example --sample 512K", or for a variable ", for example 512K". The caller frees it. */
+static char *give_example(const struct pl_option *option, const char *typed)
+{
+    if (!option->example)
+        return pl_say_print("%s", "");
+    return pl_say_print("%sfor example %s%s%s", option->type->accepted ? ", " : "", typed, *typed ? " " : "",
+                        option->example);
+}
+
+char *pl_option_complaint(const struct pl_option *option, const char *typed, enum pl_verdict verdict)
 {
     if (verdict != PL_VALUE_WRONG)
         return complain_bound(option, verdict == PL_VALUE_SMALL);
-    if (option->type != &pl_type_choice)
-        return pl_say_print("%s; use %s", option->type->wrong, option->type->accepted);
-    char *choices = list_choices(option);
-    char *complaint = pl_say_print("%s; use %s", option->type->wrong, choices);
-    free(choices);
+    bool choice = option->type == &pl_type_choice;
+    const char *accepted = option->type->accepted ? option->type->accepted : "";
+    char *use = choice ? list_choices(option) : pl_say_print("%s", accepted), *example = give_example(option, typed);
+    char *complaint = pl_say_print("%s; use %s%s", option->type->wrong, use, example);
+    free(example);
+    free(use);
     return complaint;
 }
 
 static enum pl_exit refuse_value(const struct typed *typed, enum pl_verdict verdict)
 {
     const struct pl_option *option = typed->option;
-    char *complaint = pl_option_complaint(option, verdict);
-    bool example = verdict == PL_VALUE_WRONG && option->type == &pl_type_size && option->fallback;
-    pl_say("%s %s: %s%s%s%s%s", typed->name, typed->value, complaint, example ? ", for example " : "",
-           example ? typed->name : "", example ? " " : "", example ? option->fallback : "");
+    char *complaint = pl_option_complaint(option, typed->name, verdict);
+    pl_say("%s %s: %s", typed->name, typed->value, complaint);
     if (option->type == &pl_type_choice) {
         struct pl_nearest nearest = {.word = typed->value};
         for (int i = 0; option->choices[i]; i++)

@@ -25,13 +25,15 @@ enum pl_verdict {
 /* A kind of value. `read` checks the text and stores into option->into, which may be NULL to check only. */
 struct pl_type {
     const char *wrong;    /* "not a size" */
-    const char *accepted; /* "bytes with K, M or G" */
+    const char *accepted; /* "bytes with K, M or G"; NULL: an example says it better */
     enum pl_verdict (*read)(const struct pl_option *option, const char *text);
 };
 
 extern const struct pl_type pl_type_flag;    /* bool; takes no value */
 extern const struct pl_type pl_type_text;    /* const char *; anything but the empty text */
 extern const struct pl_type pl_type_size;    /* uint64_t; bytes */
+extern const struct pl_type pl_type_sample;  /* uint64_t; bytes, or a word, which is not stored */
+extern const struct pl_type pl_type_budget;  /* uint64_t; percent, stored as parts per million */
 extern const struct pl_type pl_type_count;   /* uint64_t */
 extern const struct pl_type pl_type_percent; /* double; 1 for 1% */
 extern const struct pl_type pl_type_choice;  /* int; index into option->choices */
@@ -48,7 +50,8 @@ struct pl_option {
     const struct pl_type *type;
     void *into;
     const char **raw;  /* gets the text as it was given; NULL: nobody asks */
-    uint64_t min, max; /* for sizes and counts; max 0: no bound */
+    uint64_t min, max; /* for sizes, budgets and counts; max 0: no bound */
+    const char *example;
     const char *const *choices;
 };
 
@@ -75,7 +78,8 @@ extern const struct pl_command pl_command_run, pl_command_report, pl_command_ls,
  */
 enum pl_exit pl_option_parse(const struct pl_command *command, bool anywhere, int *argc, char **argv, bool *help);
 
-/* Why a text was not accepted: "not a size; use bytes with K, M or G". The caller frees it. */
-char *pl_option_complaint(const struct pl_option *option, enum pl_verdict verdict);
+/* Why a text was not accepted: "not a size; use bytes with K, M or G, for example --sample 512K". `typed` is how the
+ * option was spelled there, "" for a variable. The caller frees the text. */
+char *pl_option_complaint(const struct pl_option *option, const char *typed, enum pl_verdict verdict);
 
 #endif

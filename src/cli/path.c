@@ -142,38 +142,51 @@ static int compare(const void *left, const void *right)
     return (a->via > b->via) - (a->via < b->via);
 }
 
-/* One path per stack, so that sites of a stack in many threads are expanded once. */
-static uint32_t add_sites(struct maker *maker, struct pl_path *path, uint32_t *of_stack)
+/* One path per stack, so that sites of a stack in many threads are expanded once. of_site[] names paths as made. */
+static void add_sites(struct maker *maker, struct pl_paths *paths)
 {
     const struct pl_profile *profile = maker->profile;
-    uint32_t count = 0;
+    uint32_t *of_stack = pl_say_memory(calloc(profile->stacks + 1ull, sizeof *of_stack)); /* 0: none yet */
     for (uint32_t i = 0; i < profile->sites; i++) {
         const struct pl_site_view *site = &profile->site[i];
-        uint32_t slot = site->stack == PL_NO_STACK ? profile->stacks : site->stack;
-        if (!of_stack[slot]) {
-            make_path(maker, site->stack, &path[count]);
-            of_stack[slot] = ++count;
+        uint32_t *number = &of_stack[site->stack == PL_NO_STACK ? profile->stacks : site->stack];
+        if (!*number) {
+            paths->path[paths->count].made = paths->count;
+            make_path(maker, site->stack, &paths->path[paths->count]);
+            *number = ++paths->count;
         }
-        pl_estimate_add(&path[of_stack[slot] - 1].allocated, &site->allocated);
-        pl_estimate_add(&path[of_stack[slot] - 1].freed, &site->freed);
+        paths->of_site[i] = *number - 1;
+        pl_figures_add(&paths->path[*number - 1].figures, &site->figures);
     }
-    return count;
+    free(of_stack);
 }
 
-static uint32_t fold(struct pl_path *path, uint32_t count)
+/* Neighbours that look the same become one; became[] says what has become of a path as made. */
+static uint32_t fold(struct pl_path *path, uint32_t count, uint32_t *became)
 {
     uint32_t kept = 0;
     for (uint32_t i = 0; i < count; i++) {
+        uint32_t made = path[i].made;
         if (kept && !compare(&path[kept - 1], &path[i])) {
-            pl_estimate_add(&path[kept - 1].allocated, &path[i].allocated);
-            pl_estimate_add(&path[kept - 1].freed, &path[i].freed);
+            pl_figures_add(&path[kept - 1].figures, &path[i].figures);
             path[kept - 1].stacks += path[i].stacks;
             path[kept - 1].more |= path[i].more;
         } else {
             path[kept++] = path[i];
         }
+        became[made] = kept - 1;
     }
     return kept;
+}
+
+static void sort_and_fold(struct pl_paths *paths, uint32_t sites)
+{
+    uint32_t *became = pl_say_memory(calloc(paths->count + 1ull, sizeof *became));
+    qsort(paths->path, paths->count, sizeof *paths->path, compare);
+    paths->count = fold(paths->path, paths->count, became);
+    for (uint32_t i = 0; i < sites; i++)
+        paths->of_site[i] = became[paths->of_site[i]];
+    free(became);
 }
 
 static size_t count_spots(const struct maker *maker)
@@ -188,14 +201,23 @@ struct pl_paths pl_paths_new(const struct pl_profile *profile, struct pl_spots *
                              uint32_t depth)
 {
     struct maker maker = {.profile = profile, .spots = spots, .shape = shape, .depth = depth};
-    struct pl_paths paths = {.path = pl_arena_alloc(spots->arena, (profile->stacks + 1ull) * sizeof *paths.path)};
-    uint32_t *of_stack = pl_say_memory(calloc(profile->stacks + 1ull, sizeof *of_stack));
+    struct pl_paths paths = {
+        .path = pl_arena_alloc(spots->arena, (profile->stacks + 1ull) * sizeof *paths.path),
+        .of_site = pl_arena_alloc(spots->arena, (profile->sites + 1ull) * sizeof *paths.of_site),
+    };
     maker.next = pl_arena_alloc(spots->arena, (count_spots(&maker) + 1) * sizeof *maker.next);
-    paths.count = add_sites(&maker, paths.path, of_stack);
-    free(of_stack);
-    qsort(paths.path, paths.count, sizeof *paths.path, compare);
-    paths.count = fold(paths.path, paths.count);
+    add_sites(&maker, &paths);
+    sort_and_fold(&paths, profile->sites);
     for (uint32_t i = 0; i < paths.count; i++)
-        pl_estimate_sums(&paths.path[i].allocated, &paths.path[i].freed, paths.path[i].metric);
+        pl_figures_estimate(&paths.path[i].figures, paths.path[i].metric);
     return paths;
+}
+
+struct pl_spread pl_paths_spread(const struct pl_profile *profile, const struct pl_paths *paths, uint32_t path)
+{
+    struct pl_spread sum = {0};
+    for (uint32_t i = 0; i < profile->sites; i++)
+        if (paths->of_site[i] == path)
+            pl_spread_add(&sum, &profile->site[i].spread);
+    return sum;
 }

@@ -26,8 +26,8 @@ struct pl_path {
     uint32_t via;    /* PL_SHAPE_SITE: what the first spot called, if that was a library; else PL_PATH_NO_SPOT */
     uint32_t stacks; /* that look like this */
     bool more;       /* cut at the depth asked for */
-    struct pl_sums allocated;
-    struct pl_sums freed;
+    uint32_t made;   /* the how-manieth it was before sorting */
+    struct pl_figures figures;
     struct pl_estimate metric[PL_METRIC_COUNT];
 };
 
@@ -35,10 +35,14 @@ struct pl_path {
 struct pl_paths {
     struct pl_path *path;
     uint32_t count;
+    uint32_t *of_site; /* the path that a site of the profile belongs to */
 };
 
 /* `depth` 0: no bound. The arrays live in the arena of `spots`. */
 struct pl_paths pl_paths_new(const struct pl_profile *profile, struct pl_spots *spots, enum pl_shape shape,
                              uint32_t depth);
+
+/* Sizes, lifetimes, reallocs: large, and asked for by few views, so added up for one path at a time. */
+struct pl_spread pl_paths_spread(const struct pl_profile *profile, const struct pl_paths *paths, uint32_t path);
 
 #endif

@@ -4,23 +4,31 @@
  *
  * Answer first, evidence under it, everything else one option away.
  */
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "facts.h"
+#include "highlights.h"
+#include "leaks.h"
 #include "listing.h"
 #include "option.h"
 #include "page.h"
 #include "path.h"
+#include "peak.h"
+#include "reallocs.h"
 #include "roster.h"
+#include "sizes.h"
 #include "subject.h"
+#include "summary.h"
+#include "temporary.h"
 #include "term.h"
+#include "timeline.h"
 #include "tree.h"
 
+#define DEPTH_SITES 6
 #define TOP_OVERVIEW 5 /* sites in each of three tables: together they fit on a screen or two */
 #define TOP_METRIC 20
-#define DEPTH_SITES 6
-#define THRESHOLD_SITES 0.0 /* --top is bound enough */
-#define THRESHOLD_TREE 1.0
 
 #define NO_METRIC (-1)
 
@@ -34,30 +42,61 @@ static const char *const metric_words[2 * PL_METRIC_COUNT + 1] = {
 #undef KEY
 };
 
+/*
+ * Views: an option each, and what it prints instead of the overview, between the head and the losses. Each has its own
+ * number of sites, depth of stacks (0: all), and threshold in percent. Adding one is a file and a row.
+ */
+#define VIEWS(X)                                                                                                       \
+    X(LEAKS, "leaks", NULL, TOP_METRIC, DEPTH_SITES, 0,                                                                \
+      "what was never freed, after suppressions, and what speaks for a leak")                                          \
+    X(PEAK, "peak", pl_peak_print, TOP_METRIC, DEPTH_SITES, 0, "who held the heap when it was largest")                \
+    X(TIMELINE, "timeline", pl_timeline_print, 10, DEPTH_SITES, 0,                                                     \
+      "the heap over time, as a plot, and which sites grew")                                                           \
+    X(SIZES, "sizes", pl_sizes_print, 10, DEPTH_SITES, 0, "how large blocks are and how long they live, and whose")    \
+    X(TEMPORARY, "temporary", pl_temporary_print, TOP_METRIC, DEPTH_SITES, 0,                                          \
+      "who allocates what its thread frees again before its next allocation")                                          \
+    X(REALLOCS, "reallocs", pl_reallocs_print, TOP_METRIC, DEPTH_SITES, 0,                                             \
+      "who makes blocks larger, and what that copies")                                                                 \
+    X(TREE, "tree", print_roots, TOP_METRIC, 0, 1, "the call tree, from main and thread functions inward")             \
+    X(REVERSE, "reverse", print_reverse, TOP_METRIC, 0, 1, "the call tree from whoever called the allocator outward")
+
+enum view {
+#define ENUM(name, option, print, top, depth, threshold, help) VIEW_##name,
+    VIEWS(ENUM)
+#undef ENUM
+        VIEW_COUNT
+};
+
 static struct {
+    bool view[VIEW_COUNT];
     int metric;
     uint64_t top, depth;
     double threshold;
-    bool tree, reverse, force, full_names, no_symbols;
+    bool force, full_names, no_symbols;
+    struct pl_leaks_options leaks;
     int colour;
 } given = {.metric = NO_METRIC, .threshold = -1};
 
 /* clang-format off */
 static const struct pl_option options[] = {
+#define ROW(name_, option_, print_, top_, depth_, threshold_, help_)                                                   \
+    {.name = option_, .help = "show " help_, .type = &pl_type_flag, .into = &given.view[VIEW_##name_]},
+    VIEWS(ROW)
+#undef ROW
     {.name = "metric", .letter = 'm', .takes = "METRIC", .fallback = "live, allocated and calls, one after the other",
-     .help = "what to sort by: live, allocated, calls or blocks", .type = &pl_type_choice, .into = &given.metric,
-     .choices = metric_words},
-    {.name = "top", .letter = 'n', .takes = "N", .fallback = "5 for each of several metrics, 20 for one",
+     .help = "what to sort by: live, allocated, calls, blocks, peak, peak-blocks or temporary",
+     .type = &pl_type_choice, .into = &given.metric, .choices = metric_words},
+    {.name = "top", .letter = 'n', .takes = "N", .fallback = "5 for each of several metrics, 10 or 20 for one",
      .help = "how many sites to show", .type = &pl_type_count, .into = &given.top, .min = 1, .max = UINT32_MAX},
     {.name = "depth", .letter = 'd', .takes = "N", .fallback = "6; all in a tree",
      .help = "how many frames of a stack to show; stacks that agree in those are shown as one", .type = &pl_type_count,
      .into = &given.depth, .min = 1, .max = UINT32_MAX},
     {.name = "threshold", .letter = 't', .takes = "PCT", .fallback = "0; 1% in a tree",
      .help = "leave out what has less of the whole", .type = &pl_type_percent, .into = &given.threshold},
-    {.name = "tree", .help = "show the call tree, from main and thread functions inward", .type = &pl_type_flag,
-     .into = &given.tree},
-    {.name = "reverse", .help = "show the call tree from whoever called the allocator outward", .type = &pl_type_flag,
-     .into = &given.reverse},
+    {.name = "suppressions", .takes = "FILE", .help = "for --leaks: leave out what FILE names, in LeakSanitizer's "
+     "format; may be given several times", .type = &pl_type_files, .into = &given.leaks.suppressions},
+    {.name = "no-default-suppressions", .help = "for --leaks: show what the C and C++ libraries keep on purpose, too",
+     .type = &pl_type_flag, .into = &given.leaks.no_defaults},
     {.name = "full-names", .help = "do not shorten names and paths", .type = &pl_type_flag, .into = &given.full_names},
     {.name = "no-symbols", .help = "show addresses instead of names", .type = &pl_type_flag,
      .into = &given.no_symbols},
@@ -82,6 +121,8 @@ static enum pl_metric chosen_metric(void)
     return (enum pl_metric) metric;
 }
 
+/* --- views that are made here --- */
+
 /* What is still live, if anything is: that is what most people come for. */
 static enum pl_metric tree_metric(const struct pl_profile *profile)
 {
@@ -90,22 +131,24 @@ static enum pl_metric tree_metric(const struct pl_profile *profile)
     return profile->total[PL_METRIC_INUSE_SPACE].value > 0 ? PL_METRIC_INUSE_SPACE : PL_METRIC_ALLOC_SPACE;
 }
 
-static void print_tree(const struct pl_view *view)
+static void print_roots(const struct pl_view *view)
 {
-    enum pl_shape shape = given.reverse ? PL_SHAPE_REVERSE : PL_SHAPE_ROOTS;
-    struct pl_paths paths = pl_paths_new(view->profile, view->spots, shape, view->depth);
-    pl_page_head(view);
+    struct pl_paths paths = pl_paths_new(view->profile, view->spots, PL_SHAPE_ROOTS, view->depth);
     pl_tree_print(view, &paths, tree_metric(view->profile));
-    pl_page_losses(view);
 }
 
-static void print_sites(const struct pl_view *view)
+static void print_reverse(const struct pl_view *view)
+{
+    struct pl_paths paths = pl_paths_new(view->profile, view->spots, PL_SHAPE_REVERSE, view->depth);
+    pl_tree_print(view, &paths, tree_metric(view->profile));
+}
+
+static void print_overview(const struct pl_view *view)
 {
     static const enum pl_metric usual[] = {PL_METRIC_INUSE_SPACE, PL_METRIC_ALLOC_SPACE, PL_METRIC_ALLOC_OBJECTS};
     struct pl_paths sites = pl_paths_new(view->profile, view->spots, PL_SHAPE_SITE, view->depth);
-    pl_page_head(view);
-    pl_page_summary(view);
-    pl_page_highlights(view);
+    pl_facts_print(view);
+    pl_highlights_print(view);
     if (chosen() && sites.count)
         pl_listing_print(view, &sites, chosen_metric());
     for (size_t i = 0; i < sizeof usual / sizeof *usual && !chosen() && sites.count; i++)
@@ -113,64 +156,97 @@ static void print_sites(const struct pl_view *view)
             pl_listing_print(view, &sites, usual[i]);
     if (view->profile->threads > 1)
         pl_roster_print(view);
+}
+
+/* --- and which of them --- */
+
+struct shown {
+    const char *option;                        /* "": the overview */
+    void (*print)(const struct pl_view *view); /* NULL: --leaks, which prints head and losses itself, or fails first */
+    uint32_t top, depth;
+    double threshold;
+};
+
+static const struct shown views[VIEW_COUNT] = {
+#define SHOWN(name, option, print, top, depth, threshold, help) {option, print, top, depth, threshold},
+    VIEWS(SHOWN)
+#undef SHOWN
+};
+static const struct shown overview = {"", print_overview, TOP_OVERVIEW, DEPTH_SITES, 0};
+static const struct shown one_metric = {"", print_overview, TOP_METRIC, DEPTH_SITES, 0};
+
+static enum pl_exit choose_view(const struct shown **out)
+{
+    const struct shown *view = NULL;
+    for (int i = 0; i < VIEW_COUNT; i++) {
+        if (!given.view[i])
+            continue;
+        if (view)
+            return pl_say_usage("--%s and --%s are two views; choose one", view->option, views[i].option);
+        view = &views[i];
+    }
+    bool tree = given.view[VIEW_TREE] || given.view[VIEW_REVERSE];
+    if (view && chosen() && !tree)
+        return pl_say_usage("--%s has an order of its own; leave out --metric, or --%s", view->option, view->option);
+    if (!given.view[VIEW_LEAKS] && (given.leaks.suppressions.count || given.leaks.no_defaults))
+        return pl_say_usage("suppressions are for --leaks; add that");
+    *out = view ? view : chosen() ? &one_metric : &overview;
+    return PL_EXIT_OK;
+}
+
+static enum pl_exit print_view(const struct shown *shown, const struct pl_view *view)
+{
+    if (!shown->print)
+        return pl_leaks_print(view, &given.leaks);
+    pl_page_head(view);
+    shown->print(view);
     pl_page_losses(view);
+    return PL_EXIT_OK;
 }
 
-static double default_threshold(bool tree)
-{
-    return tree ? THRESHOLD_TREE : THRESHOLD_SITES;
-}
-
-static uint64_t default_top(void)
-{
-    return chosen() ? TOP_METRIC : TOP_OVERVIEW;
-}
-
-static uint64_t default_depth(bool tree)
-{
-    return tree ? 0 : DEPTH_SITES;
-}
-
-static void print_report(const struct pl_profile *profile)
+static enum pl_exit print_report(const struct pl_profile *profile, const char *subject, const struct shown *shown)
 {
     struct pl_term term = pl_term_open(stdout, (enum pl_colour) given.colour);
     struct pl_spot_options names = {.full_names = given.full_names, .no_symbols = given.no_symbols};
-    bool tree = given.tree || given.reverse;
     struct pl_view view = {
         .profile = profile,
         .spots = pl_spots_new(profile, &names),
         .term = &term,
-        .threshold = (given.threshold >= 0 ? given.threshold : default_threshold(tree)) / 100,
-        .top = (uint32_t) (given.top ? given.top : default_top()),
-        .depth = (uint32_t) (given.depth ? given.depth : default_depth(tree)),
+        .subject = subject,
+        .threshold = (given.threshold >= 0 ? given.threshold : shown->threshold) / 100,
+        .top = given.top ? (uint32_t) given.top : shown->top,
+        .depth = given.depth ? (uint32_t) given.depth : shown->depth,
     };
-    if (tree)
-        print_tree(&view);
-    else
-        print_sites(&view);
+    enum pl_exit status = print_view(shown, &view);
     pl_spots_free(view.spots);
+    return status;
 }
 
-static void say_next(const char *subject)
+static void say_next(const char *subject, const struct shown *shown)
 {
-    fflush(stdout);
-    if (isatty(STDOUT_FILENO) && !chosen() && !given.tree && !given.reverse)
-        pl_say("more: plimsoll report --tree %s; --metric calls, --top 50, --reverse", subject);
+    pl_say_flush();
+    if (isatty(STDOUT_FILENO) && shown == &overview)
+        pl_say("more: plimsoll report --tree %s; --leaks, --peak, --timeline, --sizes, --temporary, --metric calls",
+               subject);
 }
 
 static int report_main(int argc, char **argv)
 {
     struct pl_profile *profile;
     struct pl_subject_options how = {.command = "report", .force = given.force, .no_symbols = given.no_symbols};
-    if (given.tree && given.reverse)
-        return pl_say_usage("--tree and --reverse are two directions; choose one");
-    enum pl_exit status = pl_subject_open(&how, argc, argv, &profile);
+    const struct shown *shown = &overview;
+    enum pl_exit status = choose_view(&shown);
+    if (status == PL_EXIT_OK)
+        status = pl_subject_open(&how, argc, argv, &profile);
     if (status != PL_EXIT_OK)
         return status;
-    print_report(profile);
-    say_next(argv[0]);
+    char *subject = pl_summary_typed(argv[0]);
+    status = print_report(profile, subject, shown);
+    if (status == PL_EXIT_OK)
+        say_next(subject, shown);
+    free(subject);
     pl_profile_close(profile);
-    return PL_EXIT_OK;
+    return status;
 }
 
 const struct pl_command pl_command_report = {
@@ -183,11 +259,16 @@ const struct pl_command pl_command_report = {
         "could not be recorded. FILE is a profile; with a PID a running process is read as it is now, without stopping "
         "it.\n"
         "\n"
+        "--leaks, --peak, --timeline, --sizes, --temporary, --reallocs, --tree and --reverse each show one thing "
+        "instead, at length.\n"
+        "\n"
         "A site is a call stack, from the first function that is the program's own: functions of the allocator and of "
         "system libraries inside of it are left out (`→` names the one that was called). Sites that look the same are "
         "one "
         "line. Estimated figures come with ±, the half width of a 95% interval; see `plimsoll help figures`.",
     .examples = "plimsoll report out.plim\n"
+                "plimsoll report --peak out.plim\n"
+                "plimsoll report --timeline out.plim\n"
                 "plimsoll report --tree --metric calls --threshold 1% out.plim\n"
                 "plimsoll report PID",
     .options = options,

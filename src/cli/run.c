@@ -32,6 +32,7 @@
 
 static struct {
     struct pl_setting_values setting;
+    bool exact;
     bool keep_all;
     bool no_symbols;
     bool quiet;
@@ -39,15 +40,16 @@ static struct {
 
 /* How each setting is read: its letter, type and bounds, and where a number goes; setting.raw has the text of all. */
 #define READ_SAMPLE                                                                                                    \
-    .letter = 's', .type = &pl_type_size, .into = &given.setting.number[PL_SETTING_SAMPLE], .min = PL_SAMPLE_MIN,      \
-    .max = PL_SAMPLE_MAX
+    .letter = 's', .type = &pl_type_sample, .into = &given.setting.number[PL_SETTING_SAMPLE], .min = PL_SAMPLE_MIN,    \
+    .max = PL_SAMPLE_MAX, .example = "512K"
 #define READ_OUT .letter = 'o', .type = &pl_type_pattern
 #define READ_ONLY .type = &pl_type_names
 #define READ_LIVE_DIR .type = &pl_type_text
 #define READ_MAX_FILE                                                                                                  \
     .type = &pl_type_size, .into = &given.setting.number[PL_SETTING_MAX_FILE], .min = PL_MAX_FILE_MIN,                 \
-    .max = PL_FILE_BYTES_MAX
+    .max = PL_FILE_BYTES_MAX, .example = "64M"
 #define READ_OFF .type = &pl_type_flag
+#define READ_OVERHEAD .type = &pl_type_budget, .min = PL_OVERHEAD_MIN_PPM, .max = PL_OVERHEAD_MAX_PPM, .example = "2%"
 #define READ_SEED .type = &pl_type_count, .into = &given.setting.number[PL_SETTING_SEED]
 #define READ_RUN .type = &pl_type_text
 
@@ -63,7 +65,9 @@ static struct {
 /* clang-format off */
 static const struct pl_option options[] = {
     PL_SETTINGS(ROW)
-    {.name = "keep-all", .help = "keep the profiles of processes in which no sample was taken, too",
+    {.name = "exact", .help = "count every allocation, whatever it costs: short for --sample exact",
+     .type = &pl_type_flag, .into = &given.exact},
+    {.name = "keep-all", .help = "keep the profiles of processes that have little to show, too",
      .type = &pl_type_flag, .into = &given.keep_all},
     {.name = "no-symbols", .help = "do not store names in the profile: quicker, but it can be read only here",
      .type = &pl_type_flag, .into = &given.no_symbols},
@@ -142,11 +146,13 @@ struct preparation {
 
 static void export_number(enum pl_setting setting)
 {
-    if (!given.setting.raw[setting])
+    const char *raw = given.setting.raw[setting];
+    if (!raw)
         return;
-    char *text = pl_say_print("%llu", (unsigned long long) given.setting.number[setting]);
-    pl_setting_export(setting, text);
-    free(text);
+    bool word = *raw < '0' || *raw > '9'; /* exact, auto */
+    char *number = pl_say_print("%llu", (unsigned long long) given.setting.number[setting]);
+    pl_setting_export(setting, word ? raw : number);
+    free(number);
 }
 
 /* In the child, before exec. */
@@ -166,6 +172,7 @@ static void prepare(void *context)
     pl_setting_export(PL_SETTING_ONLY, given.setting.raw[PL_SETTING_ONLY]);
     pl_setting_export(PL_SETTING_LIVE_DIR, given.setting.raw[PL_SETTING_LIVE_DIR]);
     pl_setting_export(PL_SETTING_OFF, given.setting.raw[PL_SETTING_OFF]);
+    pl_setting_export(PL_SETTING_OVERHEAD, given.setting.raw[PL_SETTING_OVERHEAD]);
 }
 
 /* `--live-dir .` means the destination's own directory. */
@@ -199,16 +206,11 @@ static int refuse_program(const struct pl_target *target, const char *program, i
     return error == ENOENT ? EXIT_NOT_FOUND : EXIT_NOT_EXECUTABLE;
 }
 
-static bool is_certain(enum pl_obstacle obstacle)
-{
-    return obstacle != PL_OBSTACLE_NONE && obstacle != PL_OBSTACLE_HIDDEN_MALLOC;
-}
-
 /* Said beforehand: who starts a server for a week should not learn this at the end of it. */
 static void warn_obstacle(const struct pl_target *target)
 {
     char *why = pl_target_why(target);
-    if (is_certain(target->obstacle))
+    if (pl_target_blocked(target))
         pl_say("%s; %s", why, pl_target_advice(target));
     free(why);
 }
@@ -254,6 +256,20 @@ static int run_program(char **argv, const struct preparation *preparation, const
                              : pl_launch_status(launch.wait_status);
 }
 
+/* Before the environment has its say: what options say together must make sense by itself. */
+static enum pl_exit settle_mode(void)
+{
+    const char *sample = given.setting.raw[PL_SETTING_SAMPLE], *overhead = given.setting.raw[PL_SETTING_OVERHEAD];
+    if (given.exact && sample && strcmp(sample, "exact"))
+        return pl_say_usage("--exact and --sample %s are two ways of counting; choose one", sample);
+    if (given.exact)
+        given.setting.raw[PL_SETTING_SAMPLE] = sample = "exact";
+    if (overhead && sample && strcmp(sample, "auto"))
+        return pl_say_usage("--overhead %s is for auto mode, which %s turns off; leave out one of them", overhead,
+                            given.exact ? "--exact" : "--sample");
+    return PL_EXIT_OK;
+}
+
 static enum pl_exit check_lengths(const char *pattern)
 {
     const char *only = given.setting.raw[PL_SETTING_ONLY];
@@ -266,7 +282,7 @@ static enum pl_exit check_lengths(const char *pattern)
 
 static char *find_library(const struct pl_target *target)
 {
-    bool dynamic = target->loader && !is_certain(target->obstacle);
+    bool dynamic = target->loader && !pl_target_blocked(target);
     return pl_library_find(dynamic && pl_allocator_brings_new(target->loader, target->binary));
 }
 
@@ -290,6 +306,9 @@ static int run_main(int argc, char **argv)
 {
     if (!argc)
         return pl_say_usage("run needs a program: plimsoll run -- PROGRAM [ARGUMENT...]");
+    enum pl_exit mode = settle_mode();
+    if (mode != PL_EXIT_OK)
+        return mode;
     pl_setting_read_environment(options);
     const char *out = given.setting.raw[PL_SETTING_OUT];
     char *pattern = absolute_pattern(out ? out : PL_OUT_DEFAULT);
@@ -314,11 +333,18 @@ const struct pl_command pl_command_run = {
         "found, "
         "126 if it could not be executed). At the end a summary goes to stderr.\n"
         "\n"
+        "Every allocation is counted, with its stack, as long as that is cheap: once it has cost more than a tenth of "
+        "a second of CPU time and --overhead of what the program uses, samples are taken instead, as many as the "
+        "budget allows. The summary and the report say what the figures are. --exact counts to the end, whatever it "
+        "costs; --sample BYTES takes samples from the start. See `plimsoll help figures`.\n"
+        "\n"
         "Each process writes its own profile. With a plain name in --output the first process profiled gets it, and "
         "others get "
         "NAME.PID. An old profile of the same name is replaced; any other file is left alone, and a number is added to "
         "the name. Profiles survive everything that can happen to the program, kill -9 included.",
     .examples = "plimsoll run -- sort /etc/passwd\n"
+                "plimsoll run --exact -o exact.plim -- perl -e '$n{$_ % 100} .= \"x\" x 50 for 1 .. 20000'\n"
+                "plimsoll run --overhead 0.5% -- python3 -c 'print(len([str(i) for i in range(100000)]))'\n"
                 "plimsoll run --sample 64K -o out.plim -- perl -e 'push @kept, \"x\" x 1000 for 1 .. 20000'",
     .options = options,
     .main = run_main,

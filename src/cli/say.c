@@ -85,6 +85,16 @@ void pl_say(const char *format, ...)
     va_end(arguments);
 }
 
+int pl_say_flush(void)
+{
+    static int failed;
+    errno = 0;
+    bool wrong = fflush(stdout) || ferror(stdout);
+    if (wrong && !failed)
+        failed = errno ? errno : EIO;
+    return failed;
+}
+
 enum pl_exit pl_say_failure(const char *format, ...)
 {
     va_list arguments;

@@ -22,6 +22,10 @@ void pl_say(const char *format, ...) PL_PRINTF(1, 2);
 enum pl_exit pl_say_failure(const char *format, ...) PL_PRINTF(1, 2);
 enum pl_exit pl_say_usage(const char *format, ...) PL_PRINTF(1, 2);
 
+/* Sends what was printed to stdout on its way. 0, or the errno with which that first failed: later calls of anything
+ * have an errno of their own. */
+int pl_say_flush(void);
+
 /* A copy in which control characters and bytes that are not UTF-8 read \xNN. The caller frees it. */
 char *pl_say_clean(const char *text);
 

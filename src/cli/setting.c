@@ -34,7 +34,7 @@ void pl_setting_export(enum pl_setting setting, const char *text)
 /* A value that is not understood goes no further: the runtime would only ignore it a second time. */
 static void refuse_value(const struct pl_option *option, const char *text, enum pl_verdict verdict)
 {
-    char *complaint = pl_option_complaint(option, verdict);
+    char *complaint = pl_option_complaint(option, "", verdict);
     pl_say("%s=%s in the environment: %s; ignored", option->variable, text, complaint);
     free(complaint);
     unsetenv(option->variable);

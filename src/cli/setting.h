@@ -17,7 +17,7 @@
 /* What each setting was given as: by option, else by environment; NULL: not at all. */
 struct pl_setting_values {
     const char *raw[PL_SETTING_COUNT];
-    uint64_t number[PL_SETTING_COUNT]; /* for sizes and numbers */
+    uint64_t number[PL_SETTING_COUNT]; /* for sizes and numbers; not for words */
 };
 
 /* Takes over from the environment what no option has set, and warns of variables that are not understood. */

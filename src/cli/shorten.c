@@ -295,6 +295,8 @@ const char *pl_shorten_function(struct pl_arena *arena, const char *demangled)
     if (demangled[strcspn(demangled, "<( [{:")] == 0)
         return demangled; /* plain C, and most of it is */
     shorten(&pen, demangled, 0, false);
+    while (pen.bytes && pen.text[pen.bytes - 1] == ' ') /* of "operator<< <char>" */
+        pen.text[--pen.bytes] = 0;
     drop_hash(&pen);
     const char *result = pen.bytes ? pl_arena_text(arena, pen.text, pen.bytes) : demangled;
     free(pen.text);

@@ -53,37 +53,66 @@ char *pl_summary_typed(const char *path)
 
 /* --- what was recorded --- */
 
+/* "exact", "sampled every 4 KiB", "exact for the first 400,000 allocations, then sampled about every 96 KiB". The
+ * caller frees it. */
+static char *print_method(const struct pl_collected *main)
+{
+    char interval[PL_FIGURE_BYTES];
+    pl_figure_setting(interval, main->interval_bytes);
+    if (main->off)
+        return pl_say_print("switched off");
+    if (main->exact || !main->interval_bytes)
+        return pl_say_print("exact");
+    if (main->exact_calls)
+        return pl_say_print("%.*s", (int) strcspn(main->method, ";"), main->method);
+    return pl_say_print("sampled every %s", interval);
+}
+
+static bool recorded(const struct pl_collected *each)
+{
+    return each->samples || each->exact_calls;
+}
+
+/* "; peak 31.4 MiB; 2.1 MiB never freed (1,204 blocks)". The caller frees it. */
+static char *print_figures(const struct pl_collected *main, const char *fate)
+{
+    char live[2 * PL_FIGURE_BYTES], blocks[2 * PL_FIGURE_BYTES], peak[2 * PL_FIGURE_BYTES], samples[PL_FIGURE_BYTES];
+    pl_figure_estimate(live, PL_METRIC_INUSE_SPACE, &main->inuse_space);
+    pl_figure_estimate(blocks, PL_METRIC_INUSE_OBJECTS, &main->inuse_objects);
+    pl_figure_estimate(peak, PL_METRIC_PEAK_SPACE, &main->peak_space);
+    pl_figure_exact(samples, main->samples);
+    bool peaked = main->peak_space.value > 0, sampled = main->samples > 0;
+    return pl_say_print("%s%s; %s %s (%s blocks)%s%s%s", peaked ? "; peak " : "", peaked ? peak : "", live, fate,
+                        blocks, sampled ? ", from " : "", sampled ? samples : "",
+                        !sampled             ? ""
+                        : main->samples == 1 ? " sample"
+                                             : " samples");
+}
+
 /* `who` is "" when there is only one process to speak of; `fate` is what became of what was not freed. */
 static void say_totals(const struct pl_collected *main, const char *who, const char *fate)
 {
-    char calls[PL_FIGURE_BYTES], bytes[PL_FIGURE_BYTES], interval[PL_FIGURE_BYTES], samples[PL_FIGURE_BYTES];
-    char live[2 * PL_FIGURE_BYTES], blocks[2 * PL_FIGURE_BYTES];
+    char calls[PL_FIGURE_BYTES], bytes[PL_FIGURE_BYTES];
+    char *method = print_method(main), *figures = print_figures(main, fate);
     pl_figure_exact(calls, main->calls);
     pl_figure_bytes(bytes, (double) main->bytes);
-    pl_figure_setting(interval, main->interval_bytes);
-    pl_figure_exact(samples, main->samples);
-    pl_figure_estimate(live, PL_METRIC_INUSE_SPACE, &main->inuse_space);
-    pl_figure_estimate(blocks, PL_METRIC_INUSE_OBJECTS, &main->inuse_objects);
     if (!main->calls)
-        pl_say("%ssampled every %s: no allocation was made", who, interval);
-    else if (!main->samples && main->interval_bytes > 1)
-        pl_say("%ssampled every %s: %s allocations, %s in all; no sample, so what was %s is not known", who, interval,
-               calls, bytes, fate);
-    else if (main->interval_bytes <= 1)
-        pl_say("%scounted all %s allocations, %s in all; %s %s (%s blocks)", who, calls, bytes, live, fate, blocks);
+        pl_say("%s%s: no allocation was made", who, method);
+    else if (!recorded(main))
+        pl_say("%s%s: %s allocations, %s in all; no sample, so what was %s is not known", who, method, calls, bytes,
+               fate);
     else
-        pl_say("%ssampled every %s: %s allocations, %s in all; %s %s (%s blocks), from %s sample%s", who, interval,
-               calls, bytes, live, fate, blocks, samples, main->samples == 1 ? "" : "s");
+        pl_say("%s%s: %s allocations, %s in all%s", who, method, calls, bytes, figures);
+    free(figures);
+    free(method);
 }
 
 static void say_too_few(const struct pl_collected *main)
 {
-    char interval[PL_FIGURE_BYTES], finer[PL_FIGURE_BYTES];
-    if (main->samples || main->off || !main->calls ||
-        !pl_figure_finer(finer, (double) main->bytes, main->interval_bytes))
-        return;
+    char interval[PL_FIGURE_BYTES];
     pl_figure_setting(interval, main->interval_bytes);
-    pl_say("too few bytes for a sample every %s; for more: plimsoll run --sample %s -- ...", interval, finer);
+    if (main->calls && !recorded(main) && !main->off)
+        pl_say("too few bytes for a sample every %s; to count every allocation: plimsoll run --exact -- ...", interval);
 }
 
 static void say_listed(const struct pl_collection *collection)
@@ -114,7 +143,7 @@ static void say_files(const struct pl_collection *collection)
     if (collection->count > 1)
         say_listed(collection);
     if (collection->dropped)
-        pl_say("and %zu short process%s without samples; --keep-all keeps %s", collection->dropped,
+        pl_say("and %zu short process%s with little to show; --keep-all keeps %s", collection->dropped,
                collection->dropped == 1 ? "" : "es", collection->dropped == 1 ? "it" : "them");
 }
 
@@ -124,7 +153,7 @@ static const struct pl_collected *most_interesting(const struct pl_collection *c
     const struct pl_collected *best = &collection->profile[0];
     for (size_t i = 1; i < collection->count; i++) {
         const struct pl_collected *each = &collection->profile[i];
-        if (each->samples && each->end != PL_END_EXEC && (!best->samples || each->bytes / 10 > best->bytes))
+        if (recorded(each) && each->end != PL_END_EXEC && (!recorded(best) || each->bytes / 10 > best->bytes))
             best = each;
     }
     return best;
@@ -149,7 +178,9 @@ static void say_only(const struct pl_summary *summary)
 static void say_nothing(const struct pl_summary *summary)
 {
     char *why = pl_target_why(summary->target);
-    if (why)
+    if (pl_target_blocked(summary->target))
+        pl_say("nothing was recorded, as was said at the start");
+    else if (why)
         pl_say("nothing was recorded, because %s; %s", why, pl_target_advice(summary->target));
     else if (summary->collection->running)
         pl_say("%s itself recorded nothing; it may have cleared its environment before it started others",
@@ -173,7 +204,7 @@ static void say_unused(const struct pl_summary *summary, const struct pl_collect
         pl_say("%s became another program (exec) in which nothing was recorded: that one is static or setuid, or its "
                "environment was cleared",
                summary->program);
-    else if (why)
+    else if (why && !pl_target_blocked(summary->target))
         pl_say("little was recorded, because %s; %s", why, pl_target_advice(summary->target));
     free(why);
 }

@@ -231,6 +231,11 @@ void pl_target_free(struct pl_target *target)
     free(target->missing);
 }
 
+bool pl_target_blocked(const struct pl_target *target)
+{
+    return target->obstacle != PL_OBSTACLE_NONE && target->obstacle != PL_OBSTACLE_HIDDEN_MALLOC;
+}
+
 char *pl_target_why(const struct pl_target *target)
 {
     if (target->obstacle == PL_OBSTACLE_NONE)

@@ -31,6 +31,9 @@ struct pl_target {
 struct pl_target pl_target_inspect(const char *program);
 void pl_target_free(struct pl_target *target);
 
+/* Nothing at all can be recorded of the program itself, which is known before it runs. */
+bool pl_target_blocked(const struct pl_target *target);
+
 /* "./server is statically linked, so it cannot be preloaded"; NULL if nothing is in the way. The caller frees it. */
 char *pl_target_why(const struct pl_target *target);
 

@@ -11,17 +11,26 @@ const struct pl_topic pl_topics[] = {
      "is "
      "not understood is ignored, and the report names the variable. The CLI itself looks at PLIMSOLL_LIBRARY (the "
      "libplimsoll.so that `run` preloads), NO_COLOR, COLUMNS and DEBUGINFOD_URLS."},
-    {"figures", "what ± means, and which figures are exact",
-     "Calls and requested bytes, per process and per thread, are counted one by one: they are exact and have no ±. "
-     "Everything by call stack, and everything about what is live, is estimated from samples: an allocation is sampled "
-     "with a probability that grows with its size, and each sample stands for as many allocations as it was unlikely "
-     "to "
-     "be taken. The estimates are unbiased. ± is half the width of a 95% interval: of a hundred such intervals about "
-     "ninety-five contain the truth. \"At most\" stands where every sample was freed: so much may be live unseen.\n"
+    {"figures", "which figures are exact, and what ± means",
+     "`plimsoll run` counts every allocation and every free, with its stack, as long as it can afford to: until "
+     "counting has cost a tenth of a second of CPU time and more than --overhead (2%) of what the program uses. So "
+     "small programs are counted to the end, and every figure of theirs is exact. From then on samples are taken, as "
+     "many as the budget allows, and counting resumes when it is cheap enough again; what was counted and what was "
+     "sampled add up. `plimsoll run --exact` counts to the end whatever it costs; `--sample 512K` takes samples from "
+     "the start, which costs next to nothing. The second line of a report says which it was.\n"
      "\n"
-     "More samples make it narrower: n samples give about ±200/√n percent. `plimsoll run --sample 64K` takes eight "
-     "times "
-     "as many as the default of 512K; `--sample 1` takes all."},
+     "Exact figures have no ±. Calls and requested bytes, per process and per thread, are exact in any case. What was "
+     "sampled is an estimate: an allocation is sampled with a probability that grows with its size, and each sample "
+     "stands for as many allocations as it was unlikely to be taken. The estimates are unbiased. ± is half the width "
+     "of "
+     "a 95% interval: of a hundred such intervals about ninety-five contain the truth. \"At most\" stands where every "
+     "sample was freed: so much may be live unseen. More samples make ± narrower: n samples give about ±200/√n "
+     "percent.\n"
+     "\n"
+     "\"About\" is said of what is read off a histogram whose buckets double in size: half of all sizes (p50) lie "
+     "below "
+     "about 48 B. With several threads the peak is exact to within what each thread may keep to itself, which "
+     "`plimsoll report --peak` states."},
     {"files", "where profiles live and where they go",
      "While a process runs, its profile is a mapped file on tmpfs: in /dev/shm, or in $XDG_RUNTIME_DIR, or else at its "
      "destination. When it has ended, `plimsoll run` moves the file to the directory in which it was started, or to "

@@ -20,7 +20,7 @@
 
 struct node {
     uint32_t first, last; /* paths [first, last) */
-    struct pl_sums allocated, freed;
+    struct pl_figures figures;
     struct pl_estimate metric[PL_METRIC_COUNT];
 };
 
@@ -36,11 +36,9 @@ struct tree {
 
 static void estimate(const struct tree *tree, struct node *node)
 {
-    for (uint32_t i = node->first; i < node->last; i++) {
-        pl_estimate_add(&node->allocated, &tree->paths->path[i].allocated);
-        pl_estimate_add(&node->freed, &tree->paths->path[i].freed);
-    }
-    pl_estimate_sums(&node->allocated, &node->freed, node->metric);
+    for (uint32_t i = node->first; i < node->last; i++)
+        pl_figures_add(&node->figures, &tree->paths->path[i].figures);
+    pl_figures_estimate(&node->figures, node->metric);
 }
 
 /* The end of the range that begins at `first` and has the same spot at this depth. */
@@ -130,8 +128,10 @@ static void put_rest(const struct tree *tree, const struct node *rest, uint32_t 
     char threshold[PL_FIGURE_BYTES];
     pl_figure_percent(threshold, tree->view->threshold);
     put_figures(tree, PL_STYLE_DIM, rest->metric);
-    pl_term_print(term, PL_STYLE_DIM, "%s└─ (%u more below %s)", tree->prefix, count, threshold);
+    char *text = pl_say_print("%s└─ (%u more below %s)", tree->prefix, count, threshold);
+    pl_term_cut(term, PL_STYLE_DIM, text, term->width > term->column ? term->width - term->column : 1);
     pl_term_end(term);
+    free(text);
 }
 
 static void walk(struct tree *tree, const struct node *node, uint32_t depth);
@@ -152,11 +152,9 @@ static void walk(struct tree *tree, const struct node *node, uint32_t depth)
     struct node *children = children_of(tree, node, depth, &count), rest = {0};
     while (shown < count && worth_a_line(tree, &children[shown]))
         shown++;
-    for (uint32_t i = shown; i < count; i++) {
-        pl_estimate_add(&rest.allocated, &children[i].allocated);
-        pl_estimate_add(&rest.freed, &children[i].freed);
-    }
-    pl_estimate_sums(&rest.allocated, &rest.freed, rest.metric);
+    for (uint32_t i = shown; i < count; i++)
+        pl_figures_add(&rest.figures, &children[i].figures);
+    pl_figures_estimate(&rest.figures, rest.metric);
     bool hidden = rest.metric[tree->metric].value > 0;
     for (uint32_t i = 0; i < shown; i++)
         walk_branch(tree, &children[i], depth, i + 1 == shown && !hidden, shown == 1 && !hidden);
@@ -169,21 +167,37 @@ static void put_heading(const struct tree *tree)
 {
     struct pl_term *term = tree->view->term;
     pl_term_end(term);
-    pl_term_right(term, PL_STYLE_DIM, pl_metric_info[tree->metric].unit, tree->value_width);
-    if (tree->view->profile->header.interval_bytes > 1)
+    pl_term_right(term, PL_STYLE_DIM, pl_view_column(tree->metric), tree->value_width);
+    if (tree->error_width)
         pl_term_put(term, PL_STYLE_DIM, " ± 95%");
     pl_term_pad(term, tree->value_width + 1 + tree->error_width + 1);
-    pl_term_right(term, PL_STYLE_DIM, pl_metric_info[pl_view_companion(tree->metric)].unit, tree->companion_width);
+    pl_term_right(term, PL_STYLE_DIM, pl_view_column(pl_view_companion(tree->metric)), tree->companion_width);
     pl_term_put(term, PL_STYLE_DIM, " of all  ");
     pl_term_put(term, PL_STYLE_HEAD, pl_view_title(tree->view->profile, tree->metric));
     pl_term_end(term);
 }
 
+static bool has_any(const struct pl_paths *paths, enum pl_metric metric)
+{
+    for (uint32_t i = 0; i < paths->count; i++)
+        if (paths->path[i].metric[metric].value > 0)
+            return true;
+    return false;
+}
+
 void pl_tree_print(const struct pl_view *view, const struct pl_paths *paths, enum pl_metric metric)
 {
-    struct tree tree = {
-        .view = view, .paths = paths, .metric = metric, .value_width = 9, .error_width = 11, .companion_width = 9};
+    struct tree tree = {.view = view,
+                        .paths = paths,
+                        .metric = metric,
+                        .value_width = 9,
+                        .error_width = pl_view_estimated(view->profile) ? 11 : 0,
+                        .companion_width = 9};
     struct node root = {.first = 0, .last = paths->count};
+    if (!has_any(paths, metric)) {
+        pl_view_nothing(view, "No stack was recorded, so there is no tree.");
+        return;
+    }
     put_heading(&tree);
     walk(&tree, &root, 0);
 }

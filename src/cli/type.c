@@ -96,6 +96,29 @@ static enum pl_verdict read_size(const struct pl_option *option, const char *tex
     return keep_number(option, value << shift);
 }
 
+static enum pl_verdict read_sample(const struct pl_option *option, const char *text)
+{
+    return strcmp(text, "exact") && strcmp(text, "auto") ? read_size(option, text) : PL_VALUE_OK;
+}
+
+/* Percent with up to four decimals, and with or without its sign: exactly what the runtime takes. */
+#define PPM_OF_PERCENT 10000u
+static enum pl_verdict read_budget(const struct pl_option *option, const char *text)
+{
+    uint64_t percent, ppm = 0, scale = PPM_OF_PERCENT;
+    const char *end;
+    if (read_digits(text, &percent, &end) == PL_VALUE_WRONG)
+        return PL_VALUE_WRONG;
+    if (*end == '.')
+        for (end++; isdigit((unsigned char) *end) && scale > 1; end++)
+            ppm += (uint64_t) (*end - '0') * (scale /= 10);
+    if (*end == '%')
+        end++;
+    if (*end)
+        return PL_VALUE_WRONG;
+    return percent > UINT32_MAX ? PL_VALUE_LARGE : keep_number(option, percent * PPM_OF_PERCENT + ppm);
+}
+
 static enum pl_verdict read_percent(const struct pl_option *option, const char *text)
 {
     char *end;
@@ -145,6 +168,8 @@ static enum pl_verdict read_names(const struct pl_option *option, const char *te
 const struct pl_type pl_type_flag = {"neither 0 nor 1", "0 or 1", read_flag};
 const struct pl_type pl_type_text = {"empty", "a name", read_text};
 const struct pl_type pl_type_size = {"not a size", "bytes with K, M or G", read_size};
+const struct pl_type pl_type_sample = {"not a size", "bytes with K, M or G, exact or auto", read_sample};
+const struct pl_type pl_type_budget = {"not a percentage", NULL, read_budget};
 const struct pl_type pl_type_count = {"not a number", "a whole number", read_count};
 const struct pl_type pl_type_percent = {"not a percentage", "a number from 0 to 100", read_percent};
 const struct pl_type pl_type_choice = {"not a choice", "one of", read_choice};

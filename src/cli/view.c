@@ -4,7 +4,9 @@
  */
 #include "view.h"
 
+#include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
 
@@ -23,29 +25,36 @@ const char *pl_view_live_word(const struct pl_profile *profile)
     return profile->running ? "live" : has_exited(profile) ? "never freed" : "live when it ended";
 }
 
+/* `running`, `exited`, `killed`: titles, by how the process fares. One word for all has it thrice. */
+static const struct wording {
+    enum pl_metric companion;
+    const char *column, *running, *exited, *killed;
+} wordings[PL_METRIC_COUNT] = {
+    [PL_METRIC_ALLOC_OBJECTS] = {PL_METRIC_ALLOC_SPACE, "calls", "Calls", "Calls", "Calls"},
+    [PL_METRIC_ALLOC_SPACE] = {PL_METRIC_ALLOC_OBJECTS, "bytes", "Allocated", "Allocated", "Allocated"},
+    [PL_METRIC_INUSE_OBJECTS] = {PL_METRIC_INUSE_SPACE, "blocks", "Live blocks", "Blocks never freed",
+                                 "Blocks live when it ended"},
+    [PL_METRIC_INUSE_SPACE] = {PL_METRIC_INUSE_OBJECTS, "bytes", "Live", "Never freed", "Live when it ended"},
+    [PL_METRIC_PEAK_OBJECTS] = {PL_METRIC_PEAK_SPACE, "blocks", "Blocks at the peak", "Blocks at the peak",
+                                "Blocks at the peak"},
+    [PL_METRIC_PEAK_SPACE] = {PL_METRIC_PEAK_OBJECTS, "bytes", "At the peak", "At the peak", "At the peak"},
+    [PL_METRIC_TEMP_OBJECTS] = {PL_METRIC_ALLOC_OBJECTS, "temporary", "Temporary", "Temporary", "Temporary"},
+};
+
 enum pl_metric pl_view_companion(enum pl_metric metric)
 {
-    static const enum pl_metric companions[PL_METRIC_COUNT] = {
-        [PL_METRIC_ALLOC_OBJECTS] = PL_METRIC_ALLOC_SPACE,
-        [PL_METRIC_ALLOC_SPACE] = PL_METRIC_ALLOC_OBJECTS,
-        [PL_METRIC_INUSE_OBJECTS] = PL_METRIC_INUSE_SPACE,
-        [PL_METRIC_INUSE_SPACE] = PL_METRIC_INUSE_OBJECTS,
-    };
-    return companions[metric];
+    return wordings[metric].companion;
+}
+
+const char *pl_view_column(enum pl_metric metric)
+{
+    return wordings[metric].column;
 }
 
 const char *pl_view_title(const struct pl_profile *profile, enum pl_metric metric)
 {
-    if (metric == PL_METRIC_ALLOC_OBJECTS)
-        return "Calls";
-    if (metric == PL_METRIC_ALLOC_SPACE)
-        return "Allocated";
-    bool blocks = metric == PL_METRIC_INUSE_OBJECTS;
-    if (profile->running)
-        return blocks ? "Live blocks" : "Live";
-    if (has_exited(profile))
-        return blocks ? "Blocks never freed" : "Never freed";
-    return blocks ? "Blocks live when it ended" : "Live when it ended";
+    const struct wording *wording = &wordings[metric];
+    return profile->running ? wording->running : has_exited(profile) ? wording->exited : wording->killed;
 }
 
 double pl_view_share(const struct pl_profile *profile, enum pl_metric metric, double value)
@@ -93,4 +102,54 @@ void pl_view_spot(struct pl_term *term, const char *before, const struct pl_spot
         pl_term_room(term, 2, library_width, indent);
         put_cut(term, PL_STYLE_DIM, library);
     }
+}
+
+void pl_view_more(struct pl_term *term, size_t indent)
+{
+    pl_term_room(term, 1, 3, indent);
+    pl_term_put(term, PL_STYLE_DIM, "← …");
+}
+
+void pl_view_paragraph(const struct pl_view *view, const char *format, ...)
+{
+    va_list arguments;
+    char *text;
+    va_start(arguments, format);
+    if (vasprintf(&text, format, arguments) < 0)
+        text = NULL;
+    va_end(arguments);
+    pl_term_end(view->term);
+    pl_term_words(view->term, PL_STYLE_PLAIN, pl_say_memory(text), 0);
+    pl_term_end(view->term);
+    free(text);
+}
+
+void pl_view_heading(const struct pl_view *view, const char *title)
+{
+    pl_term_end(view->term);
+    pl_term_put(view->term, PL_STYLE_HEAD, title);
+}
+
+void pl_view_nothing(const struct pl_view *view, const char *what)
+{
+    const struct pl_profile *profile = view->profile;
+    bool better = pl_view_estimated(profile) && profile->total[PL_METRIC_ALLOC_OBJECTS].value > 0;
+    pl_view_paragraph(view, "%s%s", what, !better ? "" : " To see every allocation: plimsoll run --exact -- PROGRAM");
+}
+
+bool pl_view_estimated(const struct pl_profile *profile)
+{
+    const struct pl_header *header = &profile->header;
+    return !profile->exact && !(header->mode == PL_MODE_SAMPLED && header->interval_bytes <= 1);
+}
+
+bool pl_view_recorded(const struct pl_profile *profile)
+{
+    bool nothing = profile->exact && !(profile->total[PL_METRIC_ALLOC_OBJECTS].value > 0);
+    return profile->samples > 0 || profile->exact_calls > 0 || nothing;
+}
+
+bool pl_view_timed(const struct pl_profile *profile)
+{
+    return profile->running || profile->header.end_monotonic_ns;
 }

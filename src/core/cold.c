@@ -3,15 +3,19 @@
 #include "cold.h"
 
 #include "arch.h"
+#include "clock.h"
+#include "eras.h"
 #include "filter.h"
 #include "process.h"
 #include "rows.h"
 #include "settings.h"
 #include "sys.h"
+#include "tallies.h"
 
 #define SLEEP_OFF (64ull << 20)   /* switched off: look at the control words this often */
 #define SLEEP_NESTED (1ull << 16) /* a nested visit must not come back at once */
 #define SLEEP_LONG (1ull << 62)   /* nothing to do, ever */
+#define UNMARK_AFTER (1ull << 30) /* ticks: some 0.4 s */
 
 /* ---- entering and leaving ---- */
 
@@ -62,13 +66,14 @@ static struct pl_thread *enter(struct pl_process *process, struct pl_tls *tls, u
     }
     if (unlikely(thread->busy)) {
         if (still_busy(process, thread, sp)) {
-            put_off(tls, SLEEP_NESTED);
+            put_off(tls, load_relaxed(&process->counting) ? 0 : SLEEP_NESTED); /* exact mode knows how many it lost */
             pl_file_lost(&process->file, PL_LOSS_NESTED);
             return NULL;
         }
         pl_file_lost(&process->file, PL_LOSS_STALE_BUSY);
     }
     thread->busy = sp;
+    tls->visiting = 1;
     signal_fence();
     return thread;
 }
@@ -87,14 +92,49 @@ static uint64_t interval_now(const struct pl_process *process)
     return wanted >= PL_SAMPLE_MIN && wanted <= PL_SAMPLE_MAX ? wanted : process->interval_bytes;
 }
 
-static double decide(const struct pl_process *process, struct pl_thread *thread, uint64_t charge, uint64_t *countdown)
+/* Exact mode, when all is there that it takes. */
+static bool counts_all(struct pl_process *process, struct pl_thread *thread)
 {
-    uint64_t interval = interval_now(process);
+    if (unlikely(!process->file.base) && pl_config.mode != PL_MODE_SAMPLED && !pl_config.off)
+        pl_process_open(process); /* in a forked child the first allocation is worth a file */
+    if (!load_relaxed(&process->counting))
+        return false;
+    pl_thread_attach(process, thread);
+    return pl_tracker_ready(process, thread);
+}
+
+/* From here on everything is counted: the countdown stays at 0. A gap that was running ends as gaps do, and if it does
+ * not end in this allocation, then that was its chance to be seen. */
+static double begin_counting(struct pl_sampler *sampler, uint64_t charge, uint64_t left, uint64_t *countdown)
+{
+    double weight = sampler->armed ? pl_sampler_end(sampler, charge, left) : PL_WEIGHT_EXACT;
+    *countdown = pl_sampler_sleep(sampler, 0);
+    return weight;
+}
+
+/* In auto mode long gaps are counted down in parts, so that T can follow a program that allocates less and less. */
+static double meet(struct pl_sampler *sampler, uint64_t charge, uint64_t left, uint64_t interval, uint64_t *countdown)
+{
+    return pl_config.mode == PL_MODE_AUTO ? pl_sampler_meet(sampler, charge, left, interval, countdown)
+                                          : pl_sampler_visit(sampler, charge, interval, countdown);
+}
+
+/* `charge_left` is what is left of the countdown when the charge is taken: less than nothing. */
+static double decide(struct pl_process *process, struct pl_thread *thread, uint64_t charge, uint64_t charge_left,
+                     uint64_t *countdown)
+{
+    struct pl_sampler *sampler = &thread->sampler;
+    uint64_t left = charge_left + charge;
+    if (left >= charge) /* a handler's calls were taken off it too */
+        left = 0;
     if (__atomic_exchange_n(&thread->slept, 0, __ATOMIC_RELAXED))
-        thread->sampler.armed = false;
+        sampler->armed = false;
+    if (counts_all(process, thread))
+        return begin_counting(sampler, charge, left, countdown);
+    uint64_t interval = interval_now(process);
     if (interval)
-        return pl_sampler_visit(&thread->sampler, charge, interval, countdown);
-    *countdown = pl_sampler_sleep(&thread->sampler, SLEEP_OFF);
+        return meet(sampler, charge, left, interval, countdown);
+    *countdown = pl_sampler_sleep(sampler, SLEEP_OFF);
     return 0;
 }
 
@@ -114,7 +154,10 @@ static void rearm(const struct pl_process *process, struct pl_thread *thread, st
     uint64_t interval = interval_now(process);
     struct pl_sampler *sampler = &thread->sampler;
     store_relaxed(&thread->slept, 0);
-    settle(thread, tls, interval ? pl_sampler_draw(sampler, interval) : pl_sampler_sleep(sampler, SLEEP_OFF));
+    if (load_relaxed(&process->counting) && thread->tracker)
+        settle(thread, tls, pl_sampler_sleep(sampler, 0));
+    else
+        settle(thread, tls, interval ? pl_sampler_draw(sampler, interval) : pl_sampler_sleep(sampler, SLEEP_OFF));
 }
 
 /* A handler may still come at the last moment: then the visit is not over yet. */
@@ -124,6 +167,7 @@ static void leave(const struct pl_process *process, struct pl_thread *thread, st
         if (unlikely(load_relaxed(&thread->slept)))
             rearm(process, thread, tls);
         signal_fence();
+        tls->visiting = 0;
         thread->busy = 0;
         signal_fence();
         if (likely(!load_relaxed(&thread->slept)))
@@ -131,14 +175,27 @@ static void leave(const struct pl_process *process, struct pl_thread *thread, st
     }
 }
 
+void pl_cold_wake(struct pl_process *process, struct pl_thread *thread)
+{
+    struct pl_fp_state fp;
+    pl_fp_enter(&fp);
+    thread->busy = pl_stack_pointer();
+    leave(process, thread, &pl_tls);
+    pl_fp_leave(&fp);
+}
+
 /* ---- a sample ---- */
 
 /* An address that is in the table already was freed in a way we cannot see. */
-static void forget_missed(struct pl_process *process, struct pl_thread *thread, void *block)
+static COLD void forget_missed(struct pl_process *process, struct pl_thread *thread, void *block)
 {
-    struct pl_record missed;
-    if (load_relaxed(pl_filter_byte(block)) && pl_cold_take(block, &missed)) {
-        pl_row_freed(process, thread, &missed);
+    struct pl_known missed;
+    if (!load_relaxed(pl_filter_byte(block)) || !pl_cold_take(block, &missed))
+        return;
+    if (missed.exact.word)
+        pl_exact_missed(process, thread, &missed.exact);
+    if (missed.sampled.row) {
+        pl_row_freed(process, thread, &missed.sampled, true);
         pl_file_lost(&process->file, PL_LOSS_MISSED_FREE);
     }
 }
@@ -146,10 +203,10 @@ static void forget_missed(struct pl_process *process, struct pl_thread *thread, 
 static void remember(struct pl_process *process, struct pl_thread *thread, void *block, const struct pl_record *record)
 {
     forget_missed(process, thread, block);
-    pl_row_allocated(process, record);
+    pl_row_allocated(process, thread, record);
     if (!pl_live_insert(&process->live, (uintptr_t) block, record)) {
         /* Its free will not be seen, so it must not seem to live for ever. */
-        pl_row_freed(process, thread, record);
+        pl_row_freed(process, thread, record, true);
         pl_file_lost(&process->file, PL_LOSS_LIVE_FULL);
     }
 }
@@ -172,8 +229,18 @@ static void sample(struct pl_process *process, struct pl_thread *thread, uint64_
     fetch_add(&header->stops[thread->walk.stop], 1);
     if (!row)
         return;
-    struct pl_record record = {.size = size, .weight = weight, .row = row, .thread = thread->record};
+    uint64_t calls, bytes;
+    pl_thread_totals(thread, &pl_tls, &calls, &bytes);
+    struct pl_record record = {
+        .size = size,
+        .weight = weight,
+        .row = row,
+        .thread = thread->record,
+        .calls = calls,
+        .units = pl_timeline_now(process),
+    };
     remember(process, thread, block, &record);
+    pl_live_tell(process, thread);
 }
 
 /* ---- allocations ---- */
@@ -198,15 +265,34 @@ double pl_cold_due(enum pl_function function, uint64_t size)
     if (!thread)
         return 0;
     struct pl_fp_state fp;
-    uint64_t countdown;
+    uint64_t countdown, began = pl_clock();
     pl_fp_enter(&fp);
-    double weight = decide(process, thread, size + PL_CALL_CHARGE, &countdown);
+    pl_process_obey(process);
+    double weight = decide(process, thread, size + PL_CALL_CHARGE, load_relaxed(&tls->charge_left), &countdown);
     settle(thread, tls, countdown);
-    if (weight == 0)
+    if (weight <= 0)
         pl_thread_book(process, thread, tls);
+    if (weight == 0 && process->file.base)
+        pl_live_tell(process, thread);
     leave(process, thread, tls);
     pl_fp_leave(&fp);
+    if (weight == 0)
+        pl_budget_charge(process, pl_clock() - began, 1);
     return weight;
+}
+
+/* In exact mode the thread's record keeps step with its counters, also for calls that are lost (pl_exact_unseen). */
+static void count_unseen(const struct pl_process *process, const struct pl_tls *tls, enum pl_function function,
+                         uint64_t size)
+{
+    struct pl_thread *thread = tls->thread;
+    if (!load_relaxed(&process->counting) || !thread || thread->tls != tls || !thread->tracker)
+        return;
+    struct pl_thread_record *record = thread->record_at;
+    if (!record)
+        return;
+    record->calls[function]++;
+    record->bytes += size;
 }
 
 void pl_cold_allocated(enum pl_function function, uint64_t size, void *block, double weight,
@@ -217,15 +303,22 @@ void pl_cold_allocated(enum pl_function function, uint64_t size, void *block, do
     if (!block)
         return;
     count(tls, function, size, 1);
+    if (weight == 0)
+        count_unseen(process, tls, function, size);
     struct pl_thread *thread = weight > 0 ? enter(process, tls, pl_stack_pointer()) : NULL;
     if (!thread)
         return;
     struct pl_fp_state fp;
+    uint64_t began = pl_clock();
     pl_fp_enter(&fp);
     sample(process, thread, size, block, weight, start);
     pl_thread_book(process, thread, tls);
+    uint64_t ticks = pl_clock() - began;
+    if (process->file.base && pl_timeline_now(process) >= load_relaxed(&process->timeline.due))
+        pl_timeline_take(process, pl_timeline_now(process), false);
     leave(process, thread, tls);
     pl_fp_leave(&fp);
+    pl_budget_charge(process, ticks, PL_BUDGET_SAMPLE);
 }
 
 void pl_cold_thrown(uintptr_t to)
@@ -244,23 +337,38 @@ void pl_cold_thrown(uintptr_t to)
 
 /* ---- frees ---- */
 
-bool pl_cold_take(void *block, struct pl_record *record)
+bool pl_cold_take(void *block, struct pl_known *known)
 {
     struct pl_process *process = pl_process;
     struct pl_live_found found;
+    uint8_t byte = load_relaxed(pl_filter_byte(block));
+    known->exact.word = known->sampled.row = 0;
     if (!block) /* an address that is in no table, but looks like an empty place in all of them */
         return false;
-    if (likely(!pl_live_take(&process->live, (uintptr_t) block, &found)))
-        return false;
-    if (found.link_map)
-        pl_process_unloaded(process);
-    *record = found.record;
-    return found.block;
+    if (pl_filter_is_exact(byte))
+        pl_exact_take(block, &known->exact);
+    if (byte != PL_FILTER_EXACT && pl_live_take(&process->live, (uintptr_t) block, &found)) {
+        if (found.link_map)
+            pl_process_unloaded(process);
+        if (found.block)
+            known->sampled = found.record;
+    }
+    return known->exact.word || known->sampled.row;
 }
 
-void pl_cold_freed(const struct pl_record *record)
+/* When exact mode is left, its marks stay in the filter. Once no allocation that began in it can be under way any more,
+ * every so many frees look whether one is still needed. */
+void pl_cold_unknown(const void *block)
 {
     struct pl_process *process = pl_process;
+    if (!pl_filter_is_exact(load_relaxed(pl_filter_byte(block))) || load_relaxed(&process->counting))
+        return;
+    if (pl_clock() - load_relaxed(&process->left_exact) > UNMARK_AFTER)
+        pl_block_forget_near(&process->blocks, (uintptr_t) block);
+}
+
+static void sample_freed(struct pl_process *process, const struct pl_record *record, bool moved)
+{
     struct pl_thread *thread = pl_tls.thread;
     struct pl_fp_state fp;
     if (unlikely(load_acquire(&process->state) == PL_PROCESS_ENDING))
@@ -274,17 +382,42 @@ void pl_cold_freed(const struct pl_record *record)
         thread->busy = pl_stack_pointer();
         signal_fence();
     }
-    pl_row_freed(process, thread, record);
+    pl_row_freed(process, thread, record, moved);
     if (thread)
         leave(process, thread, &pl_tls);
     pl_fp_leave(&fp);
 }
 
-void pl_cold_restore(void *block, const struct pl_record *record)
+void pl_cold_freed(const void *block, const struct pl_known *known)
+{
+    if (known->exact.word)
+        pl_exact_freed(block, &known->exact);
+    if (known->sampled.row)
+        sample_freed(pl_process, &known->sampled, !block);
+}
+
+void pl_cold_restore(void *block, const struct pl_known *known)
 {
     struct pl_process *process = pl_process;
-    if (!pl_live_insert(&process->live, (uintptr_t) block, record)) {
-        pl_cold_freed(record);
+    if (known->exact.word)
+        pl_exact_restore(block, &known->exact);
+    if (known->sampled.row && !pl_live_insert(&process->live, (uintptr_t) block, &known->sampled)) {
+        sample_freed(process, &known->sampled, true);
         pl_file_lost(&process->file, PL_LOSS_LIVE_FULL);
+    }
+}
+
+void pl_cold_moved(void *block, uint64_t old_bytes, bool moved)
+{
+    struct pl_process *process = pl_process;
+    struct pl_record record;
+    uint8_t byte = load_relaxed(pl_filter_byte(block));
+    if (pl_filter_is_exact(byte))
+        pl_exact_realloc(block, old_bytes, moved);
+    if (byte != PL_FILTER_EXACT && pl_live_find(&process->live, (uintptr_t) block, &record)) {
+        struct pl_fp_state fp;
+        pl_fp_enter(&fp);
+        pl_row_realloc(process, &record, old_bytes, moved);
+        pl_fp_leave(&fp);
     }
 }

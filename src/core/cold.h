@@ -16,6 +16,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "exact.h"
 #include "format.h"
 #include "live.h"
 #include "unwind.h"
@@ -30,20 +31,36 @@
 double pl_cold_due(enum pl_function function, uint64_t size);
 void pl_cold_allocated(enum pl_function function, uint64_t size, void *block, double weight,
                        const struct pl_start *start);
+#define PL_WEIGHT_EXACT (-1.0) /* of pl_cold_due: it is to be counted, not sampled, by pl_exact_allocated() */
+
+/* A handler has put the thread's next visit off while an exact one was under way. */
+void pl_cold_wake(struct pl_process *process, struct pl_thread *thread);
 
 /* The thread is about to leave by longjmp, to this stack pointer: perhaps out of a visit, perhaps on the way to one,
  * when the countdown has run out and the next has not been set. */
 void pl_cold_thrown(uintptr_t to);
 
-/* The filter says that the block may be sampled. Takes its record out of the live table, before the real free or
- * realloc: afterwards the address may be somebody else's at once. */
-bool pl_cold_take(void *block, struct pl_record *record);
+/* What was known of a block: by exact mode, by sampling, or nothing. */
+struct pl_known {
+    struct pl_taken exact;    /* word 0: not by exact mode */
+    struct pl_record sampled; /* row 0: not by sampling */
+};
 
-/* The block is gone: books what pl_cold_take() gave. */
-void pl_cold_freed(const struct pl_record *record);
+/* The filter says that something may be known of the block. Takes that out of the tables, before the real free or
+ * realloc: afterwards the address may be somebody else's at once. False: nothing. */
+bool pl_cold_take(void *block, struct pl_known *known);
 
-/* The block is still there (a realloc failed): puts its record back. */
-void pl_cold_restore(void *block, const struct pl_record *record);
+/* The filter was wrong about the block: nothing is known of it. Sees to it that this does not happen too often. */
+void pl_cold_unknown(const void *block);
+
+/* The block is gone: books what pl_cold_take() gave. NULL: it was moved, not freed, and is no temporary. */
+void pl_cold_freed(const void *block, const struct pl_known *known);
+
+/* The block is still there (a realloc failed): puts back what was known of it. */
+void pl_cold_restore(void *block, const struct pl_known *known);
+
+/* The allocation just written down, at `block`, was a realloc of a block of `old_bytes`. */
+void pl_cold_moved(void *block, uint64_t old_bytes, bool moved);
 
 /* A call that the hot path counted turned out not to be an allocation: a failed or freeing realloc. */
 void pl_cold_uncount(enum pl_function function, uint64_t size);

@@ -52,7 +52,33 @@ static bool parse_copy(const char *text, char *to, size_t bytes)
 
 static bool set_sample(struct pl_config *c, const char *text)
 {
-    return parse_between(text, PL_SAMPLE_MIN, PL_SAMPLE_MAX, &c->interval_bytes);
+    if (pl_text_same(text, "auto"))
+        c->mode = PL_MODE_AUTO;
+    else if (pl_text_same(text, "exact"))
+        c->mode = PL_MODE_EXACT;
+    else if (parse_between(text, PL_SAMPLE_MIN, PL_SAMPLE_MAX, &c->interval_bytes))
+        c->mode = PL_MODE_SAMPLED;
+    else
+        return false;
+    return true;
+}
+
+/* Percent, with up to four decimals and with or without its sign: hundredths of a percent are 100 ppm. */
+static bool set_overhead(struct pl_config *c, const char *text)
+{
+    uint64_t ppm = 0, scale = 10000;
+    if (*text < '0' || *text > '9')
+        return false;
+    for (; *text >= '0' && *text <= '9' && ppm <= PL_OVERHEAD_MAX_PPM; text++)
+        ppm = ppm * 10 + (uint64_t) (*text - '0') * scale;
+    if (*text == '.')
+        for (text++; *text >= '0' && *text <= '9' && scale >= 10; text++)
+            ppm += (uint64_t) (*text - '0') * (scale /= 10);
+    text += *text == '%';
+    if (*text || ppm < PL_OVERHEAD_MIN_PPM || ppm > PL_OVERHEAD_MAX_PPM)
+        return false;
+    c->overhead_ppm = (uint32_t) ppm;
+    return true;
 }
 
 static bool set_out(struct pl_config *c, const char *text)
@@ -113,14 +139,15 @@ void pl_config_read(struct pl_config *config, char *const *environment)
     bool (*const set[PL_SETTING_COUNT])(struct pl_config *, const char *) = {
         [PL_SETTING_SAMPLE] = set_sample,     [PL_SETTING_OUT] = set_out,           [PL_SETTING_ONLY] = set_only,
         [PL_SETTING_LIVE_DIR] = set_live_dir, [PL_SETTING_MAX_FILE] = set_max_file, [PL_SETTING_OFF] = set_off,
-        [PL_SETTING_SEED] = set_seed,         [PL_SETTING_RUN] = set_run,
+        [PL_SETTING_OVERHEAD] = set_overhead, [PL_SETTING_SEED] = set_seed,         [PL_SETTING_RUN] = set_run,
     };
     const char *const variable[PL_SETTING_COUNT] = {
 #define PL_VARIABLE(name, variable, option, takes, fallback, help) variable,
         PL_SETTINGS(PL_VARIABLE)
 #undef PL_VARIABLE
     };
-    config->interval_bytes = PL_SAMPLE_DEFAULT;
+    config->mode = PL_MODE_AUTO;
+    config->overhead_ppm = PL_OVERHEAD_DEFAULT_PPM;
     config->max_file_bytes = PL_MAX_FILE_DEFAULT;
     parse_copy(PL_OUT_DEFAULT, config->out, sizeof config->out);
     for (int i = 0; i < PL_SETTING_COUNT; i++) {

@@ -20,7 +20,9 @@ struct pl_config {
     bool off;
     bool seeded;
     uint32_t bad; /* bit n: setting n was not understood */
-    uint64_t interval_bytes;
+    uint32_t mode; /* enum pl_mode */
+    uint32_t overhead_ppm;
+    uint64_t interval_bytes; /* in sampled mode */
     uint64_t max_file_bytes;
     uint64_t seed;
     char out[PL_PATH_MAX];

@@ -417,6 +417,20 @@ static COLD uint64_t take_operand(const struct pl_cfi *cfi, struct pl_cursor *cu
     return 0;
 }
 
+/* The same, without a call for what nearly every operand is: nothing, a part of the opcode, or a number of one byte. */
+INLINE uint64_t operand_of(const struct pl_cfi *cfi, struct pl_cursor *cursor, uint8_t operand, uint8_t opcode)
+{
+    if (operand == NONE)
+        return 0;
+    if (operand == COMPACT)
+        return opcode & 0x3f;
+    bool is_uleb = operand == ULEB || operand == ULEB_FACTORED;
+    if (!is_uleb || cursor->at >= cursor->end || *cursor->at >= 0x80)
+        return take_operand(cfi, cursor, operand, opcode);
+    uint64_t number = *cursor->at++;
+    return operand == ULEB ? number : number * (uint64_t) cfi->data_align;
+}
+
 /* Registers that no walk looks at (vector registers) may be described; they are passed over. */
 static void set_register(struct pl_cfi_row *row, uint64_t number, uint8_t how, uint64_t value)
 {
@@ -494,13 +508,13 @@ static COLD bool apply(struct pl_cfi *cfi, const struct instruction *instruction
 }
 
 /* Runs a program until its end, or until the row made next would begin behind the address. */
-static COLD bool run(struct pl_cfi *cfi, struct pl_cursor *program)
+static __attribute__((noinline)) bool run(struct pl_cfi *cfi, struct pl_cursor *program)
 {
     while (program->at < program->end && cfi->row_start <= cfi->where) {
-        uint8_t opcode = pl_cursor_byte(program);
+        uint8_t opcode = *program->at++;
         const struct instruction *instruction = opcode >> 6 ? &compact[opcode >> 6] : &extended[opcode];
-        uint64_t first = take_operand(cfi, program, instruction->first, opcode);
-        uint64_t second = take_operand(cfi, program, instruction->second, opcode);
+        uint64_t first = operand_of(cfi, program, instruction->first, opcode);
+        uint64_t second = operand_of(cfi, program, instruction->second, opcode);
         if (program->bad || !apply(cfi, instruction, first, second))
             return false;
     }

@@ -15,6 +15,7 @@
 #define FD_AT_LEAST 700 /* out of the way of programs that count their descriptors from below */
 #define RLIMIT_FSIZE_ 1
 #define RLIMIT_AS_ 9
+#define MADV_POPULATE_WRITE_ 23 /* Linux 5.14; others refuse it, and that is all */
 
 static const uint32_t record_bytes[PL_KINDS_MAX] = {
     [PL_KIND_TEXT] = 1,
@@ -23,11 +24,34 @@ static const uint32_t record_bytes[PL_KINDS_MAX] = {
     [PL_KIND_THREAD] = sizeof(struct pl_thread_record),
     [PL_KIND_SITE] = sizeof(struct pl_site),
     [PL_KIND_ROW] = sizeof(struct pl_row),
+    [PL_KIND_SYMBOL] = sizeof(struct pl_symbol), /* not written by us */
+    [PL_KIND_TALLY] = sizeof(struct pl_tally),
+    [PL_KIND_REMOTE] = sizeof(struct pl_remote),
+    [PL_KIND_MOMENT] = sizeof(struct pl_moment),
+    [PL_KIND_SNAPSHOT] = sizeof(struct pl_snapshot_record),
 };
-#define WRITER_KINDS (PL_KIND_ROW + 1)
+#define WRITER_KINDS (PL_KIND_SNAPSHOT + 1)
 
-/* Which chunk of the file is the k-th of its kind, plus one. Private: nothing is read back from the file. */
-static uint16_t chunk_of[WRITER_KINDS][PL_CHUNKS_MAX] PAGE_ALIGNED;
+/* Which chunk of the file is the k-th of its kind, plus one. Private: nothing is read back from the file. Kinds that
+ * are few by nature have a short list. */
+#define FEW 128u
+static struct {
+    uint16_t text[PL_CHUNKS_MAX], frames[PL_CHUNKS_MAX], sites[PL_CHUNKS_MAX], rows[PL_CHUNKS_MAX];
+    uint16_t tallies[PL_CHUNKS_MAX], remotes[PL_CHUNKS_MAX];
+    uint16_t modules[FEW], threads[FEW], moments[FEW], snapshots[FEW];
+    uint8_t padding[4096]; /* fork wipes whole pages */
+} chunks PAGE_ALIGNED;
+
+static const struct {
+    uint16_t *chunk;
+    uint32_t most;
+} lists[WRITER_KINDS] = {
+    [PL_KIND_TEXT] = {chunks.text, PL_CHUNKS_MAX},     [PL_KIND_MODULE] = {chunks.modules, FEW},
+    [PL_KIND_FRAME] = {chunks.frames, PL_CHUNKS_MAX},  [PL_KIND_THREAD] = {chunks.threads, FEW},
+    [PL_KIND_SITE] = {chunks.sites, PL_CHUNKS_MAX},    [PL_KIND_ROW] = {chunks.rows, PL_CHUNKS_MAX},
+    [PL_KIND_TALLY] = {chunks.tallies, PL_CHUNKS_MAX}, [PL_KIND_REMOTE] = {chunks.remotes, PL_CHUNKS_MAX},
+    [PL_KIND_MOMENT] = {chunks.moments, FEW},          [PL_KIND_SNAPSHOT] = {chunks.snapshots, FEW},
+};
 
 /* The mapping, kept where fork does not wipe it: a child must know what to give back. */
 static struct {
@@ -37,6 +61,12 @@ static struct {
     uint64_t inode, device;
 } inherited;
 
+/* Of a file that is there. */
+static struct pl_header *header_of(const struct pl_file *file)
+{
+    return (struct pl_header *) (void *) file->base;
+}
+
 static uint8_t *chunk_at(const struct pl_file *file, uint32_t chunk)
 {
     return file->base + PL_CHUNKS_OFFSET + (uint64_t) chunk * PL_CHUNK_BYTES;
@@ -45,7 +75,7 @@ static uint8_t *chunk_at(const struct pl_file *file, uint32_t chunk)
 void pl_file_lost(const struct pl_file *file, enum pl_loss loss)
 {
     if (file->base)
-        fetch_add(&pl_file_header(file)->losses[loss], 1);
+        fetch_add(&header_of(file)->losses[loss], 1);
 }
 
 /* ---- growing ---- */
@@ -83,6 +113,8 @@ INLINE bool extend(struct pl_file *file, int fd, uint64_t to, uint64_t need)
 {
     for (int i = 0; i < INTERRUPTS_MAX; i++, to = need) {
         long r = allocate(fd, file->file_bytes, to - file->file_bytes);
+        if (r == 0 && file->base) /* one fault for all its pages instead of one for each */
+            pl_sys_madvise(file->base + file->file_bytes, to - file->file_bytes, MADV_POPULATE_WRITE_);
         if (r == 0)
             file->file_bytes = to;
         if (r != -EINTR)
@@ -133,21 +165,21 @@ static bool lock(struct pl_file *file)
 /* Makes the k-th chunk of a kind exist. */
 static bool add_chunks(struct pl_file *file, enum pl_kind kind, uint32_t k)
 {
-    struct pl_header *header = pl_file_header(file);
+    struct pl_header *header = header_of(file);
     if (!lock(file))
         return false;
     for (uint32_t i = 0; i <= k; i++) {
-        if (chunk_of[kind][i])
+        if (lists[kind].chunk[i])
             continue;
         uint64_t chunk = header->chunks;
         uint64_t end = PL_CHUNKS_OFFSET + (chunk + 1) * PL_CHUNK_BYTES;
         if (chunk >= PL_CHUNKS_MAX - 1 || end > file->mapped_bytes || (end > file->file_bytes && !grow(file, end)))
             break;
         store_release(&header->chunks, chunk + 1);
-        store_release(&chunk_of[kind][i], (uint16_t) (chunk + 1));
+        store_release(&lists[kind].chunk[i], (uint16_t) (chunk + 1));
     }
     store_release(&file->grow_lock, 0);
-    return load_acquire(&chunk_of[kind][k]) != 0;
+    return load_acquire(&lists[kind].chunk[k]) != 0;
 }
 
 void pl_file_freeze(struct pl_file *file, bool frozen)
@@ -159,7 +191,7 @@ void pl_file_reserve(struct pl_file *file, uint64_t bytes)
 {
     if (!lock(file))
         return;
-    uint64_t need = PL_CHUNKS_OFFSET + pl_file_header(file)->chunks * PL_CHUNK_BYTES + bytes;
+    uint64_t need = PL_CHUNKS_OFFSET + header_of(file)->chunks * PL_CHUNK_BYTES + bytes;
     if (need > file->mapped_bytes)
         need = file->mapped_bytes;
     if (need > file->file_bytes)
@@ -169,27 +201,26 @@ void pl_file_reserve(struct pl_file *file, uint64_t bytes)
 
 /* ---- appending ---- */
 
-/* Where a record's bytes go when it has no place: a visit that was cut in two by a fork in a signal handler goes on in
- * the child with numbers of its parent's file. */
-static uint8_t nowhere[PL_CHUNK_BYTES];
+uint8_t pl_file_nowhere[PL_CHUNK_BYTES] __attribute__((aligned(64)));
+uint8_t *pl_file_base = pl_file_nowhere;
 
 void *pl_file_record(const struct pl_file *file, enum pl_kind kind, uint32_t number)
 {
     uint32_t per_chunk = PL_CHUNK_BYTES / record_bytes[kind];
     uint32_t k = number / per_chunk;
-    uint32_t chunk = k < PL_CHUNKS_MAX ? load_acquire(&chunk_of[kind][k]) : 0;
+    uint32_t chunk = k < lists[kind].most ? load_acquire(&lists[kind].chunk[k]) : 0;
     if (unlikely(!chunk || !file->base))
-        return nowhere;
+        return pl_file_nowhere;
     return chunk_at(file, chunk - 1) + (uint64_t) (number % per_chunk) * record_bytes[kind];
 }
 
 static bool have_chunk(struct pl_file *file, enum pl_kind kind, uint64_t number)
 {
     uint64_t k = number / (PL_CHUNK_BYTES / record_bytes[kind]);
-    if (k >= PL_CHUNKS_MAX || (!load_acquire(&chunk_of[kind][k]) && !add_chunks(file, kind, (uint32_t) k)))
+    if (k >= lists[kind].most || (!load_acquire(&lists[kind].chunk[k]) && !add_chunks(file, kind, (uint32_t) k)))
         return false;
     /* Written down at every use: whoever was to do it when the chunk was new may have been thrown out before. */
-    store_release(&file->base[PL_HEADER_BYTES + chunk_of[kind][k] - 1], (uint8_t) kind);
+    store_release(&file->base[PL_HEADER_BYTES + lists[kind].chunk[k] - 1], (uint8_t) kind);
     return true;
 }
 
@@ -202,7 +233,7 @@ uint32_t pl_file_append(struct pl_file *file, enum pl_kind kind, void **record)
 {
     if (!file->base)
         return 0;
-    uint64_t number = fetch_add(&pl_file_header(file)->count[kind], 1);
+    uint64_t number = fetch_add(&header_of(file)->count[kind], 1);
     if (number == 0 || number > UINT32_MAX || !have_chunk(file, kind, number)) {
         lost_growth(file);
         return 0;
@@ -218,7 +249,7 @@ struct pl_text pl_file_text(struct pl_file *file, const char *text, uint64_t byt
     if (!file->base || !bytes || bytes > PL_PATH_MAX)
         return none;
     for (;;) {
-        uint64_t at = fetch_add(&pl_file_header(file)->count[PL_KIND_TEXT], room);
+        uint64_t at = fetch_add(&header_of(file)->count[PL_KIND_TEXT], room);
         if (at > UINT32_MAX || !have_chunk(file, PL_KIND_TEXT, at)) {
             lost_growth(file);
             return none;
@@ -282,7 +313,7 @@ static void start_counts(struct pl_header *header)
 {
     /* Number 0 of each kind means "none". */
     for (int kind = 1; kind < WRITER_KINDS; kind++)
-        header->count[kind] = kind == PL_KIND_TEXT ? 8 : 1;
+        header->count[kind] = kind == PL_KIND_TEXT ? 8 : kind != PL_KIND_SYMBOL;
 }
 
 long pl_file_create(struct pl_file *file, const char *path, uint64_t limit_bytes)
@@ -290,7 +321,7 @@ long pl_file_create(struct pl_file *file, const char *path, uint64_t limit_bytes
     long fd = pl_sys_open(path, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
     if (fd < 0)
         return fd;
-    pl_memory_wipe_on_fork(chunk_of, sizeof chunk_of);
+    pl_memory_wipe_on_fork(&chunks, sizeof chunks & ~(size_t) 4095);
     pl_copy(file->path, path, pl_text_bytes(path) + 1);
     file->limit_bytes = limit_bytes < PL_FILE_BYTES_MAX ? limit_bytes : PL_FILE_BYTES_MAX;
     bool ok = take(file, (int) fd);
@@ -301,8 +332,14 @@ long pl_file_create(struct pl_file *file, const char *path, uint64_t limit_bytes
         return -ENOSPC; /* or a limit that amounts to it */
     }
     remember(file);
-    start_counts(pl_file_header(file));
+    start_counts(header_of(file));
     return 0;
+}
+
+void pl_file_detach(void)
+{
+    if (inherited.base)
+        pl_sys_mmap(inherited.base, inherited.bytes, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1);
 }
 
 void pl_file_abandon(void)
@@ -330,8 +367,8 @@ static long write_range(const struct pl_file *file, int fd, uint64_t from, uint6
 static long write_copy(const struct pl_file *file, int fd)
 {
     struct pl_limit limit;
-    const uint64_t magic_bytes = sizeof pl_file_header(file)->magic;
-    uint64_t bytes = PL_CHUNKS_OFFSET + load_acquire(&pl_file_header(file)->chunks) * PL_CHUNK_BYTES;
+    const uint64_t magic_bytes = sizeof header_of(file)->magic;
+    uint64_t bytes = PL_CHUNKS_OFFSET + load_acquire(&header_of(file)->chunks) * PL_CHUNK_BYTES;
     if (pl_sys_limit(RLIMIT_FSIZE_, &limit) == 0 && bytes > limit.soft)
         return -EFBIG;
     long r = write_range(file, fd, magic_bytes, bytes);

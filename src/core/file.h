@@ -16,6 +16,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "compiler.h"
 #include "format.h"
 
 #define PL_PATH_MAX 4096
@@ -45,10 +46,20 @@ void pl_file_freeze(struct pl_file *file, bool frozen);
 /* Grows now, so that there is room for `bytes` more, if they can be had. */
 void pl_file_reserve(struct pl_file *file, uint64_t bytes);
 
+/* Where bytes go that have no place: a visit that was cut in two by a fork in a signal handler goes on in the child,
+ * which has no file yet. */
+extern HIDDEN uint8_t pl_file_nowhere[PL_CHUNK_BYTES];
+
 static inline struct pl_header *pl_file_header(const struct pl_file *file)
 {
-    return (struct pl_header *) file->base;
+    return (struct pl_header *) (void *) (file->base ? file->base : pl_file_nowhere);
 }
+
+/* The mapping of the file, or of the parent's, whose place the child's will take: fork does not wipe this word. */
+extern HIDDEN uint8_t *pl_file_base;
+
+/* In a forked child that goes on with its parent's visit: what it writes goes nowhere. */
+void pl_file_detach(void);
 
 /* Reserves a record. Returns its number and address, or 0. The caller fills it in and publishes its first word. */
 uint32_t pl_file_append(struct pl_file *file, enum pl_kind kind, void **record);

@@ -102,14 +102,27 @@ bool pl_live_take(struct pl_live *live, uintptr_t address, struct pl_live_found 
     return out->block || out->link_map;
 }
 
-bool pl_live_has(struct pl_live *live, uintptr_t key)
+static const struct pl_record *find(struct pl_live *live, uintptr_t key)
 {
     struct pl_live_group *level;
     for (unsigned i = 0; i < PL_LIVE_LEVELS && (level = load_acquire(&live->level[i])); i++) {
         struct pl_live_group *group = group_of(level, i, key);
         for (unsigned k = 0; k < PL_LIVE_GROUP; k++)
             if (load_acquire(&group->address[k]) == key)
-                return true;
+                return &group->record[k];
     }
-    return false;
+    return NULL;
+}
+
+bool pl_live_has(struct pl_live *live, uintptr_t key)
+{
+    return find(live, key) != NULL;
+}
+
+bool pl_live_find(struct pl_live *live, uintptr_t address, struct pl_record *record)
+{
+    const struct pl_record *found = find(live, address);
+    if (found)
+        *record = *found;
+    return found != NULL;
 }

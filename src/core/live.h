@@ -26,6 +26,8 @@ struct pl_record {
     double weight;
     uint32_t row;
     uint32_t thread; /* record number of the thread that owns the row */
+    uint64_t calls;  /* that this thread had made then, this one included */
+    uint64_t units;  /* when it was allocated */
 };
 
 /* A loader's link_map, watched to see its module go away: kept under an odd key, which no block has, with no row. */
@@ -48,6 +50,9 @@ void pl_live_reserve(struct pl_live *live, unsigned levels);
 bool pl_live_insert(struct pl_live *live, uintptr_t address, const struct pl_record *record);
 
 bool pl_live_has(struct pl_live *live, uintptr_t key);
+
+/* A copy of the record of a block, which stays where it is. */
+bool pl_live_find(struct pl_live *live, uintptr_t address, struct pl_record *record);
 
 /* What was known of an address: a sampled block, a link_map, or both (the loader's own memory may be sampled). */
 struct pl_live_found {

@@ -32,13 +32,25 @@ static struct pl_slot *slot_in_group(struct pl_slot *group, uint64_t hash)
     return NULL;
 }
 
+/* A new key is looked for in every level there is, each time out of the processor's caches: fetch them all at once. */
+INLINE void prefetch(const struct pl_map *map, uint64_t hash)
+{
+    const struct pl_slot *slots;
+    for (unsigned level = 1; level < PL_MAP_LEVELS && (slots = load_relaxed(&map->level[level])); level++) {
+        const struct pl_slot *group = &slots[(hash & (groups_in(level) - 1)) * GROUP];
+        __builtin_prefetch(group);
+        __builtin_prefetch(group + GROUP / 2);
+    }
+}
+
 struct pl_slot *pl_map_slot(struct pl_map *map, uint64_t hash)
 {
+    prefetch(map, hash);
     for (unsigned level = 0; level < PL_MAP_LEVELS; level++) {
         struct pl_slot *slots = level_slots(map, level);
         if (!slots)
             return NULL;
-        struct pl_slot *slot = slot_in_group(&slots[hash % groups_in(level) * GROUP], hash);
+        struct pl_slot *slot = slot_in_group(&slots[(hash & (groups_in(level) - 1)) * GROUP], hash);
         if (slot)
             return slot;
     }

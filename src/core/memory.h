@@ -25,14 +25,25 @@ INLINE void pl_memory_wipe_on_fork(void *at, size_t bytes)
 /* Set in a sandbox, which fork inherits: there is no new memory in there. */
 extern HIDDEN uint32_t pl_memory_frozen;
 
-/* Zeroed pages, or NULL. */
-INLINE void *pl_memory_new(size_t bytes)
+/* Zeroed pages, or NULL. These are the exception: fork keeps them. */
+INLINE void *pl_memory_kept(size_t bytes)
 {
     if (load_relaxed(&pl_memory_frozen))
         return NULL;
     void *at = pl_sys_mmap(NULL, bytes, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1);
+    if (at) {
+        pl_sys_madvise(at, bytes, MADV_NOHUGEPAGE);
+        pl_sys_madvise(at, bytes, MADV_DONTDUMP);
+    }
+    return at;
+}
+
+/* Zeroed pages, or NULL. */
+INLINE void *pl_memory_new(size_t bytes)
+{
+    void *at = pl_memory_kept(bytes);
     if (at)
-        pl_memory_wipe_on_fork(at, bytes);
+        pl_sys_madvise(at, bytes, MADV_WIPEONFORK);
     return at;
 }
 

@@ -4,6 +4,9 @@
 
 #include <errno.h>
 
+#include "arch.h"
+#include "clock.h"
+#include "eras.h"
 #include "filter.h"
 #include "hash.h"
 #include "memory.h"
@@ -20,6 +23,8 @@
 #define SANDBOX_THREADS 32
 #define SANDBOX_LEVELS 5 /* untouched, it costs address space only */
 #define SANDBOX_FILE_BYTES (2u << 20)
+#define INTERVAL_FALLBACK (512ull << 10) /* where counting everything was wanted, and cannot be */
+#define TRIFLE_CALLS 1000                /* a child that made fewer, on its way to exec, is not worth a file */
 
 /* Whole pages, shared with nothing else: fork wipes them. */
 static union {
@@ -30,6 +35,7 @@ static union {
 struct pl_process *const pl_process = &wiped.process;
 struct pl_config pl_config;
 uint32_t pl_memory_frozen;
+uint64_t pl_clock_stopped;
 uint8_t pl_filter[PL_FILTER_BYTES] PAGE_ALIGNED;
 
 /* ---- small readings ---- */
@@ -109,10 +115,13 @@ static void describe(struct pl_process *process, struct pl_file *file)
     header->start_realtime_ns =
         pl_sys_clock_ns(CLOCK_REALTIME) - (pl_sys_clock_ns(CLOCK_MONOTONIC) - process->start_ns);
     header->start_ticks = start_ticks(process->scratch, sizeof process->scratch);
-    header->mode = PL_MODE_SAMPLED;
+    header->mode = pl_config.mode;
     header->call_charge = PL_CALL_CHARGE;
-    header->interval_bytes = process->interval_bytes;
+    header->interval_bytes = pl_config.interval_bytes;
+    header->clock.start_ticks = process->start_ticks;
+    header->batch_bytes = PL_BATCH_BYTES;
     header->seed = process->seed;
+    pl_budget_describe(process, header);
     header->control.off = pl_config.off;
     pl_copy(header->comm, process->comm, sizeof header->comm);
     describe_command(process, file, header);
@@ -175,6 +184,7 @@ static void publish(struct pl_process *process)
     uint8_t *base = process->opening.base;
     process->opening.base = NULL;
     pl_copy(file, &process->opening, sizeof *file);
+    pl_file_base = base;
     store_release(&file->base, base);
 }
 
@@ -195,7 +205,22 @@ bool pl_process_open(struct pl_process *process)
     pl_modules_start(file);
     write_overflow_site(file);
     publish(process);
+    pl_process_obey(process);
     return true;
+}
+
+void pl_process_obey(struct pl_process *process)
+{
+    bool all = pl_config.mode != PL_MODE_SAMPLED && process->budget.exact && process->file.base &&
+               load_relaxed(&process->state) == PL_PROCESS_ON;
+    const struct pl_control *control = all ? &pl_file_header(&process->file)->control : NULL;
+    if (all && (load_relaxed(&control->interval_bytes) || load_relaxed(&control->off)))
+        all = false;
+    uint32_t counting = !all ? PL_COUNT_NOTHING : load_acquire(&process->exiting) ? PL_COUNT_EXITING : PL_COUNT_ALL;
+    if (load_relaxed(&process->counting) == counting)
+        return;
+    store_relaxed(&process->left_exact, pl_clock());
+    store_release(&process->counting, counting);
 }
 
 /* ---- start ---- */
@@ -225,13 +250,20 @@ static enum pl_process_state start(struct pl_process *process)
     pl_memory_wipe_on_fork(pl_filter, sizeof pl_filter);
     pl_front.started();
     pl_file_abandon();
+    if (!pl_tls.visiting) /* a visit that goes on in the child may be about to write to one */
+        pl_block_abandon();
     pl_sys_thread_name(process->comm);
     if (!pl_config_chooses(&pl_config, process->comm))
         return PL_PROCESS_IGNORED;
     process->pid = pl_sys_getpid();
+    if (pl_sys_clock_is_forbidden())
+        store_relaxed(&pl_clock_stopped, 1);
     process->start_ns = pl_sys_clock_ns(CLOCK_MONOTONIC);
+    process->start_ticks = pl_clock();
     process->seed = draw_seed(process);
-    process->interval_bytes = pl_config.interval_bytes;
+    process->interval_bytes = pl_config.interval_bytes ? pl_config.interval_bytes : INTERVAL_FALLBACK;
+    process->timeline.shift = PL_TIMELINE_SHIFT_FIRST;
+    pl_budget_start(&process->budget, pl_config.overhead_ppm, PL_AUTO_CREDIT_NS);
     find_executable(process);
     return PL_PROCESS_ON;
 }
@@ -279,8 +311,10 @@ void pl_process_forked(struct pl_process *process, struct pl_tls *tls)
         for (size_t i = 0; i < sizeof pl_filter; i++)
             pl_filter[i] = 0;
     }
-    uint32_t goodbyes = tls->goodbyes;
-    *tls = (struct pl_tls){.goodbyes = goodbyes};
+    if (tls->visiting) /* a handler has forked: its thread goes on with what it was about to write to the parent's file
+                        */
+        pl_file_detach();
+    *tls = (struct pl_tls){.goodbyes = tls->goodbyes, .visiting = tls->visiting};
 }
 
 /* ---- changes ---- */
@@ -294,6 +328,9 @@ static void stock_up(struct pl_process *process)
     pl_thread_spare(process, SANDBOX_THREADS);
     pl_map_reserve(&process->map, SANDBOX_LEVELS);
     pl_live_reserve(&process->live, SANDBOX_LEVELS);
+    if (process->counting && process->blocks.granule_shift)
+        pl_block_reserve(&process->blocks);
+    pl_timeline_take(process, pl_timeline_now(process), true);
     pl_file_reserve(&process->file, SANDBOX_FILE_BYTES);
     pl_thread_book_all(process);
 }
@@ -392,13 +429,29 @@ static bool begin_end(struct pl_process *process)
         return false;
     }
     store_release(&process->state, PL_PROCESS_ENDING);
+    store_release(&process->counting, PL_COUNT_NOTHING);
     let_visits_end(process);
     return true;
+}
+
+void pl_process_exiting(struct pl_process *process)
+{
+    if (process->state != PL_PROCESS_ON || (!process->sandboxed && process->pid != pl_sys_getpid()))
+        return;
+    if (exchange(&process->exiting, 1u))
+        return;
+    if (process->file.base && !process->sandboxed)
+        pl_file_header(&process->file)->exit_ns = pl_sys_clock_ns(CLOCK_MONOTONIC);
+    pl_process_obey(process);
 }
 
 static void last_words(struct pl_process *process, enum pl_end how, int exit_status)
 {
     struct pl_header *header = pl_file_header(&process->file);
+    if (pl_tls.thread && pl_tls.thread->tls == &pl_tls)
+        pl_live_tell(process, pl_tls.thread);
+    pl_timeline_take(process, pl_timeline_now(process), true);
+    pl_budget_end(process);
     if (!process->sandboxed) {
         pl_thread_book_all(process);
         header->end_monotonic_ns = pl_sys_clock_ns(CLOCK_MONOTONIC);
@@ -435,11 +488,21 @@ void pl_process_end(struct pl_process *process, enum pl_end how, int exit_status
     store_release(&process->ended, 1);
 }
 
+/* Shells fork for every command: what a child does between fork and exec is hardly ever of interest. */
+static bool is_trifle(const struct pl_process *process)
+{
+    return process->forked && load_relaxed(&process->totals.calls) < TRIFLE_CALLS && !process->adrift;
+}
+
 bool pl_process_exec(struct pl_process *process, const char *path)
 {
     if (load_relaxed(&pl_memory_frozen) || (path && pl_sys_access(path, 1 /* X_OK */) != 0) || !begin_end(process))
         return false;
     last_words(process, PL_END_EXEC, 0);
+    if (is_trifle(process)) {
+        pl_sys_unlink(process->file.path);
+        return false;
+    }
     return move(process);
 }
 
@@ -455,4 +518,5 @@ void pl_process_exec_failed(struct pl_process *process, bool copied)
     }
     store_release(&process->ender, 0);
     store_release(&process->state, PL_PROCESS_ON);
+    pl_process_obey(process);
 }

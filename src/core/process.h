@@ -15,12 +15,15 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "blocks.h"
+#include "budget.h"
 #include "compiler.h"
 #include "config.h"
 #include "file.h"
 #include "live.h"
 #include "map.h"
 #include "threads.h"
+#include "timeline.h"
 
 enum pl_process_state {
     PL_PROCESS_NEW = 0,
@@ -28,6 +31,21 @@ enum pl_process_state {
     PL_PROCESS_ON,
     PL_PROCESS_IGNORED,
     PL_PROCESS_ENDING,
+};
+
+/* Is every allocation counted now? Only ever true while the process is ON and has a file. */
+enum pl_counting {
+    PL_COUNT_NOTHING = 0,
+    PL_COUNT_ALL,
+    PL_COUNT_EXITING, /* all, and main has returned or exit was called */
+};
+
+/* What the threads have told of their figures so far, in batches (eras.h). */
+struct pl_totals {
+    int64_t live_bytes;
+    int64_t live_objects;
+    uint64_t bytes; /* requested */
+    uint64_t calls;
 };
 
 struct pl_process {
@@ -52,6 +70,23 @@ struct pl_process {
     struct pl_file opening; /* the file before others may write to it */
     struct pl_map map;
     struct pl_live live;
+
+    uint32_t counting; /* enum pl_counting */
+    uint32_t exiting;  /* main has returned or exit was called */
+    union {
+        struct {
+            uint32_t era;      /* counts peaks and cohorts: what was written to in an older one has something to save */
+            uint32_t peak_era; /* the one that began at the peak */
+        };
+        uint64_t eras; /* both at once */
+    };
+    int64_t peak_bytes;
+    uint64_t start_ticks;
+    uint64_t left_exact; /* ticks when it was last left */
+    struct pl_totals totals;
+    struct pl_timeline timeline;
+    struct pl_budget budget;
+    struct pl_blocks blocks;
     char executable[PL_PATH_MAX];
     char destination[PL_PATH_MAX];
     char scratch[2 * PL_PATH_MAX];
@@ -60,10 +95,12 @@ struct pl_process {
 /* What the front end gives the core. */
 struct pl_front {
     char **(*environment)(void);
-    bool (*secure)(void);           /* AT_SECURE: do nothing at all */
-    uintptr_t (*main_header)(void); /* the ELF header of the program itself; 0: not known */
-    void (*started)(void);          /* fork will wipe the filter: keep what must be kept */
-    void (*thread_started)(void);   /* arrange for pl_thread_goodbye() */
+    bool (*secure)(void);            /* AT_SECURE: do nothing at all */
+    uintptr_t (*main_header)(void);  /* the ELF header of the program itself; 0: not known */
+    void (*started)(void);           /* fork will wipe the filter: keep what must be kept */
+    void (*thread_started)(void);    /* arrange for pl_thread_goodbye() */
+    unsigned (*granule_shift)(void); /* blocks begin at least 2^this bytes apart: 5 or 3 */
+    bool (*owns)(uintptr_t pc);      /* code of the front end's own, which is in nobody's stack; NULL: there is none */
 };
 extern HIDDEN const struct pl_front pl_front;
 
@@ -87,6 +124,12 @@ void pl_process_sandbox_refused(struct pl_process *process);
 
 /* A module went away: what was known of addresses is void. */
 void pl_process_unloaded(struct pl_process *process);
+
+/* Decides anew whether all allocations are counted: what was set, what the budget says, what somebody outside wants. */
+void pl_process_obey(struct pl_process *process);
+
+/* main has returned, or exit was called: what is freed from now on, exit handlers free. */
+void pl_process_exiting(struct pl_process *process);
 
 /* The last words. Moves the file to its destination unless `plimsoll run` is there to do it. */
 void pl_process_end(struct pl_process *process, enum pl_end how, int exit_status);

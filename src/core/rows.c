@@ -2,6 +2,8 @@
 /* rows.c - see rows.h. */
 #include "rows.h"
 
+#include "eras.h"
+#include "exact.h"
 #include "hash.h"
 #include "process.h"
 #include "stacks.h"
@@ -24,19 +26,22 @@ static uint32_t write_site(struct pl_file *file, uint32_t stack)
     return id;
 }
 
-static uint32_t write_row(struct pl_file *file, uint32_t site, uint32_t thread)
+static uint32_t write_row(struct pl_process *process, uint32_t site, uint32_t thread)
 {
     void *at;
-    uint32_t id = pl_file_append(file, PL_KIND_ROW, &at);
+    uint32_t id = pl_file_append(&process->file, PL_KIND_ROW, &at);
     if (!id)
         return 0;
     struct pl_row *row = at;
     row->thread = thread;
+    row->smallest = UINT32_MAX;
+    row->era = row->remote_era = load_relaxed(&process->era);
+    row->cohort_shift = load_relaxed(&process->timeline.shift);
     store_release(&row->site, site); /* publish */
     return id;
 }
 
-static uint32_t site_number(struct pl_process *process, uint32_t stack)
+uint32_t pl_site_number(struct pl_process *process, uint32_t stack)
 {
     struct pl_slot *slot = pl_map_slot(&process->map, pl_hash(stack, KEY_SITE));
     if (!slot)
@@ -48,7 +53,7 @@ static uint32_t site_number(struct pl_process *process, uint32_t stack)
 uint32_t pl_row_overflow(struct pl_process *process, struct pl_thread *thread)
 {
     if (!thread->overflow_row)
-        thread->overflow_row = write_row(&process->file, PL_SITE_OVERFLOW, thread->record);
+        thread->overflow_row = write_row(process, PL_SITE_OVERFLOW, thread->record);
     return thread->overflow_row;
 }
 
@@ -63,25 +68,26 @@ static uint32_t find_row(struct pl_process *process, struct pl_thread *thread)
     uint32_t id = load_acquire(&slot->id);
     if (id)
         return id;
-    id = write_row(&process->file, site_number(process, stack), thread->record);
+    id = write_row(process, pl_site_number(process, stack), thread->record);
     return id ? pl_slot_settle(slot, id) : pl_row_overflow(process, thread);
 }
 
 /* A sum of mixed frames: no frame waits for the one before it. The factor is the position's, and both halves of the
  * product count: with less, stacks that have the same frames in another order come out alike. */
-static uint64_t hash_walk(const struct pl_walk *walk, uint64_t generation)
+uint64_t pl_walk_hash(const struct pl_walk *walk, uint64_t generation)
 {
     uint64_t hash = generation, factor = 0xd6e8feb86659fd93u;
     for (uint32_t i = 0; i < walk->frames; i++, factor += 0x3c6ef372fe94f82au) {
         __uint128_t product = (__uint128_t) (walk->frame[i] ^ 0x9e3779b97f4a7c15u) * factor;
         hash += (uint64_t) product ^ (uint64_t) (product >> 64);
     }
-    return hash ^ hash >> 29;
+    hash ^= hash >> 29;
+    return hash ? hash : 1;
 }
 
 uint32_t pl_row_number(struct pl_process *process, struct pl_thread *thread)
 {
-    uint64_t hash = hash_walk(&thread->walk, load_relaxed(&process->generation));
+    uint64_t hash = pl_walk_hash(&thread->walk, load_relaxed(&process->generation));
     struct pl_row_entry *entry = &thread->rows[hash % PL_ROW_CACHE];
     if (likely(entry->hash == hash && entry->row))
         return (uint32_t) entry->row;
@@ -116,14 +122,6 @@ static void end(struct pl_row *row)
     store_release(&row->sequence, row->sequence + 1);
 }
 
-void pl_row_allocated(struct pl_process *process, const struct pl_record *record)
-{
-    struct pl_row *row = row_at(process, record->row);
-    begin(row);
-    pl_sums_add(&row->allocated, (double) record->size, record->weight);
-    end(row);
-}
-
 static void add_atomically(double *to, double value)
 {
     uint64_t *word = (uint64_t *) (void *) to;
@@ -137,10 +135,57 @@ static void add_atomically(double *to, double value)
     while (!__atomic_compare_exchange_n(word, &now.bits, next.bits, 1, __ATOMIC_RELAXED, __ATOMIC_RELAXED));
 }
 
-static void add_remotely(struct pl_sums *sums, const struct pl_record *record)
+/* Histograms are everybody's. */
+static void add_weight(float *to, double weight)
 {
+    uint32_t *word = (uint32_t *) (void *) to;
+    union {
+        uint32_t bits;
+        float value;
+    } now, next;
+    now.bits = load_relaxed(word);
+    do
+        next.value = now.value + (float) weight;
+    while (!__atomic_compare_exchange_n(word, &now.bits, next.bits, 1, __ATOMIC_RELAXED, __ATOMIC_RELAXED));
+}
+
+/* What a sample adds to the live totals, in whole bytes and blocks: the same when it is freed. */
+static int64_t bytes_of(const struct pl_record *record)
+{
+    double bytes = (double) record->size * record->weight;
+    return bytes < 0x1p62 ? (int64_t) bytes : INT64_MAX / 2;
+}
+
+static int64_t objects_of(const struct pl_record *record)
+{
+    return (int64_t) (record->weight + 0.5);
+}
+
+void pl_row_allocated(struct pl_process *process, struct pl_thread *thread, const struct pl_record *record)
+{
+    struct pl_row *row = row_at(process, record->row);
+    uint32_t size = record->size < UINT32_MAX ? (uint32_t) record->size : UINT32_MAX;
+    begin(row);
+    if (row->era != load_relaxed(&process->era))
+        pl_era_row(process, row);
+    pl_sums_add(&row->allocated, (double) record->size, record->weight);
+    pl_skew_add(&row->skew, (double) record->size, record->weight);
+    if (size < row->smallest)
+        row->smallest = size;
+    if (size > row->largest)
+        row->largest = size;
+    end(row);
+    add_weight(&row->sizes[pl_size_bucket(record->size)], record->weight);
+    add_weight(&row->made[pl_timeline_cohort(record->units, row->cohort_shift)], record->weight);
+    pl_live_grows(process, thread, bytes_of(record), objects_of(record));
+}
+
+static void add_remotely(struct pl_process *process, struct pl_row *row, const struct pl_record *record)
+{
+    struct pl_sums *sums = &row->remote;
     struct pl_sums one = {0, 0, 0, 0, 0};
     pl_sums_add(&one, (double) record->size, record->weight);
+    pl_era_row_remote(process, row);
     add_atomically(&sums->objects, one.objects);
     add_atomically(&sums->space, one.space);
     add_atomically(&sums->objects_variance, one.objects_variance);
@@ -148,14 +193,46 @@ static void add_remotely(struct pl_sums *sums, const struct pl_record *record)
     fetch_add(&sums->samples, 1);
 }
 
-void pl_row_freed(struct pl_process *process, const struct pl_thread *thread, const struct pl_record *record)
+static void add_own(struct pl_process *process, struct pl_row *row, const struct pl_record *record, bool moved)
+{
+    uint64_t calls, bytes;
+    pl_thread_totals(pl_tls.thread, &pl_tls, &calls, &bytes);
+    begin(row);
+    if (row->era != load_relaxed(&process->era))
+        pl_era_row(process, row);
+    pl_sums_add(&row->freed, (double) record->size, record->weight);
+    if (calls == record->calls && !moved)
+        row->temporaries += record->weight;
+    end(row);
+}
+
+void pl_row_freed(struct pl_process *process, struct pl_thread *thread, const struct pl_record *record, bool moved)
 {
     struct pl_row *row = row_at(process, record->row);
-    if (!thread || thread->record != record->thread) {
-        add_remotely(&row->remote, record);
-        return;
+    uint64_t now = pl_timeline_now(process);
+    if (thread)
+        pl_live_shrinks(process, thread, bytes_of(record), objects_of(record));
+    else
+        pl_live_shrank(process, bytes_of(record), objects_of(record));
+    if (thread && thread->record == record->thread)
+        add_own(process, row, record, moved);
+    else
+        add_remotely(process, row, record);
+    add_weight(&row->lives[pl_life_bucket(now - record->units)], record->weight);
+    add_weight(&row->gone[pl_timeline_cohort(record->units, row->cohort_shift)], record->weight);
+    if (unlikely(load_relaxed(&process->exiting))) {
+        add_atomically(&row->exit_objects, record->weight);
+        add_atomically(&row->exit_space, record->weight * (double) record->size);
     }
-    begin(row);
-    pl_sums_add(&row->freed, (double) record->size, record->weight);
-    end(row);
+}
+
+void pl_row_realloc(struct pl_process *process, const struct pl_record *record, uint64_t old_bytes, bool moved)
+{
+    struct pl_row *row = row_at(process, record->row);
+    uint64_t copied = old_bytes < record->size ? old_bytes : record->size;
+    add_atomically(&row->realloc_calls, record->weight);
+    if (moved)
+        add_atomically(&row->realloc_moved, record->weight * (double) copied);
+    else
+        add_atomically(&row->realloc_in_place, record->weight);
 }

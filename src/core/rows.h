@@ -8,6 +8,7 @@
 #include <stdint.h>
 
 #include "live.h"
+#include "unwind.h"
 
 struct pl_process;
 struct pl_thread;
@@ -23,14 +24,23 @@ struct pl_row_entry {
  * even that exists. */
 uint32_t pl_row_number(struct pl_process *process, struct pl_thread *thread);
 
+/* The site of a stack; PL_SITE_OVERFLOW when there is no room. */
+uint32_t pl_site_number(struct pl_process *process, uint32_t stack);
+
+/* A hash of the frames of a walk and the generation of the modules; never 0. */
+uint64_t pl_walk_hash(const struct pl_walk *walk, uint64_t generation);
+
 /* The thread's row for the overflow site. */
 uint32_t pl_row_overflow(struct pl_process *process, struct pl_thread *thread);
 
 /* The owner adds a sample. */
-void pl_row_allocated(struct pl_process *process, const struct pl_record *record);
+void pl_row_allocated(struct pl_process *process, struct pl_thread *thread, const struct pl_record *record);
 
 /* A sampled block is freed by `thread`: the owner adds plainly, anybody else (or NULL: nobody in particular)
- * atomically. */
-void pl_row_freed(struct pl_process *process, const struct pl_thread *thread, const struct pl_record *record);
+ * atomically. `moved`: not by free, but by realloc, so that it is no temporary. */
+void pl_row_freed(struct pl_process *process, struct pl_thread *thread, const struct pl_record *record, bool moved);
+
+/* The sample was a realloc of a block of `old_bytes`. */
+void pl_row_realloc(struct pl_process *process, const struct pl_record *record, uint64_t old_bytes, bool moved);
 
 #endif

@@ -6,8 +6,12 @@
  * floor(x) and charges are whole numbers, "g < charge" is the same event as "x < charge": rounding costs no bias at any
  * T.
  *
- * Invariant: between two calls either the countdown is a gap that was drawn with mean `interval` (armed), or it is a
- * mere delay (not armed). Only the first makes the allocation in which it runs out a sample.
+ * Invariant: between two calls either the countdown and `rest` are a gap that was drawn with mean `interval` (armed),
+ * or the countdown is a mere delay (not armed). Only the first makes the allocation in which it runs out a sample.
+ *
+ * When T has changed by the end of a part, the rest of the gap is thrown away and drawn afresh: behind the allocation
+ * in which the part ends, never inside it. That the gap goes on is known to the last unit of the part, and to test this
+ * allocation again would give it two chances.
  *
  * One thread owns a sampler and nobody else looks at it.
  */
@@ -49,7 +53,7 @@ void pl_sampler_seed(struct pl_sampler *sampler, uint64_t seed, uint64_t stream)
     uint64_t start = scatter(scatter(seed + golden) + stream);
     sampler->state[0] = scatter(start + golden);
     sampler->state[1] = scatter(start + 2 * golden);
-    sampler->interval = 0;
+    sampler->interval = sampler->rest = 0;
     sampler->armed = false;
 }
 
@@ -59,6 +63,7 @@ uint64_t pl_sampler_draw(struct pl_sampler *sampler, uint64_t interval)
     double u = ((double) (int64_t) (next_random(sampler->state) >> 11) + 1.0) * UNIT_53;
     double gap = -pl_log(u) * (double) interval;
     sampler->interval = interval;
+    sampler->rest = 0;
     sampler->armed = true;
     return gap < (double) GAP_MAX ? (uint64_t) (int64_t) gap : GAP_MAX;
 }
@@ -68,17 +73,40 @@ double pl_sampler_weight(uint64_t charge, uint64_t interval)
     return 1.0 / pl_one_minus_exp_neg((double) charge / (double) interval);
 }
 
+static uint64_t begin_part(struct pl_sampler *sampler, uint64_t gap)
+{
+    uint64_t part = sampler->interval / PL_SAMPLER_PARTS;
+    if (part < PL_SAMPLER_PART_LEAST)
+        part = PL_SAMPLER_PART_LEAST;
+    sampler->rest = gap > part ? gap - part : 0;
+    return gap - sampler->rest;
+}
+
+double pl_sampler_meet(struct pl_sampler *sampler, uint64_t charge, uint64_t left, uint64_t interval,
+                       uint64_t *countdown)
+{
+    uint64_t gap = sampler->armed ? left + sampler->rest : pl_sampler_draw(sampler, interval);
+    double weight = gap < charge ? pl_sampler_weight(charge, sampler->interval) : 0.0;
+    if (gap < charge || sampler->interval != interval)
+        gap = pl_sampler_draw(sampler, interval);
+    else
+        gap -= charge;
+    *countdown = begin_part(sampler, gap);
+    return weight;
+}
+
+double pl_sampler_end(struct pl_sampler *sampler, uint64_t charge, uint64_t left)
+{
+    bool hit = sampler->armed && left + sampler->rest < charge;
+    sampler->armed = false;
+    return hit ? pl_sampler_weight(charge, sampler->interval) : 0.0;
+}
+
 double pl_sampler_visit(struct pl_sampler *sampler, uint64_t charge, uint64_t interval, uint64_t *countdown)
 {
-    if (!sampler->armed) {
-        uint64_t gap = pl_sampler_draw(sampler, interval);
-        if (gap >= charge) {
-            *countdown = gap - charge;
-            return 0.0;
-        }
-    }
-    double weight = pl_sampler_weight(charge, sampler->interval);
-    *countdown = pl_sampler_draw(sampler, interval);
+    double weight = pl_sampler_meet(sampler, charge, 0, interval, countdown);
+    *countdown += sampler->rest;
+    sampler->rest = 0;
     return weight;
 }
 

@@ -21,10 +21,18 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+/*
+ * A long gap is counted down in parts. At the end of each the thread looks at the T now in force: a gap drawn when T
+ * was coarse would otherwise reach far into a time when it is fine, and one heavy sample stand for all of it.
+ */
+#define PL_SAMPLER_PARTS 4
+#define PL_SAMPLER_PART_LEAST (128u << 10)
+
 struct pl_sampler {
     uint64_t state[2]; /* random numbers, one stream per thread */
     uint64_t interval; /* T of the gap now running */
-    bool armed;        /* the countdown now running is a gap */
+    uint64_t rest;     /* of the gap, behind the part that is being counted down */
+    bool armed;        /* the countdown now running is a gap, or part of one */
 };
 
 void pl_sampler_seed(struct pl_sampler *sampler, uint64_t seed, uint64_t stream);
@@ -33,9 +41,17 @@ void pl_sampler_seed(struct pl_sampler *sampler, uint64_t seed, uint64_t stream)
 uint64_t pl_sampler_draw(struct pl_sampler *sampler, uint64_t interval);
 
 /*
- * The countdown has run out inside an allocation of this charge. Returns its weight, or 0 if it is not a sample, and
- * sets *countdown to what the thread has to count down next. `interval` is the T now in force, for the next gap.
+ * The countdown has run out inside an allocation of this charge, when so much of it was `left`, less than the charge.
+ * Returns its weight, or 0 if it is not a sample, and sets *countdown to what the thread has to count down next.
+ * `interval` is the T now in force, for the next gap.
  */
+double pl_sampler_meet(struct pl_sampler *sampler, uint64_t charge, uint64_t left, uint64_t interval,
+                       uint64_t *countdown);
+
+/* The same, when no allocation after this one is to be sampled. The next countdown is not a gap. */
+double pl_sampler_end(struct pl_sampler *sampler, uint64_t charge, uint64_t left);
+
+/* As pl_sampler_meet(), for a caller who does not know what was left: gaps are counted down in one part. */
 double pl_sampler_visit(struct pl_sampler *sampler, uint64_t charge, uint64_t interval, uint64_t *countdown);
 
 /* A countdown that is not a gap: the next visit comes after `charge` and is no sample by itself. */

@@ -4,6 +4,7 @@
 
 #include "hash.h"
 #include "process.h"
+#include "tallies.h"
 
 static uint32_t write_frame(struct pl_file *file, uint32_t parent, uint32_t module, uint64_t where)
 {
@@ -33,18 +34,50 @@ static uint32_t child(struct pl_process *process, uint32_t parent, uint32_t modu
     return id ? pl_slot_settle(slot, id) : 0;
 }
 
+static uint32_t child_at(struct pl_process *process, struct pl_thread *thread, uint32_t parent, uint64_t word)
+{
+    uint64_t flags = word & ~PL_FRAME_ADDRESS_MASK;
+    uintptr_t pc = word & PL_FRAME_ADDRESS_MASK;
+    if (pl_front.owns && pl_front.owns(pc)) /* main, exit and the like are called through us */
+        return parent;
+    const struct pl_module_entry *module =
+        pl_modules_find(process, &thread->modules, flags & PL_FRAME_EXACT ? pc : pc - 1);
+    return child(process, parent, module->id, flags | ((pc - module->bias) & PL_FRAME_ADDRESS_MASK));
+}
+
+/* How many frames, from the outermost on, are those of the last stack. */
+static uint32_t known_frames(struct pl_stack_memory *memory, const struct pl_walk *walk, uint32_t generation)
+{
+    uint32_t n = 0;
+    if (memory->generation != generation)
+        memory->frame[0] = 0;
+    memory->generation = generation;
+    while (n < walk->frames && memory->frame[n] == walk->frame[walk->frames - 1 - n] && memory->frame[n])
+        n++;
+    return n;
+}
+
+static void remember(struct pl_stack_memory *memory, uint32_t n, uint64_t frame, uint32_t node)
+{
+    memory->node[n] = node;
+    memory->frame[n + 1] = 0;
+    signal_fence(); /* whoever is thrown out of here leaves a shorter memory, not a wrong one */
+    memory->frame[n] = frame;
+}
+
 uint32_t pl_stack_number(struct pl_process *process, struct pl_thread *thread)
 {
-    uint32_t node = 0;
-    for (uint32_t i = thread->walk.frames; i--;) {
-        uint64_t word = thread->walk.frame[i];
-        uint64_t flags = word & ~PL_FRAME_ADDRESS_MASK;
-        uintptr_t pc = word & PL_FRAME_ADDRESS_MASK;
-        const struct pl_module_entry *module =
-            pl_modules_find(process, &thread->modules, flags & PL_FRAME_EXACT ? pc : pc - 1);
-        node = child(process, node, module->id, flags | ((pc - module->bias) & PL_FRAME_ADDRESS_MASK));
+    const struct pl_walk *walk = &thread->walk;
+    struct pl_stack_memory *memory = thread->tracker ? &thread->tracker->stack : NULL;
+    uint32_t n = memory ? known_frames(memory, walk, load_relaxed(&process->generation)) : 0;
+    uint32_t node = n ? memory->node[n - 1] : 0;
+    for (; n < walk->frames; n++) {
+        uint64_t frame = walk->frame[walk->frames - 1 - n];
+        node = child_at(process, thread, node, frame);
         if (!node)
             return 0;
+        if (memory)
+            remember(memory, n, frame, node);
     }
     return node;
 }

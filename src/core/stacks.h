@@ -10,8 +10,20 @@
 
 #include <stdint.h>
 
+#include "unwind.h"
+
 struct pl_process;
 struct pl_thread;
+
+/*
+ * The last stack that was numbered, outermost frame first: the next one mostly begins as it does. A frame that says 0
+ * and all further in are not known.
+ */
+struct pl_stack_memory {
+    uint32_t generation;
+    uint32_t node[PL_WALK_FRAMES + 1];
+    uint64_t frame[PL_WALK_FRAMES + 1];
+};
 
 /* The stack of thread->walk; 0 when there is no room. */
 uint32_t pl_stack_number(struct pl_process *process, struct pl_thread *thread);

@@ -23,4 +23,12 @@ INLINE void pl_sums_add(struct pl_sums *sums, double size, double weight)
     sums->samples++;
 }
 
+/* Kept of allocations alone: frees add nothing to it. */
+INLINE void pl_skew_add(struct pl_skew *skew, double size, double weight)
+{
+    double third = weight * (weight - 1.0) * (weight - 1.0);
+    skew->objects += third;
+    skew->space += third * size * size * size;
+}
+
 #endif

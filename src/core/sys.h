@@ -39,6 +39,11 @@ INLINE long pl_sys_read(int fd, void *to, size_t bytes)
     return pl_sys3(SYS_read, fd, (long) to, (long) bytes);
 }
 
+INLINE long pl_sys_pread(int fd, void *to, size_t bytes, uint64_t offset)
+{
+    return pl_syscall(SYS_pread64, fd, (long) to, (long) bytes, (long) offset, 0, 0);
+}
+
 INLINE long pl_sys_pwrite(int fd, const void *from, size_t bytes, uint64_t offset)
 {
     return pl_syscall(SYS_pwrite64, fd, (long) from, (long) bytes, (long) offset, 0, 0);
@@ -91,6 +96,17 @@ INLINE long pl_sys_munmap(void *at, size_t bytes)
     return pl_sys3(SYS_munmap, (long) at, (long) bytes, 0);
 }
 
+INLINE void *pl_sys_mremap(void *at, size_t bytes, size_t new_bytes)
+{
+    long p = pl_syscall(SYS_mremap, (long) at, (long) bytes, (long) new_bytes, 1 /* MREMAP_MAYMOVE */, 0, 0);
+    return (unsigned long) p > -4096ul ? NULL : (void *) p;
+}
+
+INLINE long pl_sys_munlock(void *at, size_t bytes)
+{
+    return pl_sys3(SYS_munlock, (long) at, (long) bytes, 0);
+}
+
 INLINE long pl_sys_madvise(void *at, size_t bytes, int advice)
 {
     return pl_sys3(SYS_madvise, (long) at, (long) bytes, advice);
@@ -133,6 +149,14 @@ INLINE uint64_t pl_sys_clock_ns(int clock)
     return (uint64_t) now.tv_sec * 1000000000u + (uint64_t) now.tv_nsec;
 }
 
+/* Has somebody set PR_SET_TSC to PR_TSC_SIGSEGV? Fork and exec keep it. */
+INLINE bool pl_sys_clock_is_forbidden(void)
+{
+    int how = 0;
+    return pl_sys3(SYS_prctl, 25 /* PR_GET_TSC */, (long) &how, 0) == 0 && how == 2;
+}
+
+/* Sleeps by waiting for what never happens: a sandbox that allows malloc allows futex. */
 /* Sleeps by waiting for what never happens: a sandbox that allows malloc allows futex. */
 INLINE void pl_sys_doze(long ns)
 {

@@ -2,10 +2,12 @@
 /* threads.c - see threads.h. */
 #include "threads.h"
 
+#include "eras.h"
 #include "memory.h"
 #include "process.h"
 #include "rows.h"
 #include "settings.h"
+#include "tallies.h"
 #include "text.h"
 
 #define GOODBYES_MAX 4 /* as many rounds of destructors as pthreads make */
@@ -77,16 +79,23 @@ static struct pl_thread *find_block(struct pl_process *process, const char *name
 
 /* ---- registration ---- */
 
+void pl_thread_totals(const struct pl_thread *thread, const struct pl_tls *tls, uint64_t *calls, uint64_t *bytes)
+{
+    *calls = 0;
+    for (int i = 0; i < PL_FN_COUNT; i++)
+        *calls += tls->calls[i];
+    uint64_t charge = tls->charge_aside + thread->charge_spent + (thread->countdown - tls->charge_left);
+    uint64_t requested = charge - *calls * PL_CALL_CHARGE;
+    *bytes = (int64_t) requested > 0 ? requested : 0;
+}
+
 static void add_up(struct pl_thread *thread, const struct pl_tls *tls, uint64_t calls[PL_FN_COUNT], uint64_t *bytes)
 {
-    uint64_t all = 0;
-    for (int i = 0; i < PL_FN_COUNT; i++) {
+    uint64_t all, own;
+    pl_thread_totals(thread, tls, &all, &own);
+    *bytes = thread->base_bytes + own; /* `bytes` may be where the base is, as `calls` may */
+    for (int i = 0; i < PL_FN_COUNT; i++)
         calls[i] = thread->base_calls[i] + tls->calls[i];
-        all += tls->calls[i];
-    }
-    uint64_t charge = tls->charge_aside + thread->charge_spent + (thread->countdown - tls->charge_left);
-    uint64_t requested = charge - all * PL_CALL_CHARGE;
-    *bytes = thread->base_bytes + ((int64_t) requested > 0 ? requested : 0);
 }
 
 void pl_thread_book(struct pl_process *process, struct pl_thread *thread, const struct pl_tls *tls)
@@ -124,6 +133,7 @@ void pl_thread_attach(struct pl_process *process, struct pl_thread *thread)
     if (!number)
         return;
     publish(process, thread, number);
+    thread->record_at = at;
     signal_fence(); /* whoever is thrown out before this tries again; afterwards, the record is there */
     thread->record = number;
     pl_row_overflow(process, thread); /* now, while there is room */
@@ -172,7 +182,9 @@ struct pl_thread *pl_thread_register(struct pl_process *process, struct pl_tls *
     thread->countdown = 0;
     thread->charge_spent = 0;
     thread->walk.may_probe = !process->sandboxed;
+    thread->last_block = NULL;
     pl_stack_bounds_find(&thread->walk.own, pl_stack_pointer());
+    pl_tracker_forget(thread);
     pl_sampler_seed(&thread->sampler, process->seed, fetch_add(&process->streams, 1));
     thread->tls = tls;
     tls->thread = thread;
@@ -205,6 +217,9 @@ void pl_thread_goodbye(struct pl_process *process, struct pl_tls *tls)
     if (!process->sandboxed)
         pl_sys_thread_name(thread->name);
     pl_thread_book(process, thread, tls);
+    if (process->file.base)
+        pl_live_tell(process, thread);
+    thread->told_calls = thread->told_bytes = 0;
     add_up(thread, tls, thread->base_calls, &thread->base_bytes);
     if (thread->record) {
         struct pl_thread_record *record = pl_file_record(&process->file, PL_KIND_THREAD, thread->record);

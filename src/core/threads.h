@@ -30,6 +30,8 @@ struct pl_tls {
     uint64_t charge_aside;  /* spent where no countdown saw it, less what was taken back */
     struct pl_thread *left; /* its block, when it has said goodbye and may come back */
     uint32_t goodbyes;      /* how often the thread's end was announced: it may allocate again in between */
+    uint32_t visiting;      /* a visit is under way; fork keeps this word, and not the thread's block */
+    uint32_t unknown;       /* frees of which the filter was wrong */
 };
 _Static_assert(sizeof(struct pl_tls) < 128, "thread-local storage of a preloaded library is scarce");
 
@@ -45,11 +47,25 @@ struct pl_thread {
     struct pl_tls *tls; /* the owner's; NULL after fork, when nobody owns anything */
     uintptr_t busy;     /* stack pointer of the visit in progress */
     uint32_t state;
-    uint32_t slept; /* a nested visit has set the countdown: it is not a gap */
-    struct pl_thread *next;
+    uint32_t slept;             /* a nested visit has set the countdown: it is not a gap */
+    uint32_t record;            /* number of its pl_thread_record; 0: no file yet */
+    uint32_t visits;            /* exact ones: every so many are timed */
+    struct pl_tracker *tracker; /* tallies.h; NULL: it has not counted exactly yet */
+    void *last_block;           /* the last one allocated and counted exactly */
 
-    uint32_t record; /* number of its pl_thread_record; 0: no file yet */
+    int64_t headroom; /* eras.h, as the next five */
+    int64_t headroom_low;
+    int64_t headroom_high;
+    int64_t headroom_told;
+    int64_t objects;
+    uint64_t told_calls;
+    uint64_t told_bytes;
+
+    struct pl_thread_record *record_at;
+    struct pl_thread *next;
     uint32_t overflow_row;
+    uint32_t overflow_tally;
+    uint32_t volume; /* of its tallies: see tallies.h */
     uint32_t tid;
     uint32_t threads;
     char name[16];
@@ -76,6 +92,9 @@ struct pl_process;
 
 /* The calling thread's block: its own, or made or taken over for it; NULL when there is none to be had. */
 struct pl_thread *pl_thread_register(struct pl_process *process, struct pl_tls *tls);
+
+/* What the thread that now owns the block has counted so far. */
+void pl_thread_totals(const struct pl_thread *thread, const struct pl_tls *tls, uint64_t *calls, uint64_t *bytes);
 
 /* Writes a thread's exact totals to the file. `tls` may be a copy of another thread's. */
 void pl_thread_book(struct pl_process *process, struct pl_thread *thread, const struct pl_tls *tls);

@@ -115,13 +115,38 @@ static void member_bool(struct json *json, const char *name, bool truth)
 }
 
 /* Damaged profiles may hold what JSON cannot. */
-static void member_real(struct json *json, const char *name, double number)
+static void write_real(struct json *json, double number)
 {
-    key(json, name);
     if (isfinite(number))
         fprintf(json->out, "%.15g", number);
     else
         fputs("null", json->out);
+}
+
+static void member_real(struct json *json, const char *name, double number)
+{
+    key(json, name);
+    write_real(json, number);
+}
+
+/* 0 stands for "not known", or "never". */
+static void member_known(struct json *json, const char *name, double number)
+{
+    member_real(json, name, number > 0 ? number : NAN);
+}
+
+/* Histograms end early, as nearly all of most of them is empty: what is not there is 0. */
+static void member_histogram(struct json *json, const char *name, const double *count, unsigned counts)
+{
+    key(json, name);
+    begin(json, '[');
+    while (counts > 0 && count[counts - 1] == 0)
+        counts--;
+    for (unsigned i = 0; i < counts; i++) {
+        separate(json);
+        write_real(json, count[i]);
+    }
+    end(json, ']');
 }
 
 static void member_hex(struct json *json, const char *name, uint64_t number)
@@ -147,6 +172,27 @@ static void member_metrics(struct json *json, const struct pl_estimate metric[PL
 {
     for (int i = 0; i < PL_METRIC_COUNT; i++)
         member_estimate(json, pl_metric_info[i].key, &metric[i]);
+}
+
+static void member_spread(struct json *json, const struct pl_spread *spread)
+{
+    bool sized = spread->largest > 0 || spread->sizes[0] > 0;
+    member_real(json, "smallest", sized ? (double) spread->smallest : NAN);
+    member_real(json, "largest", sized ? (double) spread->largest : NAN);
+    member_histogram(json, "sizes", spread->sizes, PL_SIZE_BUCKETS);
+    member_histogram(json, "lifetimes", spread->lives, PL_LIFE_BUCKETS);
+    member_histogram(json, "ages", spread->ages, PL_COHORTS);
+    key(json, "reallocs");
+    begin(json, '{');
+    member_real(json, "calls", spread->realloc_calls);
+    member_real(json, "in_place", spread->realloc_in_place);
+    member_real(json, "moved_bytes", spread->realloc_moved);
+    end(json, '}');
+    key(json, "freed_at_exit");
+    begin(json, '{');
+    member_real(json, "blocks", spread->exit_objects);
+    member_real(json, "bytes", spread->exit_space);
+    end(json, '}');
 }
 
 static void member_functions(struct json *json, const char *name, const uint64_t calls[PL_FN_MAX])
@@ -217,6 +263,7 @@ static void write_process(struct json *json)
     member_whole(json, "machine", profile->header.machine);
     write_start(json);
     member_real(json, "duration_s", profile->duration_s);
+    member_known(json, "exit_s", profile->exit_s);
     write_ending(json);
     member_bool(json, "forked", profile->header.flags & PL_FLAG_FORKED);
     end(json, '}');
@@ -232,12 +279,65 @@ static const char *mode_name(uint32_t mode)
 static void write_sampling(struct json *json)
 {
     const struct pl_profile *profile = json->profile;
+    char method[256];
+    pl_profile_method(profile, method, sizeof method);
     begin(json, '{');
+    member_text(json, "method", method);
+    member_bool(json, "exact", profile->exact);
+    member_real(json, "exact_calls", profile->exact_calls);
+    member_real(json, "exact_bytes", profile->exact_bytes);
     member_text(json, "mode", mode_name(profile->header.mode));
     member_whole(json, "interval_bytes", profile->header.interval_bytes);
     member_whole(json, "call_charge", profile->header.call_charge);
     member_whole(json, "samples", profile->samples);
     member_whole(json, "samples_live", profile->samples_live);
+    end(json, '}');
+}
+
+static void write_auto(struct json *json)
+{
+    const struct pl_auto *automatic = &json->profile->header.automatic;
+    begin(json, '{');
+    member_real(json, "overhead", automatic->overhead_ppm / 1e6);
+    member_bool(json, "exact_now", automatic->exact != 0);
+    member_whole(json, "interval_bytes", automatic->interval_bytes);
+    member_whole(json, "interval_max", automatic->interval_max);
+    member_whole(json, "left_exact", automatic->left);
+    member_whole(json, "returned_to_exact", automatic->returned);
+    member_whole(json, "exact_calls", automatic->exact_calls);
+    member_real(json, "exact_cpu_s", (double) automatic->exact_ns / 1e9);
+    end(json, '}');
+}
+
+static void write_cost(struct json *json)
+{
+    begin(json, '{');
+    member_known(json, "profiler_cpu_s", json->profile->cost_s);
+    member_known(json, "process_cpu_s", json->profile->cpu_s);
+    end(json, '}');
+}
+
+static void write_peak(struct json *json)
+{
+    begin(json, '{');
+    member_real(json, "time_s", json->profile->peak_s);
+    member_real(json, "slack_bytes", json->profile->peak_slack_bytes);
+    end(json, '}');
+}
+
+/* Where each bucket of the histograms begins. */
+static void write_scales(struct json *json)
+{
+    double sizes[PL_SIZE_BUCKETS], lifetimes[PL_LIFE_BUCKETS];
+    for (unsigned i = 0; i < PL_SIZE_BUCKETS; i++)
+        sizes[i] = pl_size_bucket_from(i);
+    for (unsigned i = 0; i < PL_LIFE_BUCKETS; i++)
+        lifetimes[i] = pl_life_bucket_from(i) * json->profile->unit_s;
+    begin(json, '{');
+    member_known(json, "unit_s", json->profile->unit_s);
+    member_histogram(json, "sizes_from", sizes, PL_SIZE_BUCKETS);
+    member_histogram(json, "lifetimes_from_s", lifetimes, PL_LIFE_BUCKETS);
+    member_histogram(json, "ages_until_s", json->profile->age, PL_COHORTS);
     end(json, '}');
 }
 
@@ -249,6 +349,7 @@ static void write_totals(struct json *json)
             calls[i] += json->profile->thread[t].calls[i];
     begin(json, '{');
     member_metrics(json, json->profile->total);
+    member_spread(json, &json->profile->spread);
     member_functions(json, "functions", calls);
     end(json, '}');
 }
@@ -388,9 +489,62 @@ static void write_sites(struct json *json)
         else
             fprintf(json->out, "%" PRIu32, site->stack);
         member_whole(json, "thread", site->thread);
-        member_whole(json, "samples", site->allocated.samples);
-        member_whole(json, "samples_freed", site->freed.samples);
+        member_real(json, "exact_calls", site->figures.allocated.exact_objects);
+        member_whole(json, "samples", site->figures.allocated.sampled.samples);
+        member_whole(json, "samples_freed", site->figures.freed.sampled.samples);
         member_metrics(json, site->metric);
+        member_spread(json, &site->spread);
+        end(json, '}');
+    }
+    end(json, ']');
+}
+
+static void write_timeline(struct json *json)
+{
+    begin(json, '[');
+    for (uint32_t i = 0; i < json->profile->moments; i++) {
+        const struct pl_moment_view *moment = &json->profile->moment[i];
+        new_line(json);
+        begin(json, '{');
+        member_real(json, "time_s", moment->seconds);
+        member_real(json, "live_bytes", moment->live_bytes);
+        member_real(json, "live_blocks", moment->live_objects);
+        member_real(json, "allocated_bytes", moment->allocated_bytes);
+        member_real(json, "calls", moment->allocated_calls);
+        member_known(json, "rss_bytes", moment->rss_bytes);
+        member_whole(json, "interval_bytes", moment->interval_bytes);
+        end(json, '}');
+    }
+    end(json, ']');
+}
+
+static void write_shares(struct json *json, const struct pl_snapshot_view *snapshot)
+{
+    begin(json, '[');
+    for (uint32_t i = 0; i < snapshot->shares; i++) {
+        separate(json);
+        begin(json, '{');
+        member_whole(json, "site", snapshot->share[i].site);
+        member_real(json, "blocks", snapshot->share[i].objects);
+        member_real(json, "bytes", snapshot->share[i].bytes);
+        end(json, '}');
+    }
+    end(json, ']');
+}
+
+static void write_snapshots(struct json *json)
+{
+    begin(json, '[');
+    for (uint32_t i = 0; i < json->profile->snapshots; i++) {
+        const struct pl_snapshot_view *snapshot = &json->profile->snapshot[i];
+        new_line(json);
+        begin(json, '{');
+        member_real(json, "time_s", snapshot->seconds);
+        member_real(json, "live_bytes", snapshot->live_bytes);
+        member_real(json, "live_blocks", snapshot->live_objects);
+        member_real(json, "left_out_bytes", snapshot->left_out_bytes);
+        key(json, "sites");
+        write_shares(json, snapshot);
         end(json, '}');
     }
     end(json, ']');
@@ -402,9 +556,12 @@ static const struct part {
     const char *name;
     void (*write)(struct json *json);
 } parts[] = {
-    {"process", write_process}, {"sampling", write_sampling}, {"totals", write_totals},   {"losses", write_losses},
-    {"stops", write_stops},     {"reading", write_reading},   {"modules", write_modules}, {"frames", write_frames},
-    {"stacks", write_stacks},   {"threads", write_threads},   {"sites", write_sites},
+    {"process", write_process},   {"sampling", write_sampling},   {"auto", write_auto},
+    {"cost", write_cost},         {"peak", write_peak},           {"scales", write_scales},
+    {"totals", write_totals},     {"losses", write_losses},       {"stops", write_stops},
+    {"reading", write_reading},   {"modules", write_modules},     {"frames", write_frames},
+    {"stacks", write_stacks},     {"threads", write_threads},     {"sites", write_sites},
+    {"timeline", write_timeline}, {"snapshots", write_snapshots},
 };
 
 static uint32_t *number_places(const struct pl_profile *profile)

@@ -19,7 +19,7 @@
  *      release order. A record whose first word is zero does not exist.
  *   2. Records never move and, once published, keep their identity. Record 0 of each kind is never used: a 0 in any
  *      field that names a record means "none".
- *   3. Counters are monotone and have one writer, except the `remote` part of a row, which is added to atomically.
+ *   3. Counters are monotone and have one writer, except where it says "by anyone": those are added to atomically.
  *
  * Writer and reader share this directory and nothing else. Byte order is that of the machine that wrote the file.
  */
@@ -30,7 +30,7 @@
 #include <stdint.h>
 
 #define PL_MAGIC "PLIMSOLL"
-#define PL_VERSION 1u
+#define PL_VERSION 2u
 #define PL_BYTE_ORDER 0x01020304u
 
 #define PL_HEADER_BYTES 4096u
@@ -42,13 +42,17 @@
 /* Kinds of record. Values are part of the format; numbers up to PL_KINDS_MAX are reserved for later kinds. */
 enum pl_kind {
     PL_KIND_NONE = 0,
-    PL_KIND_TEXT = 1,   /* bytes; a string never crosses a chunk */
-    PL_KIND_MODULE = 2, /* struct pl_module */
-    PL_KIND_FRAME = 3,  /* struct pl_frame: the stack trie */
-    PL_KIND_THREAD = 4, /* struct pl_thread_record */
-    PL_KIND_SITE = 5,   /* struct pl_site */
-    PL_KIND_ROW = 6,    /* struct pl_row */
-    PL_KIND_SYMBOL = 7, /* struct pl_symbol: written by `plimsoll run` when the process has ended */
+    PL_KIND_TEXT = 1,      /* bytes; a string never crosses a chunk */
+    PL_KIND_MODULE = 2,    /* struct pl_module */
+    PL_KIND_FRAME = 3,     /* struct pl_frame: the stack trie */
+    PL_KIND_THREAD = 4,    /* struct pl_thread_record */
+    PL_KIND_SITE = 5,      /* struct pl_site */
+    PL_KIND_ROW = 6,       /* struct pl_row: a thread's samples at a site */
+    PL_KIND_SYMBOL = 7,    /* struct pl_symbol: written by `plimsoll run` when the process has ended */
+    PL_KIND_TALLY = 8,     /* struct pl_tally: a thread's exact counts at a site */
+    PL_KIND_REMOTE = 9,    /* struct pl_remote: frees of a tally's blocks by other threads */
+    PL_KIND_MOMENT = 10,   /* struct pl_moment: the timeline; record = slot + 1 */
+    PL_KIND_SNAPSHOT = 11, /* struct pl_snapshot: which sites hold the heap, at a moment; record = slot + 1 */
     PL_KINDS_MAX = 32,
 };
 
@@ -139,10 +143,48 @@ enum pl_flag {
 
 /* Range-checked words that the reader may write into a live file; the runtime looks at them on its cold path. */
 struct pl_control {
-    uint64_t interval_bytes; /* 0: leave as it is */
+    uint64_t interval_bytes; /* 0: leave as it is; otherwise it overrules exact and auto mode too */
     uint32_t off;            /* 1: take no samples */
     uint32_t reset;          /* incremented by the reader; the figures to subtract are the reader's own business */
     uint64_t reserved[2];
+};
+
+/*
+ * Time. Lifetimes and ages are counted in units of 2^PL_UNIT_SHIFT ticks of the processor's clock, about 1.5 us. The
+ * ticks and the nanoseconds of one moment at the start and of one late in the run say how long a unit is.
+ */
+#define PL_UNIT_SHIFT 12
+struct pl_clock {
+    uint64_t start_ticks; /* at start_monotonic_ns */
+    uint64_t last_ticks;  /* at last_ns; 0: not yet known */
+    uint64_t last_ns;
+};
+
+/*
+ * The high-water mark of live bytes, and what was live then, by copy on write. An era begins whenever the heap falls
+ * from a new height; what has changed since then has first saved its figures of before. So at the peak a row, or tally,
+ * held its saved figures if its own era is not older than `era`, and otherwise its figures of now. If more is live now
+ * than `bytes`, the peak is now.
+ */
+struct pl_peak {
+    uint64_t bytes;
+    uint64_t units; /* when, since the start */
+    uint32_t era;
+    uint32_t peaks; /* how often there was a new one */
+};
+
+/* What auto mode did. Times are CPU time; `spent` is what the profiler's own cold path took, by its own measurement. */
+struct pl_auto {
+    uint32_t overhead_ppm; /* the budget: 20,000 is 2% */
+    uint32_t exact;        /* 1: every allocation is being counted now */
+    uint64_t interval_bytes;
+    uint64_t interval_max;
+    uint64_t spent_ns;
+    uint64_t cpu_ns;      /* of the whole process, when `spent` was last written */
+    uint64_t exact_calls; /* how many calls had been made when exact mode was first left; 0: it never was */
+    uint64_t exact_ns;    /* and when that was */
+    uint32_t left;        /* how often exact mode was left, and returned to */
+    uint32_t returned;
 };
 
 struct pl_header {
@@ -184,7 +226,13 @@ struct pl_header {
     uint64_t frames_walked;
     uint64_t unloads; /* modules seen to go away */
     struct pl_control control;
-    uint8_t reserved[PL_HEADER_BYTES - 864];
+    struct pl_clock clock;
+    struct pl_peak peak;
+    struct pl_auto automatic;
+    uint64_t exit_ns; /* when main returned or exit was called: what is freed later, exit handlers freed; 0: never */
+    uint32_t timeline_shift; /* a slot of the timeline lasts 2^this units */
+    uint32_t batch_bytes;    /* with several threads, live totals are off by at most this per thread */
+    uint8_t reserved[PL_HEADER_BYTES - 992];
 };
 
 /* A loaded object, or the same object loaded again elsewhere. Module 1 is always "no module": its offsets are
@@ -259,26 +307,162 @@ struct pl_sums {
     uint64_t samples;
 };
 
+/* Sums of the third order, which tell how uneven the weights are: the same sample adds w*(w-1)*(w-1)*y*y*y. 0: not
+ * known. */
+struct pl_skew {
+    double objects;
+    double space;
+};
+
 /*
- * What one thread allocated at one site, and what became of it. One cache line per writer: the owner's mallocs, the
- * owner's frees, everybody else's frees (added to atomically, each sum by itself), and one kept for the peak.
+ * Histograms, in powers of two.
+ *
+ *   sizes[0] up to 15 bytes, [1] 16 to 31, [2] 32 to 63, ... [21] 16 MiB and more
+ *   lives[0] less than a unit of time (see pl_clock), [1] 1, [2] 2 to 3, [3] 4 to 7, ... [31] 2^30 units and more
+ *
+ * Cohorts: how many blocks are how old. A cohort is a stretch of PL_MOMENTS_PER_COHORT slots of the timeline, `made`
+ * counts the blocks that were allocated in it and `gone` those of them that are freed. When the timeline's slots
+ * double, cohorts join in pairs; each row catches up when it is next written to, and until then `cohort_shift` says how
+ * long its cohorts are.
+ */
+#define PL_SIZE_BUCKETS 22
+#define PL_LIFE_BUCKETS 32
+#define PL_COHORTS 8
+#define PL_MOMENTS_PER_COHORT 32
+
+/*
+ * What one thread allocated at one site, and what became of it, by samples. One cache line per writer: the owner's
+ * mallocs, the owner's frees, everybody else's frees (added to atomically, each sum by itself).
  *
  *   in use = allocated - freed - remote
  *
- * `sequence` is odd while the owner is writing.
+ * `sequence` is odd while the owner is writing. Histograms are sums of weights, added to by anyone.
  */
 struct pl_row {
     uint32_t site; /* published last */
     uint32_t thread;
     uint32_t sequence;
-    uint32_t reserved0;
+    uint32_t era; /* of the owner's figures */
     struct pl_sums allocated;
-    uint64_t reserved1;
+    uint32_t smallest; /* sizes of samples; UINT32_MAX means that or more */
+    uint32_t largest;
     struct pl_sums freed;
-    uint64_t reserved2[3];
+    double temporaries; /* freed by the same thread before its next allocation */
+    double realloc_calls;
+    double realloc_moved; /* bytes copied */
     struct pl_sums remote;
-    uint64_t reserved3[3];
-    uint64_t reserved4[8];
+    uint32_t remote_era;
+    uint32_t reserved0;
+    uint64_t reserved1[2];
+    struct pl_sums peak; /* saved: allocated - freed */
+    double realloc_in_place;
+    struct pl_skew skew;        /* of allocated; the owner's */
+    struct pl_sums peak_remote; /* saved: remote */
+    double exit_objects;        /* freed since main returned or exit was called, by anyone */
+    double exit_space;
+    uint64_t reserved3;
+    float sizes[PL_SIZE_BUCKETS];
+    float lives[PL_LIFE_BUCKETS];
+    float made[PL_COHORTS];
+    float gone[PL_COHORTS];
+    uint32_t cohort_shift;
+    uint32_t reserved4[9];
+};
+
+/*
+ * The same, exactly: what one thread allocated at one site while every allocation was counted. One cache line takes
+ * nearly all that a malloc writes, another what a free does. All u32 counters stay below 2^32, since a tally is
+ * followed by a second one for the same site before its `calls` gets there.
+ */
+struct pl_tally {
+    uint32_t site; /* published last */
+    uint32_t thread;
+    uint32_t era; /* of what allocations write: calls, bytes */
+    uint32_t smallest;
+    uint64_t calls;
+    uint64_t bytes;
+    uint32_t largest;
+    uint32_t remote; /* a record of kind REMOTE; 0: no other thread has freed a block */
+    uint32_t sizes[PL_SIZE_BUCKETS];
+
+    uint32_t owner;     /* thread, once more */
+    uint32_t freed_era; /* of what frees write: freed_calls, freed_bytes */
+    uint64_t freed_calls;
+    uint64_t freed_bytes;
+    uint64_t temporaries;
+    uint32_t lives[PL_LIFE_BUCKETS];
+
+    uint64_t realloc_calls;
+    uint64_t realloc_moved;    /* bytes copied */
+    uint64_t realloc_in_place; /* calls */
+    uint64_t exit_calls;       /* freed since main returned or exit was called */
+    uint64_t exit_bytes;
+
+    uint32_t made[PL_COHORTS]; /* `made_calls` in all; the rest of `calls` belongs to `cohort` */
+    uint32_t gone[PL_COHORTS]; /* `gone_calls` in all; the rest of `freed_calls` belongs to `cohort` */
+    uint64_t made_calls;
+    uint64_t gone_calls;
+    uint16_t cohort;
+    uint16_t cohort_shift;
+    uint32_t number; /* this record's own */
+
+    uint64_t peak_calls; /* saved */
+    uint64_t peak_bytes;
+    uint64_t peak_freed_calls;
+    uint64_t peak_freed_bytes;
+};
+
+/* Frees of a tally's blocks by threads that do not own it. Everything is added to atomically. */
+struct pl_remote {
+    uint32_t tally; /* published last */
+    uint32_t era;
+    uint64_t calls;
+    uint64_t bytes;
+    uint64_t peak_calls; /* saved */
+    uint64_t peak_bytes;
+    uint64_t exit_calls;
+    uint64_t exit_bytes;
+    uint32_t gone[PL_COHORTS]; /* in cohorts of the tally's length; the tally's owner takes them over when they join */
+    uint32_t lives[PL_LIFE_BUCKETS];
+    uint64_t reserved[5];
+};
+
+/*
+ * The timeline: totals, at the first look in each slot of time, and at the end. Slot = units since the start >>
+ * timeline_shift. When all are used the shift grows by one and every second slot is given up; one that was given up has
+ * time 0.
+ */
+#define PL_MOMENTS 255
+struct pl_moment {
+    uint64_t time_ns; /* published last; since the start of the process */
+    uint64_t live_bytes;
+    uint64_t live_objects;
+    uint64_t allocated_bytes;
+    uint64_t allocated_calls;
+    uint64_t rss_bytes;      /* 0: not known */
+    uint64_t interval_bytes; /* of sampling, then; 0: exact */
+    uint64_t reserved;
+};
+
+/* A snapshot: who held the heap at a moment, as far as it was more than a small share of it. Slot = the moment's slot /
+ * PL_MOMENTS_PER_SNAPSHOT, and thinned along with the timeline. */
+#define PL_SNAPSHOTS 16
+#define PL_MOMENTS_PER_SNAPSHOT 16
+#define PL_SNAPSHOT_ENTRIES 508
+#define PL_SNAPSHOT_ROW (1u << 31)
+struct pl_snapshot_entry {
+    uint32_t who;     /* number of a tally; or, with PL_SNAPSHOT_ROW, of a row */
+    uint32_t objects; /* live; UINT32_MAX means that or more */
+    uint64_t bytes;
+};
+struct pl_snapshot_record {
+    uint64_t time_ns; /* published last; since the start of the process */
+    uint64_t live_bytes;
+    uint64_t live_objects;
+    uint32_t entries;
+    uint32_t left_out; /* rows and tallies with something live that were too small to be named */
+    uint64_t reserved[4];
+    struct pl_snapshot_entry entry[PL_SNAPSHOT_ENTRIES];
 };
 
 /*
@@ -313,16 +497,32 @@ PL_FREEZE_AT(struct pl_header, losses, 424);
 PL_FREEZE_AT(struct pl_header, stops, 680);
 PL_FREEZE_AT(struct pl_header, visits, 808);
 PL_FREEZE_AT(struct pl_header, control, 832);
+PL_FREEZE_AT(struct pl_header, clock, 864);
+PL_FREEZE_AT(struct pl_header, peak, 888);
+PL_FREEZE_AT(struct pl_header, automatic, 912);
 PL_FREEZE(struct pl_module, 128);
 PL_FREEZE(struct pl_frame, 16);
 PL_FREEZE(struct pl_thread_record, 256);
 PL_FREEZE_AT(struct pl_thread_record, calls, 48);
 PL_FREEZE(struct pl_site, 16);
 PL_FREEZE(struct pl_sums, 40);
-PL_FREEZE(struct pl_row, 256);
+PL_FREEZE(struct pl_skew, 16);
+PL_FREEZE(struct pl_row, 640);
 PL_FREEZE_AT(struct pl_row, allocated, 16);
 PL_FREEZE_AT(struct pl_row, freed, 64);
 PL_FREEZE_AT(struct pl_row, remote, 128);
+PL_FREEZE_AT(struct pl_row, peak, 192);
+PL_FREEZE_AT(struct pl_row, skew, 240);
+PL_FREEZE_AT(struct pl_row, sizes, 320);
+PL_FREEZE(struct pl_tally, 448);
+PL_FREEZE_AT(struct pl_tally, sizes, 40);
+PL_FREEZE_AT(struct pl_tally, owner, 128);
+PL_FREEZE_AT(struct pl_tally, lives, 160);
+PL_FREEZE_AT(struct pl_tally, made, 328);
+PL_FREEZE_AT(struct pl_tally, peak_calls, 416);
+PL_FREEZE(struct pl_remote, 256);
+PL_FREEZE(struct pl_moment, 64);
+PL_FREEZE(struct pl_snapshot_record, 8192);
 PL_FREEZE(struct pl_symbol, 64);
 
 #endif

@@ -11,8 +11,8 @@
 
 /* clang-format off */
 #define PL_SETTINGS(X)                                                                                                 \
-    X(SAMPLE,   "PLIMSOLL_SAMPLE",   "sample",   "BYTES", "512K",                                                      \
-      "mean number of bytes between samples, with K, M or G; 1 samples every allocation")                              \
+    X(SAMPLE,   "PLIMSOLL_SAMPLE",   "sample",   "BYTES|exact|auto", "auto",                                           \
+      "mean number of bytes between samples, with K, M or G; `exact` counts every allocation; `auto` does so while that costs less than the overhead allowed, then samples ever more coarsely") \
     X(OUT,      "PLIMSOLL_OUT",      "output",   "PATTERN", "plimsoll.%c.%p.plim",                                     \
       "where the profile goes; %p is the pid, %c the command, %t the start time (seconds since 1970), %h the host, %% a percent sign")      \
     X(ONLY,     "PLIMSOLL_ONLY",     "only",     "COMM[,COMM]", "every process",                                       \
@@ -23,6 +23,8 @@
       "bound on the size of one profile; what finds no room is counted as lost")                                       \
     X(OFF,      "PLIMSOLL_OFF",      "off",      "0|1", "0",                                                           \
       "start switched off: take no samples until told to")                                                             \
+    X(OVERHEAD, "PLIMSOLL_OVERHEAD", "overhead", "PERCENT", "2%",                                                      \
+      "how much of the program's CPU time auto mode may cost, after a credit of 0.1 s")                                \
     X(SEED,     "PLIMSOLL_SEED",     "seed",     "NUMBER", "from the system",                                          \
       "seed of the random gaps between samples, to repeat a run")                                                      \
     X(RUN,      "PLIMSOLL_RUN",      0,          "DIRECTORY", "unset",                                                 \
@@ -37,14 +39,22 @@ enum pl_setting {
 };
 
 /* Bounds within which a value is accepted; both sides check them. */
-#define PL_SAMPLE_DEFAULT (512ull << 10)
 #define PL_SAMPLE_MIN 1ull
 #define PL_SAMPLE_MAX (1ull << 40)
+#define PL_OVERHEAD_DEFAULT_PPM 20000u /* 2% */
+#define PL_OVERHEAD_MIN_PPM 100u       /* 0.01% */
+#define PL_OVERHEAD_MAX_PPM 1000000u   /* 100% */
 #define PL_MAX_FILE_DEFAULT (64ull << 20)
 #define PL_MAX_FILE_MIN (256ull << 10)
 
 /* The call charge K: sampling probability grows with size + K. See docs/maths.md. */
 #define PL_CALL_CHARGE 64u
+
+/* Auto mode: CPU time that exact counting may cost before the budget counts. */
+#define PL_AUTO_CREDIT_NS 100000000ull
+
+/* With several threads, each may keep this many bytes of allocations or frees to itself before the others know. */
+#define PL_BATCH_BYTES 65536
 
 /* Default file name, and the suffix by which `plimsoll ls` knows a mapped profile. */
 #define PL_OUT_DEFAULT "plimsoll.%c.%p.plim"

@@ -15,7 +15,9 @@
 #include "bootstrap.h"
 #include "cold.h"
 #include "compiler.h"
+#include "exact.h"
 #include "hot.h"
+#include "visit.h"
 #include "next.h"
 #include "text.h"
 
@@ -25,6 +27,8 @@
         if (unlikely(!pl_is_relocated()))                                                                              \
             return (value);                                                                                            \
     } while (0)
+
+#define OUT_OF_LINE __attribute__((noinline))
 
 /* ---- allocating ---- */
 
@@ -38,59 +42,66 @@
     X(pvalloc, (size_t n), (n), PL_FN_ALIGNED, n, 4096)
 
 #define ALLOCATE(name, parameters, arguments, function, bytes, alignment)                                              \
-    COLD void *pl_cold_##name parameters                                                                               \
+    OUT_OF_LINE void *pl_cold_##name parameters                                                                        \
     {                                                                                                                  \
         RETURN_BEFORE_RELOCATION(pl_bootstrap_alloc(bytes, alignment));                                                \
         struct pl_start start;                                                                                         \
         PL_START_HERE(&start);                                                                                         \
-        double weight = pl_cold_due(function, bytes);                                                                  \
+        double weight = pl_visit_due(function, bytes);                                                                 \
         void *block = pl_next.name arguments;                                                                          \
-        pl_cold_allocated(function, bytes, block, weight, &start);                                                     \
+        pl_visit_allocated(function, bytes, block, weight, &start);                                                    \
         return block;                                                                                                  \
     }
 ALLOCATORS(ALLOCATE)
 
-COLD int pl_cold_posix_memalign(void **out, size_t alignment, size_t n)
+OUT_OF_LINE int pl_cold_posix_memalign(void **out, size_t alignment, size_t n)
 {
     RETURN_BEFORE_RELOCATION((*out = pl_bootstrap_alloc(n, alignment)) ? 0 : ENOMEM);
     struct pl_start start;
     PL_START_HERE(&start);
-    double weight = pl_cold_due(PL_FN_ALIGNED, n);
+    double weight = pl_visit_due(PL_FN_ALIGNED, n);
     int error = pl_next.posix_memalign(out, alignment, n);
-    pl_cold_allocated(PL_FN_ALIGNED, n, error ? NULL : *out, weight, &start);
+    pl_visit_allocated(PL_FN_ALIGNED, n, error ? NULL : *out, weight, &start);
     return error;
 }
 
 /* ---- freeing ---- */
 
-/* True when the real free is to follow. */
 bool pl_cold_forget(void *p)
 {
-    struct pl_record record;
-    if (likely(pl_filter_excludes(p)))
+    struct pl_known known;
+    if (pl_filter_excludes(p))
         return true;
     if (pl_bootstrap_owns(p))
         return false;
-    if (pl_cold_take(p, &record))
-        pl_cold_freed(&record);
+    if (pl_cold_take(p, &known))
+        pl_cold_freed(p, &known);
+    else
+        pl_cold_unknown(p);
     return true;
 }
 
-COLD void pl_cold_free(void *p)
+/* True when the real free is to follow. Exact mode's blocks first: where it is on, nearly every block is one. */
+INLINE bool forget(void *p)
 {
-    if (pl_cold_forget(p))
+    return likely(pl_exact_free(p)) || pl_cold_forget(p);
+}
+
+OUT_OF_LINE void pl_cold_free(void *p)
+{
+    if (forget(p))
         pl_next.free(p);
 }
 
-COLD void pl_cold_free_sized(void *p, size_t n)
+OUT_OF_LINE void pl_cold_free_sized(void *p, size_t n)
 {
-    if (pl_cold_forget(p))
+    if (forget(p))
         pl_next.free_sized(p, n);
 }
 
-COLD void pl_cold_free_aligned_sized(void *p, size_t alignment, size_t n)
+OUT_OF_LINE void pl_cold_free_aligned_sized(void *p, size_t alignment, size_t n)
 {
-    if (pl_cold_forget(p))
+    if (forget(p))
         pl_next.free_aligned_sized(p, alignment, n);
 }
 
@@ -104,25 +115,46 @@ static void *copy_from_pool(void *p, size_t n, void *block)
     return block;
 }
 
-/* realloc(p, 0) frees and returns NULL in glibc: that is no failure, and no allocation either. */
-COLD void *pl_cold_realloc(void *p, size_t n, bool sampled)
+/* What the caller had asked for, as far as it is known; otherwise what it got. 0: there is nobody to ask. */
+static size_t size_before(void *p, const struct pl_known *known)
+{
+    if (known->exact.word)
+        return known->exact.size;
+    if (known->sampled.row)
+        return known->sampled.size;
+    return pl_next.malloc_usable_size ? pl_next.malloc_usable_size(p) : 0;
+}
+
+/* The real call, with what is known of the block taken out of the tables before it and booked after it. `before`: what
+ * it asked for then. realloc(p, 0) frees and returns NULL in glibc: that is no failure, and no allocation either. */
+INLINE void *move(void *p, size_t n, size_t *before)
+{
+    struct pl_known known;
+    bool taken = p && pl_cold_take(p, &known);
+    *before = p && *before ? size_before(p, &known) : 0;
+    void *block = pl_next.realloc(p, n);
+    if (taken && (block || !n))
+        pl_cold_freed(NULL, &known); /* not a temporary: what it held lives on */
+    else if (taken)
+        pl_cold_restore(p, &known);
+    return block;
+}
+
+OUT_OF_LINE void *pl_cold_realloc(void *p, size_t n, bool due)
 {
     RETURN_BEFORE_RELOCATION(copy_from_pool(p, n, pl_bootstrap_alloc(n, 16)));
-    struct pl_start start;
-    struct pl_record record;
-    PL_START_HERE(&start);
-    double weight = sampled ? pl_cold_due(PL_FN_REALLOC, n) : 0;
+    double weight = due ? pl_visit_due(PL_FN_REALLOC, n) : 0;
     bool in_pool = p && pl_bootstrap_owns(p);
-    bool taken = p && !in_pool && pl_cold_take(p, &record);
-    void *block = in_pool ? copy_from_pool(p, n, pl_next.malloc(n)) : pl_next.realloc(p, n);
-    bool gone = block || (p && !n);
-    if (taken && gone)
-        pl_cold_freed(&record);
-    else if (taken)
-        pl_cold_restore(p, &record);
-    if (sampled)
-        pl_cold_allocated(PL_FN_REALLOC, n, block, weight, &start);
-    else if (!block)
+    size_t before = weight != 0 && !in_pool;
+    void *block = in_pool ? copy_from_pool(p, n, pl_next.malloc(n)) : move(p, n, &before);
+    if (due) {
+        struct pl_start start;
+        PL_START_HERE(&start);
+        pl_visit_allocated(PL_FN_REALLOC, n, block, weight, &start);
+    } else if (!block) {
         pl_cold_uncount(PL_FN_REALLOC, n);
+    }
+    if (block && p && weight != 0)
+        pl_cold_moved(block, before, block != p);
     return block;
 }

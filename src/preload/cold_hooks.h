@@ -19,7 +19,7 @@ void pl_cold_free(void *p);
 void pl_cold_free_sized(void *p, size_t n);
 void pl_cold_free_aligned_sized(void *p, size_t alignment, size_t n);
 void *pl_cold_calloc(size_t n, size_t m);
-void *pl_cold_realloc(void *p, size_t n, bool sampled);
+void *pl_cold_realloc(void *p, size_t n, bool due);
 int pl_cold_posix_memalign(void **out, size_t alignment, size_t n);
 void *pl_cold_aligned_alloc(size_t alignment, size_t n);
 void *pl_cold_memalign(size_t alignment, size_t n);

@@ -14,6 +14,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "clock.h"
 #include "compiler.h"
 #include "next.h"
 #include "process.h"
@@ -23,6 +24,7 @@ EXPORT pid_t _Fork(void);
 EXPORT void _exit(int status);
 EXPORT void _Exit(int status);
 EXPORT void quick_exit(int status);
+EXPORT void exit(int status);
 EXPORT int execve(const char *path, char *const argv[], char *const envp[]);
 EXPORT int execv(const char *path, char *const argv[]);
 EXPORT int execvp(const char *file, char *const argv[]);
@@ -43,6 +45,7 @@ EXPORT long syscall(long number, ...);
 #define BEHIND(X)                                                                                                      \
     X(_Fork)                                                                                                           \
     X(quick_exit)                                                                                                      \
+    X(exit)                                                                                                            \
     X(execve)                                                                                                          \
     X(execv)                                                                                                           \
     X(execvp)                                                                                                          \
@@ -89,6 +92,13 @@ void _exit(int status)
 void _Exit(int status)
 {
     _exit(status);
+}
+
+void exit(int status)
+{
+    pl_process_exiting(pl_process);
+    NEXT(exit)(status);
+    __builtin_unreachable();
 }
 
 static int quick_status;
@@ -223,6 +233,13 @@ int pthread_setname_np(pthread_t thread, const char *name)
 #define SYS_seccomp 317
 #endif
 
+/* From then on reading the processor's clock is a fault. */
+static bool stops_clock(long option, unsigned long a)
+{
+    return (option == PR_SET_SECCOMP && a == 1 /* SECCOMP_MODE_STRICT */) ||
+           (option == PR_SET_TSC && a == PR_TSC_SIGSEGV);
+}
+
 int prctl(int option, ...)
 {
     va_list list;
@@ -231,9 +248,14 @@ int prctl(int option, ...)
     unsigned long c = va_arg(list, unsigned long), d = va_arg(list, unsigned long);
     va_end(list);
     bool entering = option == PR_SET_SECCOMP && pl_process_sandbox(pl_process);
+    bool stopping = stops_clock(option, a);
+    if (stopping)
+        pl_clock_stop();
     int result = NEXT(prctl)(option, a, b, c, d);
     if (entering && result < 0)
         pl_process_sandbox_refused(pl_process);
+    if (stopping && result < 0)
+        pl_clock_go_on();
     if (option == PR_SET_NAME && result == 0)
         renamed(pthread_self(), (const char *) a);
     return result;
@@ -260,9 +282,14 @@ long syscall(long number, ...)
     long d = va_arg(list, long), e = va_arg(list, long), f = va_arg(list, long);
     va_end(list);
     bool entering = enters(number, a) && pl_process_sandbox(pl_process);
+    bool stopping = (number == SYS_seccomp && a == 0) || (number == SYS_prctl && stops_clock(a, (unsigned long) b));
+    if (stopping)
+        pl_clock_stop();
     long result = NEXT(syscall)(number, a, b, c, d, e, f);
     if (entering && result < 0)
         pl_process_sandbox_refused(pl_process);
+    if (stopping && result < 0)
+        pl_clock_go_on();
     if (result == 0 && forks(number) && pl_process->state == PL_PROCESS_NEW)
         pl_process_forked(pl_process, &pl_tls);
     return result;

@@ -23,6 +23,7 @@
 #include "find.h"
 #include "hot.h"
 #include "next.h"
+#include "visit.h"
 
 /* X(symbol, parameters, arguments) of every operator new: plain, array, nothrow, aligned. */
 #define OPERATORS_NEW(X)                                                                                               \
@@ -117,13 +118,13 @@ static void look_up(void)
 
 #define NEW(symbol, parameters, arguments)                                                                             \
     EXPORT HOT void *symbol parameters;                                                                                \
-    static COLD void *cold##symbol parameters                                                                          \
+    static __attribute__((noinline)) void *cold##symbol parameters                                                     \
     {                                                                                                                  \
         struct pl_start start;                                                                                         \
         PL_START_HERE(&start);                                                                                         \
-        double weight = pl_cold_due(PL_FN_NEW, n);                                                                     \
+        double weight = pl_visit_due(PL_FN_NEW, n);                                                                    \
         void *block = next.symbol arguments; /* may throw */                                                           \
-        pl_cold_allocated(PL_FN_NEW, n, block, weight, &start);                                                        \
+        pl_visit_allocated(PL_FN_NEW, n, block, weight, &start);                                                       \
         return block;                                                                                                  \
     }                                                                                                                  \
     void *symbol parameters                                                                                            \
@@ -144,7 +145,7 @@ OPERATORS_NEW(NEW)
     {                                                                                                                  \
         if (unlikely(!load_acquire(&next.known)))                                                                      \
             look_up();                                                                                                 \
-        if (next.counted##symbol && unlikely(hot_maybe_sampled(p)) && !pl_cold_forget(p))                              \
+        if (next.counted##symbol && unlikely(hot_maybe_sampled(p)) && !pl_exact_free(p) && !pl_cold_forget(p))         \
             return;                                                                                                    \
         if (likely(next.symbol))                                                                                       \
             next.symbol arguments;                                                                                     \

@@ -25,6 +25,7 @@ struct pl_next {
     void *(*pvalloc)(size_t);
     void (*free_sized)(void *, size_t);
     void (*free_aligned_sized)(void *, size_t, size_t);
+    size_t (*malloc_usable_size)(void *); /* NULL: not known, or not yet */
 };
 extern HIDDEN struct pl_next pl_next;
 

@@ -6,6 +6,7 @@
  * it has started, and arranges to hear of forks, of ends of threads, and of the end.
  */
 #include <elf.h>
+#include <gnu/libc-version.h>
 #include <pthread.h>
 #include <stdlib.h>
 #include <sys/auxv.h>
@@ -64,6 +65,22 @@ static uintptr_t main_header(void)
     return headers % 4096 == sizeof(Elf64_Ehdr) ? headers - sizeof(Elf64_Ehdr) : 0;
 }
 
+/* glibc's blocks begin at least 32 bytes apart; others place two of 8 bytes in 16. */
+static unsigned granule_shift(void)
+{
+    struct pl_found allocator, libc;
+    bool glibc = pl_module_find((uintptr_t) pl_next.malloc, &allocator) &&
+                 pl_module_find((uintptr_t) gnu_get_libc_version, &libc) && allocator.start == libc.start;
+    return glibc ? 5 : 3;
+}
+
+extern const char __ehdr_start HIDDEN, etext HIDDEN; /* the linker's: our own code lies between */
+
+static bool owns(uintptr_t pc)
+{
+    return pc >= (uintptr_t) &__ehdr_start && pc < (uintptr_t) &etext;
+}
+
 static void started(void)
 {
     pl_bootstrap_keep_on_fork();
@@ -75,6 +92,8 @@ const struct pl_front pl_front = {
     .secure = secure,
     .started = started,
     .thread_started = thread_started,
+    .granule_shift = granule_shift,
+    .owns = owns,
 };
 
 /* ---- begin and end ---- */

@@ -16,14 +16,14 @@
  * Invariant: low <= value <= high, and low == value == high iff nothing had to be estimated.
  */
 #include <math.h>
+#include <string.h>
 
-#include "profile.h"
+#include "figures.h"
 
 #define Z 1.959963984540054             /* 95% of a normal distribution lie within */
 #define RULE_OF_THREE 2.995732273553991 /* -log 0.05 */
 
-/* Live figures are differences: what is this much smaller than what was subtracted from is rounding, not memory. */
-#define ROUNDING 1e-10
+#define ROUNDING 1e-10 /* what is this much smaller than what was subtracted from is rounding */
 
 /* Sums come from a file that may hold anything: what is no figure counts as nothing. */
 static struct pl_estimate exactly(double value)
@@ -62,12 +62,14 @@ static double upper_spread(double spread, double effective, double samples)
     return spread * (1 + 1 / sqrt(effective) + (1 - effective / samples));
 }
 
-/* `unit` is the mean size of what is counted. Equal blocks have variance = samples * spread * (spread + unit). */
-static struct pl_estimate interval(double value, double variance, double samples, double spread, double unit)
+/* `unit` is the mean size of what is counted. Equal blocks have variance = samples * spread * (spread + unit). `heavy`
+ * is the heavy samples' spread, 0 if not known. The lower end needs none: a smaller spread only moves it down. */
+static struct pl_estimate interval(double value, double variance, double samples, double spread, double unit,
+                                   double heavy)
 {
     double effective = variance / (spread * (spread + unit));
     double low = fmin(fmax(limit(value, variance, spread, -Z), 0), value);
-    double high = limit(value, variance, upper_spread(spread, effective, samples), Z);
+    double high = limit(value, variance, fmax(upper_spread(spread, effective, samples), heavy), Z);
     if (!isfinite(high))
         return exactly(value);
     return (struct pl_estimate){.value = value, .error = (high - low) / 2, .low = low, .high = high};
@@ -77,7 +79,7 @@ struct pl_estimate pl_estimate_of(double value, double variance, double samples)
 {
     if (!(value > 0) || !(variance > 0) || !(samples >= 1))
         return exactly(value);
-    return interval(value, variance, samples, variance / value, 0);
+    return interval(value, variance, samples, variance / value, 0, 0);
 }
 
 /*
@@ -93,76 +95,90 @@ static double spread_of(double value, double variance, const struct pl_sums *sum
     return fmax(plain, variance * sums->objects / (value * unseen) - value / sums->objects);
 }
 
-static struct pl_estimate estimate(double value, double variance, const struct pl_sums *sums)
+static struct pl_estimate estimate(double value, double variance, const struct pl_sums *sums, double heavy)
 {
     if (!(value > 0) || !(variance > 0) || sums->samples == 0)
         return exactly(value);
     double spread = spread_of(value, variance, sums);
-    return interval(value, variance, (double) sums->samples, spread, value / sums->objects);
+    return interval(value, variance, (double) sums->samples, spread, value / sums->objects, heavy);
 }
 
-static struct pl_estimate estimate_objects(const struct pl_sums *sums)
+static struct pl_estimate estimate_objects(const struct pl_sums *sums, double heavy)
 {
-    struct pl_estimate result = estimate(sums->objects, sums->objects_variance, sums);
+    struct pl_estimate result = estimate(sums->objects, sums->objects_variance, sums, heavy);
     result.low = fmin(fmax(result.low, (double) sums->samples), result.value); /* they have been seen */
     return result;
 }
 
-static struct pl_estimate estimate_space(const struct pl_sums *sums)
+static struct pl_estimate estimate_space(const struct pl_sums *sums, double heavy)
 {
-    return estimate(sums->space, sums->space_variance, sums);
+    return estimate(sums->space, sums->space_variance, sums, heavy);
 }
 
-static double subtract(double from, double what)
+/* No sample of a part does not mean none of it: the samples of the whole tell how much one more would have stood for.
+ */
+static struct pl_estimate none_seen_of(double value, double variance, const struct pl_sums *whole, double heavy)
 {
-    double rest = from - what;
-    return rest > from * ROUNDING ? rest : 0;
+    if (!(value > 0) || !(variance > 0) || whole->samples == 0)
+        return exactly(0);
+    return nothing_seen(fmax(spread_of(value, variance, whole), heavy), value / whole->objects);
 }
 
-static struct pl_sums difference(const struct pl_sums *from, const struct pl_sums *what)
+/* What was counted is certain, and the interval is that of the samples. Beside a certain figure a one-sided error is
+ * half as wide. */
+static struct pl_estimate with_exact(double exact, struct pl_estimate sampled)
 {
-    if (from->samples <= what->samples)
-        return (struct pl_sums){0};
-    return (struct pl_sums){
-        .objects = subtract(from->objects, what->objects),
-        .space = subtract(from->space, what->space),
-        .objects_variance = subtract(from->objects_variance, what->objects_variance),
-        .space_variance = subtract(from->space_variance, what->space_variance),
-        .samples = from->samples - what->samples,
+    struct pl_estimate certain = exactly(exact);
+    if (!(certain.value > 0))
+        return sampled;
+    return (struct pl_estimate){
+        .value = certain.value + sampled.value,
+        .error = (sampled.high - sampled.low) / 2,
+        .low = certain.value + sampled.low,
+        .high = certain.value + sampled.high,
     };
 }
 
-/* No live sample does not mean nothing live: the freed samples tell how much one more would have stood for. */
-static struct pl_estimate none_live(double value, double variance, const struct pl_sums *allocated)
+/*
+ * The spread where the variance comes from: S/V is its mean over the figure, this is its mean over the variance, so at
+ * least as large. They are far apart where T was coarse for a while: a handful of heavy samples make the variance, and
+ * thousands of light ones the figure. It is taken from all that was allocated, also for a part of it: that none of the
+ * live samples is a heavy one does not mean that no such block is live.
+ */
+static double heavy_spread(double skew, double variance)
 {
-    if (!(value > 0) || !(variance > 0))
-        return exactly(0);
-    return nothing_seen(spread_of(value, variance, allocated), value / allocated->objects);
+    double heavy = skew / variance;
+    return isfinite(heavy) ? heavy : 0;
 }
 
-void pl_estimate_add(struct pl_sums *to, const struct pl_sums *more)
+static struct pl_estimate part_objects(const struct pl_amount *part, const struct pl_figures *figures)
 {
-    to->objects += more->objects;
-    to->space += more->space;
-    to->objects_variance += more->objects_variance;
-    to->space_variance += more->space_variance;
-    to->samples += more->samples;
+    const struct pl_sums *whole = &figures->allocated.sampled;
+    double heavy = heavy_spread(figures->skew.objects, whole->objects_variance);
+    return with_exact(part->exact_objects, part->sampled.samples > 0
+                                               ? estimate_objects(&part->sampled, heavy)
+                                               : none_seen_of(whole->objects, whole->objects_variance, whole, heavy));
 }
 
-void pl_estimate_sums(const struct pl_sums *allocated, const struct pl_sums *freed,
-                      struct pl_estimate metric[PL_METRIC_COUNT])
+static struct pl_estimate part_space(const struct pl_amount *part, const struct pl_figures *figures)
 {
-    metric[PL_METRIC_ALLOC_OBJECTS] = estimate_objects(allocated);
-    metric[PL_METRIC_ALLOC_SPACE] = estimate_space(allocated);
+    const struct pl_sums *whole = &figures->allocated.sampled;
+    double heavy = heavy_spread(figures->skew.space, whole->space_variance);
+    return with_exact(part->exact_space, part->sampled.samples > 0
+                                             ? estimate_space(&part->sampled, heavy)
+                                             : none_seen_of(whole->space, whole->space_variance, whole, heavy));
+}
 
-    struct pl_sums live = difference(allocated, freed);
-    if (live.samples > 0) {
-        metric[PL_METRIC_INUSE_OBJECTS] = estimate_objects(&live);
-        metric[PL_METRIC_INUSE_SPACE] = estimate_space(&live);
-        return;
-    }
-    metric[PL_METRIC_INUSE_OBJECTS] = none_live(allocated->objects, allocated->objects_variance, allocated);
-    metric[PL_METRIC_INUSE_SPACE] = none_live(allocated->space, allocated->space_variance, allocated);
+void pl_figures_estimate(const struct pl_figures *figures, struct pl_estimate metric[PL_METRIC_COUNT])
+{
+    struct pl_amount live = pl_amount_rest(&figures->allocated, &figures->freed);
+    metric[PL_METRIC_ALLOC_OBJECTS] = part_objects(&figures->allocated, figures);
+    metric[PL_METRIC_ALLOC_SPACE] = part_space(&figures->allocated, figures);
+    metric[PL_METRIC_INUSE_OBJECTS] = part_objects(&live, figures);
+    metric[PL_METRIC_INUSE_SPACE] = part_space(&live, figures);
+    metric[PL_METRIC_PEAK_OBJECTS] = part_objects(&figures->peak, figures);
+    metric[PL_METRIC_PEAK_SPACE] = part_space(&figures->peak, figures);
+    metric[PL_METRIC_TEMP_OBJECTS] = part_objects(&figures->temporary, figures);
 }
 
 /* A sample stands for at most interval bytes' worth of small blocks, and for at most interval / K of the smallest. */
@@ -170,6 +186,6 @@ void pl_estimate_unsampled(uint64_t interval_bytes, uint32_t call_charge, struct
 {
     double space = (double) interval_bytes;
     double objects = space / (call_charge ? call_charge : 1);
-    metric[PL_METRIC_ALLOC_OBJECTS] = metric[PL_METRIC_INUSE_OBJECTS] = nothing_seen(objects, 0);
-    metric[PL_METRIC_ALLOC_SPACE] = metric[PL_METRIC_INUSE_SPACE] = nothing_seen(space, 0);
+    for (int m = 0; m < PL_METRIC_COUNT; m++)
+        metric[m] = nothing_seen(strcmp(pl_metric_info[m].unit, "bytes") == 0 ? space : objects, 0);
 }

@@ -7,8 +7,7 @@
 
 #include "snapshot.h"
 
-/* Fills all of `profile` but path, running and duration_s. profile->arena must be there; `scratch` may
- * be freed after. */
+/* Fills all of `profile` but arena, path and running, which must be there. `scratch` may be freed after. */
 void pl_fold(struct pl_snapshot *snapshot, struct pl_arena *scratch, struct pl_profile *profile);
 
 #endif

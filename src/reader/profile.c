@@ -4,35 +4,16 @@
  */
 #include <errno.h>
 #include <fcntl.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <time.h>
 #include <unistd.h>
 
+#include "figures.h"
 #include "fold.h"
 #include "process.h"
-
-static double measure_duration(const struct pl_profile *profile)
-{
-    uint64_t start_ns = profile->header.start_monotonic_ns;
-    uint64_t end_ns = profile->header.end_monotonic_ns;
-    struct timespec now;
-    if (profile->running && clock_gettime(CLOCK_MONOTONIC, &now) == 0)
-        end_ns = (uint64_t) now.tv_sec * 1000000000u + (uint64_t) now.tv_nsec;
-    if (end_ns > start_ns)
-        return (double) (end_ns - start_ns) / 1e9;
-
-    /* Killed, and nobody was there to look at the clock: it lived at least until its last thread came or went. */
-    uint64_t last_ns = 0;
-    for (uint32_t i = 0; i < profile->threads; i++) {
-        const struct pl_thread_view *thread = &profile->thread[i];
-        last_ns = thread->start_ns > last_ns ? thread->start_ns : last_ns;
-        last_ns = thread->end_ns > last_ns ? thread->end_ns : last_ns;
-    }
-    return (double) last_ns / 1e9;
-}
 
 static int load(const struct pl_source *source, struct pl_profile **out, char *why)
 {
@@ -45,9 +26,8 @@ static int load(const struct pl_source *source, struct pl_profile **out, char *w
         profile->arena = arena;
         profile->path = pl_arena_alloc(arena, strlen(source->name) + 1);
         strcpy(profile->path, source->name);
+        profile->running = source->fd >= 0 && pl_process_runs(&snapshot.header);
         pl_fold(&snapshot, scratch, profile);
-        profile->running = source->fd >= 0 && pl_process_runs(&profile->header);
-        profile->duration_s = measure_duration(profile);
         *out = profile;
     }
     pl_arena_free(scratch);
@@ -121,12 +101,28 @@ static bool valid_stacks(const struct pl_profile *profile)
     return true;
 }
 
-static bool valid_sums(const struct pl_sums *allocated, const struct pl_sums *freed)
+static bool valid_figures(const struct pl_figures *figures)
 {
-    return freed->objects >= 0 && freed->objects <= allocated->objects && freed->space >= 0 &&
-           freed->space <= allocated->space && freed->objects_variance >= 0 &&
-           freed->objects_variance <= allocated->objects_variance && freed->space_variance >= 0 &&
-           freed->space_variance <= allocated->space_variance && freed->samples <= allocated->samples;
+    return pl_amount_within(&figures->freed, &figures->allocated) &&
+           pl_amount_within(&figures->peak, &figures->allocated) &&
+           pl_amount_within(&figures->temporary, &figures->freed);
+}
+
+static bool all_counts(const double *count, unsigned counts)
+{
+    for (unsigned i = 0; i < counts; i++)
+        if (!(count[i] >= 0) || !isfinite(count[i]))
+            return false;
+    return true;
+}
+
+static bool valid_spread(const struct pl_spread *spread)
+{
+    const double rest[] = {spread->realloc_calls, spread->realloc_moved, spread->realloc_in_place, spread->exit_objects,
+                           spread->exit_space};
+    return all_counts(spread->sizes, PL_SIZE_BUCKETS) && all_counts(spread->lives, PL_LIFE_BUCKETS) &&
+           all_counts(spread->ages, PL_COHORTS) && all_counts(rest, sizeof rest / sizeof *rest) &&
+           spread->smallest <= spread->largest;
 }
 
 static bool valid_sites(const struct pl_profile *profile)
@@ -134,10 +130,57 @@ static bool valid_sites(const struct pl_profile *profile)
     for (uint32_t i = 0; i < profile->sites; i++) {
         const struct pl_site_view *site = &profile->site[i];
         if ((site->stack >= profile->stacks && site->stack != PL_NO_STACK) || site->thread >= profile->threads ||
-            !valid_sums(&site->allocated, &site->freed))
+            !valid_figures(&site->figures) || !valid_spread(&site->spread))
+            return false;
+    }
+    return valid_spread(&profile->spread);
+}
+
+static bool valid_moments(const struct pl_profile *profile)
+{
+    for (uint32_t i = 0; i < profile->moments; i++) {
+        const struct pl_moment_view *moment = &profile->moment[i];
+        const double counts[] = {moment->seconds,         moment->live_bytes,      moment->live_objects,
+                                 moment->allocated_bytes, moment->allocated_calls, moment->rss_bytes};
+        if (!all_counts(counts, sizeof counts / sizeof *counts) || (i > 0 && moment[-1].seconds >= moment->seconds))
             return false;
     }
     return true;
+}
+
+static bool valid_shares(const struct pl_profile *profile, const struct pl_snapshot_view *snapshot)
+{
+    for (uint32_t i = 0; i < snapshot->shares; i++) {
+        const struct pl_snapshot_share *share = &snapshot->share[i];
+        if (share->site >= profile->sites || !all_counts(&share->objects, 1) || !all_counts(&share->bytes, 1) ||
+            (i > 0 && share[-1].bytes < share->bytes))
+            return false;
+    }
+    return true;
+}
+
+static bool valid_snapshots(const struct pl_profile *profile)
+{
+    for (uint32_t i = 0; i < profile->snapshots; i++) {
+        const struct pl_snapshot_view *snapshot = &profile->snapshot[i];
+        const double counts[] = {snapshot->seconds, snapshot->live_bytes, snapshot->live_objects,
+                                 snapshot->left_out_bytes};
+        if (!all_counts(counts, sizeof counts / sizeof *counts) || !valid_shares(profile, snapshot) ||
+            (i > 0 && snapshot[-1].seconds >= snapshot->seconds))
+            return false;
+    }
+    return true;
+}
+
+static bool valid_times(const struct pl_profile *profile)
+{
+    const double times[] = {profile->duration_s, profile->unit_s,           profile->peak_s, profile->exit_s,
+                            profile->cost_s,     profile->peak_slack_bytes, profile->cpu_s};
+    for (unsigned i = 1; i < PL_COHORTS; i++)
+        if (profile->age[i] < profile->age[i - 1])
+            return false;
+    return all_counts(times, sizeof times / sizeof *times) && all_counts(profile->age, PL_COHORTS) &&
+           profile->peak_s <= profile->duration_s;
 }
 
 static bool valid_names(const struct pl_profile *profile)
@@ -154,5 +197,6 @@ static bool valid_names(const struct pl_profile *profile)
 bool pl_profile_valid(const struct pl_profile *profile)
 {
     return valid_names(profile) && valid_frames(profile) && valid_stacks(profile) && valid_sites(profile) &&
-           profile->samples_live <= profile->samples;
+           valid_moments(profile) && valid_snapshots(profile) && valid_times(profile) &&
+           profile->samples_live <= profile->samples && !(profile->exact && profile->samples > 0);
 }

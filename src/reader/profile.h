@@ -34,7 +34,10 @@ struct pl_estimate {
     X(ALLOC_OBJECTS, "alloc_objects", "calls", "calls", "allocations made")                                            \
     X(ALLOC_SPACE, "alloc_space", "allocated", "bytes", "bytes requested by all allocations")                          \
     X(INUSE_OBJECTS, "inuse_objects", "blocks", "blocks", "blocks not freed (yet)")                                    \
-    X(INUSE_SPACE, "inuse_space", "live", "bytes", "bytes not freed (yet)")
+    X(INUSE_SPACE, "inuse_space", "live", "bytes", "bytes not freed (yet)")                                            \
+    X(PEAK_OBJECTS, "peak_objects", "peak-blocks", "blocks", "blocks that were live when the heap was largest")        \
+    X(PEAK_SPACE, "peak_space", "peak", "bytes", "bytes that were live when the heap was largest")                     \
+    X(TEMP_OBJECTS, "temp_objects", "temporary", "calls", "allocations freed by their thread before its next one")
 
 enum pl_metric {
 #define PL_ENUM(name, key, word, unit, help) PL_METRIC_##name,
@@ -93,15 +96,69 @@ struct pl_thread_view {
     uint64_t bytes;
 };
 
+/*
+ * What is known of a site beyond its sums. Counts are exact or sums of weights (estimates without intervals).
+ *
+ * ages[i] is the number of blocks live now that were made in the i-th age class, oldest first: profile->age says when
+ * each class ends. Classes are PL_COHORTS equal stretches of the run.
+ */
+struct pl_spread {
+    double sizes[PL_SIZE_BUCKETS];
+    double lives[PL_LIFE_BUCKETS];
+    double ages[PL_COHORTS];
+    uint64_t smallest, largest; /* 0, 0: not known; UINT32_MAX means that or more */
+    double realloc_calls;
+    double realloc_moved; /* bytes copied */
+    double realloc_in_place;
+    double exit_objects; /* freed by exit handlers */
+    double exit_space;
+};
+
+/* Objects and bytes: those that were counted, and those that samples stand for. */
+struct pl_amount {
+    double exact_objects;
+    double exact_space;
+    struct pl_sums sampled;
+};
+
+/* Everything that metrics are computed from. Figures of sites are added first, then estimated once. */
+struct pl_figures {
+    struct pl_amount allocated;
+    struct pl_amount freed;     /* by whomever */
+    struct pl_amount peak;      /* live when the heap was largest */
+    struct pl_amount temporary; /* only its objects are meant */
+    struct pl_skew skew;        /* of the samples in `allocated`; 0: not known */
+};
+
 /* A thread's share of a site. */
 struct pl_site_view {
     uint32_t stack;  /* index into stacks; PL_NO_STACK for the overflow site */
     uint32_t thread; /* index into threads */
-    struct pl_sums allocated;
-    struct pl_sums freed; /* by whomever */
+    struct pl_figures figures;
+    struct pl_spread spread;
     struct pl_estimate metric[PL_METRIC_COUNT];
 };
 #define PL_NO_STACK UINT32_MAX
+
+struct pl_moment_view {
+    double seconds; /* since the start */
+    double live_bytes, live_objects;
+    double allocated_bytes, allocated_calls; /* since the start */
+    double rss_bytes;                        /* 0: not known */
+    uint64_t interval_bytes;                 /* 0: exact */
+};
+
+/* Which sites held the heap at a moment. Sites that are not named had less than `left_out_bytes` all together. */
+struct pl_snapshot_share {
+    uint32_t site; /* index into sites */
+    double objects, bytes;
+};
+struct pl_snapshot_view {
+    double seconds;
+    double live_bytes, live_objects, left_out_bytes;
+    uint32_t shares;
+    const struct pl_snapshot_share *share;
+};
 
 struct pl_profile {
     char *path;
@@ -127,12 +184,28 @@ struct pl_profile {
     uint32_t sites;
     struct pl_site_view *site;
 
+    uint32_t moments; /* in order of time */
+    struct pl_moment_view *moment;
+    uint32_t snapshots; /* likewise */
+    struct pl_snapshot_view *snapshot;
+
     struct pl_estimate total[PL_METRIC_COUNT]; /* alloc_* are exact: from the threads' counters */
-    uint64_t samples;
+    struct pl_spread spread;                   /* of all sites together */
+    uint64_t samples;                          /* allocations that were sampled, not counted */
     uint64_t samples_live;
+    double exact_calls; /* allocations that were counted one by one */
+    double exact_bytes;
+    bool exact;              /* all of them were: every figure is exact */
+    double unit_s;           /* length of a unit of time, the first bucket of lives; 0: not known */
+    double age[PL_COHORTS];  /* when each age class ends, in seconds since the start; unused classes have the last's */
+    double peak_s;           /* when the heap was largest */
+    double peak_slack_bytes; /* how far the peak may be off with several threads; 0: not at all */
+    double exit_s;           /* when main returned or exit was called; 0: never */
+    double cost_s,
+        cpu_s; /* CPU time of the profiler's cold path, by its own account, and of the process then; 0: unknown */
 
     uint64_t damage;    /* records that made no sense and were dropped */
-    uint64_t in_flight; /* rows caught, or killed, in the middle of an update */
+    uint64_t in_flight; /* rows and tallies caught, or killed, in the middle of an update */
     struct pl_arena *arena;
 };
 
@@ -143,17 +216,28 @@ int pl_profile_open(const char *path, struct pl_profile **out, char why[PL_WHY_B
 int pl_profile_load(const void *data, size_t bytes, struct pl_profile **out, char why[PL_WHY_BYTES]);
 void pl_profile_close(struct pl_profile *profile);
 
-/* Every index in range, every string there, every site with 0 <= freed <= allocated: what an
- * opened profile promises. */
+/* Every index in range, every string there, every site with 0 <= freed, peak <= allocated and temporary <= freed,
+ * moments and snapshots in order, nothing infinite: what an opened profile promises. */
 bool pl_profile_valid(const struct pl_profile *profile);
+
+/* The smallest size (bytes), or lifetime (units), that belongs to a bucket. */
+double pl_size_bucket_from(unsigned bucket);
+double pl_life_bucket_from(unsigned bucket);
+
+/* How the figures were obtained, in words, without figures that change while one looks: "exact: all 48,213
+ * allocations", "exact for the first 400,000 allocations, then sampled about every 96 KiB", "sampled every 512 KiB on
+ * average: 312 samples". */
+void pl_profile_method(const struct pl_profile *profile, char *out, size_t bytes);
+
+void pl_spread_add(struct pl_spread *to, const struct pl_spread *more);
 
 /* 95% interval of a sum over samples (docs/maths.md). `samples` is the number of samples in it. */
 struct pl_estimate pl_estimate_of(double value, double variance, double samples);
 
-/* Adds the figures of sites: sums are added, then one interval is computed from them. */
-void pl_estimate_add(struct pl_sums *to, const struct pl_sums *more);
-void pl_estimate_sums(const struct pl_sums *allocated, const struct pl_sums *freed,
-                      struct pl_estimate metric[PL_METRIC_COUNT]);
+/* Adds figures of sites; one interval per metric is computed from the sums: the exact part as it is, and the sampled
+ * part's interval on top of it. */
+void pl_figures_add(struct pl_figures *to, const struct pl_figures *more);
+void pl_figures_estimate(const struct pl_figures *figures, struct pl_estimate metric[PL_METRIC_COUNT]);
 
 /* Where not one sample was taken: 0, and how much can hide behind that. */
 void pl_estimate_unsampled(uint64_t interval_bytes, uint32_t call_charge, struct pl_estimate metric[PL_METRIC_COUNT]);

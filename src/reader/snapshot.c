@@ -4,14 +4,18 @@
  *
  * The file is read, never mapped: somebody may truncate it, and a reader must not die of SIGBUS.
  *
- * The one idea is the order. A writer publishes what a record names before the record itself; so kinds are copied from
- * the naming to the named (rows, threads, sites, ... texts), and the directory is read anew for each, so that a chunk
- * added meanwhile is found.
+ * The first idea is the order. A writer publishes what a record names before the record itself; so kinds are copied
+ * from the naming to the named (rows, threads, sites, ... texts), and the directory is read anew for each, so that a
+ * chunk added meanwhile is found. Frees come before the allocations that they give back, so that a free is never seen
+ * without its allocation: remote frees before tallies, and inside of a record the frees from an earlier reading.
  *
- * A row has two kinds of writer. Its owner brackets changes with the sequence word, so a row is read three times: the
- * sequence, then the body, then the sequence again, and believed when the two agree and are even. Other threads add to
- * `remote` at any time; it is taken from the first of the three readings, before the allocations that it gives back, so
- * that a free is never seen without its allocation.
+ * The second is to read three times what changes in place. Each such record has a word that says whether it did: a row
+ * its sequence, which is odd while its owner writes; a tally the era in which it last saved what it held at the peak; a
+ * moment its time, since slots are used again. What the middle reading saw is believed if that word is the same before
+ * and after.
+ *
+ * What all rows and tallies say of the peak makes sense only together with the header's word on it. So if the peak
+ * moved while they were copied, they are copied again, a few times.
  */
 #include <errno.h>
 #include <sched.h>
@@ -22,24 +26,19 @@
 
 #include "snapshot.h"
 
-#define ROWS_PER_CHUNK (PL_CHUNK_BYTES / sizeof(struct pl_row))
-#define ROW_TRIES 32          /* an update takes nanoseconds; more tries than this meet a thread that is not running */
-#define FILE_TRIES (1u << 13) /* over all rows: a file full of odd sequence words must not keep us */
+#define RECORD_TRIES 32       /* an update takes nanoseconds; more tries than this meet a thread that is not running */
+#define FILE_TRIES (1u << 13) /* over all records: a file full of odd sequence words must not keep us */
+#define PEAK_TRIES 4
 
-/* The naming before the named. */
-static const struct {
+/* How a kind is copied. Kinds that change in place have a test of readings around that of the body, and what is to be
+ * taken from the first of them. */
+struct kind {
     enum pl_kind kind;
     uint32_t record_bytes;
-} reading_order[] = {
-    {PL_KIND_ROW, sizeof(struct pl_row)},
-    {PL_KIND_THREAD, sizeof(struct pl_thread_record)},
-    {PL_KIND_SITE, sizeof(struct pl_site)},
-    {PL_KIND_SYMBOL, sizeof(struct pl_symbol)},
-    {PL_KIND_FRAME, sizeof(struct pl_frame)},
-    {PL_KIND_MODULE, sizeof(struct pl_module)},
-    {PL_KIND_TEXT, 1},
+    bool (*held_still)(const void *before, const void *after);
+    void (*join)(void *body, const void *before);
+    bool drop; /* one that does not hold still is dropped; otherwise it is kept, and counted */
 };
-#define KINDS_READ (sizeof reading_order / sizeof *reading_order)
 
 struct copy {
     const struct pl_source *source;
@@ -47,7 +46,98 @@ struct copy {
     struct pl_snapshot *out;
     uint32_t tries_left;
     uint8_t directory[PL_CHUNKS_MAX];
+    _Alignas(16) char before[PL_CHUNK_BYTES]; /* readings of a chunk */
+    _Alignas(16) char after[PL_CHUNK_BYTES];
+    _Alignas(16) char one_before[sizeof(struct pl_snapshot_record)]; /* and of one record, the largest there is */
+    _Alignas(16) char one_after[sizeof(struct pl_snapshot_record)];
 };
+
+/* ---- what holds still ---- */
+
+static bool row_held_still(const void *before, const void *after)
+{
+    const struct pl_row *a = before, *b = after;
+    return a->sequence == b->sequence && a->sequence % 2 == 0;
+}
+
+/* A record exists if it did at the first reading: then all of it was there at the second. */
+static void join_row(void *body, const void *before)
+{
+    const struct pl_row *first = before;
+    struct pl_row *row = body;
+    row->site = first->site;
+    row->remote = first->remote;
+    row->remote_era = first->remote_era;
+    row->peak_remote = first->peak_remote;
+    memcpy(row->gone, first->gone, sizeof row->gone);
+}
+
+static bool tally_held_still(const void *before, const void *after)
+{
+    const struct pl_tally *a = before, *b = after;
+    return a->era == b->era && a->freed_era == b->freed_era && a->cohort == b->cohort &&
+           a->cohort_shift == b->cohort_shift && a->made_calls == b->made_calls;
+}
+
+static void join_tally(void *body, const void *before)
+{
+    const struct pl_tally *first = before;
+    struct pl_tally *tally = body;
+    tally->site = first->site;
+    tally->freed_era = first->freed_era;
+    tally->freed_calls = first->freed_calls;
+    tally->freed_bytes = first->freed_bytes;
+    tally->temporaries = first->temporaries;
+    tally->exit_calls = first->exit_calls;
+    tally->exit_bytes = first->exit_bytes;
+    tally->peak_freed_calls = first->peak_freed_calls;
+    tally->peak_freed_bytes = first->peak_freed_bytes;
+    memcpy(tally->lives, first->lives, sizeof tally->lives);
+    memcpy(tally->gone, first->gone, sizeof tally->gone);
+    tally->gone_calls = first->gone_calls;
+}
+
+static bool remote_held_still(const void *before, const void *after)
+{
+    const struct pl_remote *a = before, *b = after;
+    return a->era == b->era;
+}
+
+static void join_remote(void *body, const void *before)
+{
+    ((struct pl_remote *) body)->tally = ((const struct pl_remote *) before)->tally;
+}
+
+/* Moments and snapshots begin with their time. */
+static bool time_held_still(const void *before, const void *after)
+{
+    return memcmp(before, after, sizeof(uint64_t)) == 0;
+}
+
+static void join_time(void *body, const void *before)
+{
+    memcpy(body, before, sizeof(uint64_t));
+}
+
+/* The naming before the named, and frees before allocations. Those of the first table are what a peak is made of. */
+static const struct kind figure_kinds[] = {
+    {PL_KIND_SNAPSHOT, sizeof(struct pl_snapshot_record), time_held_still, join_time, true},
+    {PL_KIND_REMOTE, sizeof(struct pl_remote), remote_held_still, join_remote, false},
+    {PL_KIND_TALLY, sizeof(struct pl_tally), tally_held_still, join_tally, false},
+    {PL_KIND_ROW, sizeof(struct pl_row), row_held_still, join_row, false},
+};
+static const struct kind other_kinds[] = {
+    {PL_KIND_MOMENT, sizeof(struct pl_moment), time_held_still, join_time, true},
+    {.kind = PL_KIND_THREAD, .record_bytes = sizeof(struct pl_thread_record)},
+    {.kind = PL_KIND_SITE, .record_bytes = sizeof(struct pl_site)},
+    {.kind = PL_KIND_SYMBOL, .record_bytes = sizeof(struct pl_symbol)},
+    {.kind = PL_KIND_FRAME, .record_bytes = sizeof(struct pl_frame)},
+    {.kind = PL_KIND_MODULE, .record_bytes = sizeof(struct pl_module)},
+    {.kind = PL_KIND_TEXT, .record_bytes = 1},
+};
+#define COUNT(array) (sizeof(array) / sizeof *(array))
+
+/* ---- the source ---- */
 
 static size_t read_memory(const struct pl_source *source, uint64_t offset, void *out, size_t bytes)
 {
@@ -124,9 +214,13 @@ static int refuse_layout(const struct pl_source *source, const struct pl_header 
     else if (header->version > PL_VERSION)
         snprintf(why, PL_WHY_BYTES, "%.350s has format version %u, and this plimsoll reads version %u: use a newer one",
                  source->name, header->version, PL_VERSION);
+    else if (header->version == 0)
+        snprintf(why, PL_WHY_BYTES, "%.350s has format version 0, which no plimsoll has written", source->name);
     else if (header->version != PL_VERSION)
-        snprintf(why, PL_WHY_BYTES, "%.350s has format version %u, which no plimsoll has written", source->name,
-                 header->version);
+        snprintf(why, PL_WHY_BYTES,
+                 "%.350s was written by an older Plimsoll (format %u), and this one reads format %u: profile the "
+                 "program again",
+                 source->name, header->version, PL_VERSION);
     else if (header->chunk_bytes != PL_CHUNK_BYTES)
         snprintf(why, PL_WHY_BYTES, "%.350s is damaged (chunks of %u bytes instead of %u)", source->name,
                  header->chunk_bytes, PL_CHUNK_BYTES);
@@ -159,56 +253,61 @@ int pl_snapshot_header(const struct pl_source *source, struct pl_header *out, ch
     return refused;
 }
 
-/* Owner's changes are bracketed by the sequence word; `before` and `after` are readings around that of the body. */
-static bool held_still(const struct pl_row *before, const struct pl_row *after)
-{
-    return before->sequence == after->sequence && before->sequence % 2 == 0;
-}
+/* ---- chunks ---- */
 
-/* A row exists if it did at the first reading: then all of it was there at the second. */
-static void join_readings(struct pl_row *row, const struct pl_row *before)
+/* Reads a record until it holds still. False: it did not, and the last reading is what there is. */
+static bool reread(struct copy *copy, const struct kind *kind, uint64_t offset, char *record)
 {
-    row->site = before->site;
-    row->remote = before->remote;
-}
-
-static bool reread_row(struct copy *copy, uint64_t offset, struct pl_row *row)
-{
-    for (int i = 0; i < ROW_TRIES && copy->source->fd >= 0 && copy->tries_left > 0; i++, copy->tries_left--) {
-        struct pl_row before, body, after;
+    size_t bytes = kind->record_bytes;
+    for (int i = 0; i < RECORD_TRIES && copy->source->fd >= 0 && copy->tries_left > 0; i++, copy->tries_left--) {
         if (i % 8 == 7)
             sched_yield(); /* the owner may be waiting for this very processor */
-        if (pl_source_read(copy->source, offset, &before, sizeof before) < sizeof before ||
-            pl_source_read(copy->source, offset, &body, sizeof body) < sizeof body ||
-            pl_source_read(copy->source, offset, &after, sizeof after) < sizeof after)
+        if (pl_source_read(copy->source, offset, copy->one_before, bytes) < bytes ||
+            pl_source_read(copy->source, offset, record, bytes) < bytes ||
+            pl_source_read(copy->source, offset, copy->one_after, bytes) < bytes)
             return false;
-        join_readings(&body, &before);
-        *row = body;
-        if (held_still(&before, &after))
+        kind->join(record, copy->one_before);
+        if (kind->held_still(copy->one_before, copy->one_after))
             return true;
     }
     return false;
 }
 
-/* A record that is only partly in the file is not there at all. Returns false if the chunk was short. */
-static bool read_chunk(const struct copy *copy, uint64_t offset, void *out, uint32_t record_bytes)
+static uint32_t per_chunk(const struct kind *kind)
 {
-    size_t got = pl_source_read(copy->source, offset, out, PL_CHUNK_BYTES);
-    size_t whole = got - got % record_bytes;
-    memset((char *) out + whole, 0, PL_CHUNK_BYTES - whole);
-    return got == PL_CHUNK_BYTES;
+    return PL_CHUNK_BYTES / kind->record_bytes;
 }
 
-static bool read_rows(struct copy *copy, uint64_t offset, void *out)
+/* A record that is only partly in the file is not there at all. Returns false if the chunk was short. */
+static bool read_chunk(const struct copy *copy, const struct kind *kind, uint64_t offset, char *out)
 {
-    struct pl_row before[ROWS_PER_CHUNK], after[ROWS_PER_CHUNK], *row = out;
-    bool whole = read_chunk(copy, offset, before, sizeof *row);
-    whole &= read_chunk(copy, offset, row, sizeof *row);
-    whole &= read_chunk(copy, offset, after, sizeof *row);
-    for (size_t i = 0; i < ROWS_PER_CHUNK; i++) {
-        join_readings(&row[i], &before[i]);
-        if (!held_still(&before[i], &after[i]) && !reread_row(copy, offset + i * sizeof *row, &row[i]))
-            copy->out->in_flight += row[i].site != 0;
+    size_t wanted = (size_t) per_chunk(kind) * kind->record_bytes;
+    size_t got = pl_source_read(copy->source, offset, out, wanted);
+    size_t whole = got - got % kind->record_bytes;
+    memset(out + whole, 0, wanted - whole);
+    return got == wanted;
+}
+
+static void settle_record(struct copy *copy, const struct kind *kind, uint64_t offset, char *record)
+{
+    static const char nothing[sizeof(uint32_t)];
+    if (reread(copy, kind, offset, record))
+        return;
+    if (kind->drop)
+        memset(record, 0, kind->record_bytes);
+    else
+        copy->out->in_flight += memcmp(record, nothing, sizeof nothing) != 0;
+}
+
+static bool read_moving_chunk(struct copy *copy, const struct kind *kind, uint64_t offset, char *out)
+{
+    bool whole = read_chunk(copy, kind, offset, copy->before);
+    whole &= read_chunk(copy, kind, offset, out);
+    whole &= read_chunk(copy, kind, offset, copy->after);
+    for (size_t at = 0; at < (size_t) per_chunk(kind) * kind->record_bytes; at += kind->record_bytes) {
+        kind->join(out + at, copy->before + at);
+        if (!kind->held_still(copy->before + at, copy->after + at))
+            settle_record(copy, kind, offset + at, out + at);
     }
     return whole;
 }
@@ -238,32 +337,53 @@ static uint32_t count_chunks(struct copy *copy, enum pl_kind kind, uint64_t byte
     return present;
 }
 
-static void read_chunks(struct copy *copy, enum pl_kind kind, uint32_t record_bytes, uint32_t wanted, char *out)
+/* Records of consecutive chunks become neighbours, also where a chunk has a rest that holds none. */
+static void read_chunks(struct copy *copy, const struct kind *kind, uint32_t wanted, char *out)
 {
-    uint32_t i = next_chunk(copy, kind, 0);
-    for (; wanted > 0; wanted--, out += PL_CHUNK_BYTES, i = next_chunk(copy, kind, i + 1)) {
-        bool whole = kind == PL_KIND_ROW ? read_rows(copy, chunk_offset(i), out)
-                                         : read_chunk(copy, chunk_offset(i), out, record_bytes);
+    uint32_t i = next_chunk(copy, kind->kind, 0);
+    for (; wanted > 0; wanted--, i = next_chunk(copy, kind->kind, i + 1)) {
+        bool whole = kind->held_still ? read_moving_chunk(copy, kind, chunk_offset(i), out)
+                                      : read_chunk(copy, kind, chunk_offset(i), out);
         copy->out->damage += !whole;
+        out += (size_t) per_chunk(kind) * kind->record_bytes;
     }
 }
 
+/* ---- kinds ---- */
+
 /* The directory tells how many records there can be, the count how many there are: it goes on counting when no room is
  * left, and in a hostile file it says anything. Memory follows the directory and the size of the file. */
-static void read_kind(struct copy *copy, enum pl_kind kind, uint32_t record_bytes)
+static void read_kind(struct copy *copy, const struct kind *kind)
 {
     struct pl_snapshot *out = copy->out;
-    struct pl_table *table = &out->table[kind];
+    struct pl_table *table = &out->table[kind->kind];
     pl_source_read(copy->source, 0, &out->header, sizeof out->header);
     pl_source_read(copy->source, PL_HEADER_BYTES, copy->directory, sizeof copy->directory);
     out->file_bytes = source_bytes(copy->source);
 
-    uint32_t per_chunk = PL_CHUNK_BYTES / record_bytes;
-    uint64_t room = (uint64_t) count_chunks(copy, kind, out->file_bytes) * per_chunk;
-    table->count = (uint32_t) (out->header.count[kind] < room ? out->header.count[kind] : room);
-    uint32_t chunks = (table->count + per_chunk - 1) / per_chunk;
-    table->record = pl_arena_alloc(copy->scratch, (size_t) chunks * PL_CHUNK_BYTES);
-    read_chunks(copy, kind, record_bytes, chunks, table->record);
+    uint64_t room = (uint64_t) count_chunks(copy, kind->kind, out->file_bytes) * per_chunk(kind);
+    table->count = (uint32_t) (out->header.count[kind->kind] < room ? out->header.count[kind->kind] : room);
+    uint32_t chunks = (table->count + per_chunk(kind) - 1) / per_chunk(kind);
+    table->record = pl_arena_alloc(copy->scratch, (size_t) chunks * per_chunk(kind) * kind->record_bytes);
+    read_chunks(copy, kind, chunks, table->record);
+}
+
+static struct pl_peak read_peak(const struct copy *copy)
+{
+    struct pl_header header = {.magic = ""};
+    pl_source_read(copy->source, 0, &header, sizeof header);
+    return header.peak;
+}
+
+/* All that a peak is made of, and the peak. Returns whether that did not move meanwhile. */
+static bool read_figures(struct copy *copy, struct pl_peak *peak)
+{
+    struct pl_peak before = read_peak(copy);
+    copy->out->damage = copy->out->in_flight = 0;
+    for (size_t i = 0; i < COUNT(figure_kinds); i++)
+        read_kind(copy, &figure_kinds[i]);
+    *peak = read_peak(copy);
+    return peak->era == before.era && peak->peaks == before.peaks;
 }
 
 int pl_snapshot_take(const struct pl_source *source, struct pl_arena *scratch, struct pl_snapshot *out,
@@ -279,7 +399,11 @@ int pl_snapshot_take(const struct pl_source *source, struct pl_arena *scratch, s
     copy->scratch = scratch;
     copy->out = out;
     copy->tries_left = FILE_TRIES;
-    for (size_t i = 0; i < KINDS_READ; i++)
-        read_kind(copy, reading_order[i].kind, reading_order[i].record_bytes);
+    struct pl_peak peak;
+    for (int i = 0; i < PEAK_TRIES && !read_figures(copy, &peak); i++)
+        continue;
+    for (size_t i = 0; i < COUNT(other_kinds); i++)
+        read_kind(copy, &other_kinds[i]);
+    out->header.peak = peak;
     return 0;
 }

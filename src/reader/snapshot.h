@@ -32,11 +32,11 @@ struct pl_table {
 };
 
 struct pl_snapshot {
-    struct pl_header header;
+    struct pl_header header; /* its word on the peak is that of when rows and tallies were copied */
     uint64_t file_bytes;
     struct pl_table table[PL_KINDS_MAX];
     uint64_t damage;    /* chunks that should be there and are not */
-    uint64_t in_flight; /* rows that never held still */
+    uint64_t in_flight; /* rows and tallies that never held still */
 };
 
 /* Typed views of the tables; valid indexes are below pl_snapshot_count(). */
@@ -56,6 +56,10 @@ PL_SNAPSHOT_VIEW(frames, struct pl_frame, PL_KIND_FRAME)
 PL_SNAPSHOT_VIEW(threads, struct pl_thread_record, PL_KIND_THREAD)
 PL_SNAPSHOT_VIEW(sites, struct pl_site, PL_KIND_SITE)
 PL_SNAPSHOT_VIEW(rows, struct pl_row, PL_KIND_ROW)
+PL_SNAPSHOT_VIEW(tallies, struct pl_tally, PL_KIND_TALLY)
+PL_SNAPSHOT_VIEW(remotes, struct pl_remote, PL_KIND_REMOTE)
+PL_SNAPSHOT_VIEW(moments, struct pl_moment, PL_KIND_MOMENT)
+PL_SNAPSHOT_VIEW(snapshots, struct pl_snapshot_record, PL_KIND_SNAPSHOT)
 PL_SNAPSHOT_VIEW(symbols, struct pl_symbol, PL_KIND_SYMBOL)
 #undef PL_SNAPSHOT_VIEW
 

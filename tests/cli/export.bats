@@ -8,7 +8,7 @@ check() {
 }
 
 @test "every made-up profile exports by the documented schema" {
-    for scenario in empty leak inlined losses hostile-names duplicates killed threads deep 1k-stacks; do
+    for scenario in empty leak inlined losses hostile-names duplicates killed threads deep exact auto 1k-stacks; do
         forge $scenario
         "$plimsoll" export --format json $scenario.plim -o $scenario.json 2>/dev/null
         check $scenario.json
@@ -24,6 +24,16 @@ check() {
     jq -e '.frames | any(.function == "keep_block" and (.file | endswith("leaky.c")) and .line > 0)' out.json
 }
 
+@test "a real profile in which everything was counted exports by the documented schema" {
+    "$plimsoll" run -q --exact -o out.plim -- "$(program cli-leaky)" || [ $? -eq 3 ]
+    "$plimsoll" export out.plim >out.json
+    check out.json
+    jq -e '.sampling.exact and .sampling.exact_calls == .totals.alloc_objects.value' out.json
+    jq -e '.sampling.exact_calls == ([.sites[].alloc_objects.value] | add)' out.json
+    jq -e '(.totals.ages | add) == .totals.inuse_objects.value and (.totals.sizes | add) == .sampling.exact_calls' out.json
+    jq -e '.totals.peak_space.value >= .totals.inuse_space.value and (.timeline | length) > 0' out.json
+}
+
 @test "a schema check that finds nothing wrong can find something wrong" {
     forge leak
     "$plimsoll" export leak.plim >leak.json
@@ -32,6 +42,12 @@ check() {
     jq '.surprise = 1' leak.json >bad.json
     fails check bad.json
     jq '.stacks[0][0] = 100000' leak.json >bad.json
+    fails check bad.json
+    forge exact
+    "$plimsoll" export exact.plim >exact.json
+    jq '.snapshots[0].sites[0].site = 100000' exact.json >bad.json
+    fails check bad.json
+    jq '.timeline |= reverse' exact.json >bad.json
     fails check bad.json
 }
 
@@ -45,6 +61,31 @@ check() {
     [ "$(jq '.sampling.interval_bytes, .sampling.samples' leak.json | xargs)" = "524288 101" ]
     jq -e '.totals.inuse_space | .low <= .value and .value <= .high and .error > 0' leak.json
     jq -e '(.totals.inuse_space.value - ([.sites[].inuse_space.value] | add)) | fabs < 1' leak.json
+}
+
+@test "what was counted is exact, and everything that was recorded is there" {
+    forge exact
+    "$plimsoll" export exact.plim >exact.json
+    [ "$(jq -r '.sampling.method' exact.json)" = "exact: all 6,014 allocations" ]
+    jq -e '.sampling.exact and .sampling.samples == 0 and .sampling.exact_calls == 6014' exact.json
+    jq -e '[.totals, .sites[] | .. | objects | select(has("error")).error] | max == 0' exact.json
+    jq -e '.totals | .inuse_objects.value == 1000 and .peak_space.value == 8436608 and .temp_objects.value == 3500' exact.json
+    jq -e '.totals | .smallest == 24 and .largest == 8388608 and .sizes[1] == 5000 and .ages == [200,200,200,200,200]' exact.json
+    jq -e '.totals.reallocs == {"calls": 13, "in_place": 2, "moved_bytes": 8385536}' exact.json
+    jq -e '.totals.freed_at_exit == {"blocks": 30, "bytes": 720}' exact.json
+    jq -e '.peak.time_s > 8.5 and .peak.time_s < 8.6 and .process.exit_s == 12.7' exact.json
+    jq -e '.cost == {"profiler_cpu_s": 0.061, "process_cpu_s": 12}' exact.json
+    jq -e '(.timeline | length) == 16 and (.snapshots[1].sites | map(.bytes)) == [8388608, 28800]' exact.json
+    jq -e '. as $p | [.snapshots[1].sites[0].site | $p.frames[$p.stacks[$p.sites[.].stack][0]].function] == ["rows_grow"]' exact.json
+}
+
+@test "counted and sampled parts of a profile are one figure, and it says so" {
+    forge auto
+    "$plimsoll" export auto.plim >auto.json
+    [ "$(jq -r '.sampling.method' auto.json)" \
+        = "exact for the first 400,000 allocations, then sampled about every 96 KiB; ± is 95%" ]
+    jq -e '.sites[0] | .exact_calls == 400000 and .samples == 1800 and .alloc_objects.low > 401800' auto.json
+    jq -e '.auto | .overhead == 0.02 and .left_exact == 1 and .exact_calls == 400000 and .interval_bytes == 98304' auto.json
 }
 
 @test "stacks are frame indexes, innermost first" {

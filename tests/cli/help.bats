@@ -30,13 +30,13 @@ commands="run report ls export help version"
 
 @test "the help of run lists every setting with its variable and default" {
     COLUMNS=200 expect 0 "$plimsoll" help run
-    for option in sample output only live-dir max-file off seed keep-all no-symbols quiet; do
+    for option in sample output only live-dir max-file off overhead seed exact keep-all no-symbols quiet; do
         shows "--$option"
     done
-    for variable in SAMPLE OUT ONLY LIVE_DIR MAX_FILE OFF SEED; do
+    for variable in SAMPLE OUT ONLY LIVE_DIR MAX_FILE OFF OVERHEAD SEED; do
         shows "\$PLIMSOLL_$variable"
     done
-    shows "default: 512K" "plimsoll.%c.%p.plim"
+    shows "default: auto" "default: 2%" "plimsoll.%c.%p.plim"
     [[ $output != *PLIMSOLL_RUN* ]]
 }
 
@@ -109,7 +109,9 @@ commands="run report ls export help version"
 
 @test "a bad value names the option, what is wrong and what is accepted" {
     expect 2 "$plimsoll" run --sample 12Q -- true
-    says "plimsoll: --sample 12Q: not a size; use bytes with K, M or G, for example --sample 512K"
+    says "plimsoll: --sample 12Q: not a size; use bytes with K, M or G, exact or auto, for example --sample 512K"
+    expect 2 "$plimsoll" run -s exactly -- true
+    says "-s exactly: not a size; use bytes with K, M or G, exact or auto, for example -s 512K"
     expect 2 "$plimsoll" run -s 0 -- true
     says "-s 0: too small; the least is 1 B"
     expect 2 "$plimsoll" run --sample 99999999999999999999 -- true
@@ -118,6 +120,12 @@ commands="run report ls export help version"
     says "not a size"
     expect 2 "$plimsoll" run --max-file 1K -- true
     says "--max-file 1K: too small; the least is 256 KiB"
+    expect 2 "$plimsoll" run --overhead 2x -- true
+    says "plimsoll: --overhead 2x: not a percentage; use for example --overhead 2%"
+    expect 2 "$plimsoll" run --overhead 0 -- true
+    says "--overhead 0: too small; the least is 0.01%"
+    expect 2 "$plimsoll" run --overhead 101% -- true
+    says "--overhead 101%: too large; the most is 100%"
     expect 2 "$plimsoll" run --output a%zb -- true
     says "--output a%zb: not a file name pattern; use %p (pid), %c (command)"
     expect 2 "$plimsoll" run --only a,,b -- true
@@ -131,11 +139,20 @@ commands="run report ls export help version"
     expect 2 "$plimsoll" report --threshold 101 x
     says "--threshold 101: too large; use a number from 0 to 100"
     expect 2 "$plimsoll" report --metric bites x
-    says "--metric bites: not a choice; use calls, allocated, blocks, live"
+    says "--metric bites: not a choice; use calls, allocated, blocks, live, peak-blocks, peak, temporary"
     expect 2 "$plimsoll" report --color sometimes x
     says "use auto, always or never"
     expect 2 "$plimsoll" export --format jsn x
     says "--format jsn: not a choice; use json" "did you mean --format json?"
+}
+
+@test "options that contradict one another are refused" {
+    expect 2 "$plimsoll" run --exact --sample 64K -- true
+    says "--exact and --sample 64K are two ways of counting; choose one"
+    expect 2 "$plimsoll" run --exact --overhead 1% -- true
+    says "--overhead 1% is for auto mode, which --exact turns off"
+    expect 2 "$plimsoll" run --sample 64K --overhead 1% -- true
+    says "--overhead 1% is for auto mode, which --sample turns off"
 }
 
 @test "a bad choice gets the nearest match" {

@@ -13,9 +13,20 @@ start() {
     start "$plimsoll" run -q -s 2K --seed 1 -- "$(program cli-leaky)" 10000 60
     child=$(pgrep -P $started)
     expect 0 "$plimsoll" ls
-    [[ ${lines[0]} =~ ^" "*PID\ +COMMAND\ +STATE\ +SINCE\ +SAMPLES\ +LIVE\ +FILE$ ]]
-    grep -E "^ *$child +cli-leaky +running +[0-9:]{8} +[0-9,]+ +2\.[0-9] MiB ± 0?\.?[0-9.]+ MiB +.*plimsoll-run.*\.plim$" <<<"$output"
+    [[ ${lines[0]} =~ ^" "*PID\ +COMMAND\ +STATE\ +SINCE\ +COUNTED\ +LIVE\ +FILE$ ]]
+    grep -E "^ *$child +cli-leaky +running +[0-9:]{8} +[0-9,]+ samples +2\.[0-9] MiB ± 0?\.?[0-9.]+ MiB +.*plimsoll-run.*\.plim$" <<<"$output"
     says "plimsoll report "
+    kill -9 "$child"
+    wait $started || true
+}
+
+@test "a process whose allocations are all counted is listed so, and its live figure has no error" {
+    start "$plimsoll" run -q --exact -- "$(program cli-leaky)" 10000 60
+    child=$(pgrep -P $started)
+    expect 0 "$plimsoll" ls --no-header
+    grep -E "^ *$child +cli-leaky +running +[0-9:]{8} +exact +2\.4 MiB +" <<<"$output"
+    expect 0 "$plimsoll" report --peak "$child"
+    shows "The heap was largest" " now  site"
     kill -9 "$child"
     wait $started || true
 }

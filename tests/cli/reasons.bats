@@ -108,7 +108,7 @@ P
 
 @test "too few bytes for a sample are no mystery" {
     expect 3 "$plimsoll" run -s 1G -- "$(program cli-leaky)" 10
-    says "no sample, so what was never freed is not known" "for more: plimsoll run --sample"
+    says "no sample, so what was never freed is not known" "to count every allocation: plimsoll run --exact -- ..."
 }
 
 @test "a program that allocates nothing is said to" {

@@ -216,13 +216,13 @@ for table in (t for t in tables if "± 95%" in t.split("\n")[0]):
     shows "0 samples" "not known: no allocation was sampled"
     "$plimsoll" run -q -s 1G -o none.plim -- "$(program cli-leaky)" 10 || true
     expect 0 "$plimsoll" report none.plim
-    shows "nothing is known by site; plimsoll run --sample"
+    shows "nothing is known by site; plimsoll run --exact counts every allocation"
 }
 
-@test "few samples are called few, with an interval that gives more" {
+@test "few samples are called few, with what gives more" {
     forge inlined
     expect 0 "$plimsoll" report inlined.plim
-    shows "few samples: figures by site are rough; plimsoll run --sample 16 takes more"
+    shows "few samples: figures by site are rough; plimsoll run --exact counts every allocation"
 }
 
 @test "frames that were left out are marked" {

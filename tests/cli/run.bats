@@ -141,6 +141,17 @@ os.execv(sys.argv[1], [sys.argv[1], "run", "-q", "--", "sh", "-c", "exit 9"])' "
         "PLIMSOLL_OUT=$PWD/x.%p.plim" "PLIMSOLL_RUN=$PWD/live/plimsoll-run."
 }
 
+@test "exact, auto and a budget reach the program as they are" {
+    expect 0 "$plimsoll" run -q --exact -- sh -c 'echo $PLIMSOLL_SAMPLE'
+    [ "$output" = exact ]
+    expect 0 "$plimsoll" run -q --exact --sample exact -- sh -c 'echo $PLIMSOLL_SAMPLE'
+    [ "$output" = exact ]
+    expect 0 "$plimsoll" run -q --sample auto --overhead 0.5% -- sh -c 'echo $PLIMSOLL_SAMPLE $PLIMSOLL_OVERHEAD'
+    [ "$output" = "auto 0.5%" ]
+    PLIMSOLL_SAMPLE=64K expect 0 "$plimsoll" run -q --exact -- sh -c 'echo $PLIMSOLL_SAMPLE'
+    [ "$output" = exact ]
+}
+
 @test "options win over the environment, and the environment over defaults" {
     PLIMSOLL_SAMPLE=4K expect 0 "$plimsoll" run -q -- sh -c 'echo $PLIMSOLL_SAMPLE'
     [ "$output" = 4096 ]
@@ -151,9 +162,10 @@ os.execv(sys.argv[1], [sys.argv[1], "run", "-q", "--", "sh", "-c", "exit 9"])' "
 }
 
 @test "rubbish in the environment is named, and the program runs" {
-    PLIMSOLL_SAMPLE=12Q PLIMSOLL_SEED=x PLIMSOLL_SAMPEL=4K expect 0 "$plimsoll" run -q -- sh -c 'echo ${PLIMSOLL_SAMPLE-unset}'
+    PLIMSOLL_SAMPLE=12Q PLIMSOLL_SEED=x PLIMSOLL_OVERHEAD=2x PLIMSOLL_SAMPEL=4K expect 0 "$plimsoll" run -q -- sh -c 'echo ${PLIMSOLL_SAMPLE-unset}'
     [ "$output" = unset ]
-    says "plimsoll: PLIMSOLL_SAMPLE=12Q in the environment: not a size; use bytes with K, M or G; ignored" \
+    says "plimsoll: PLIMSOLL_SAMPLE=12Q in the environment: not a size; use bytes with K, M or G, exact or auto, for example 512K; ignored" \
+        "PLIMSOLL_OVERHEAD=2x in the environment: not a percentage; use for example 2%; ignored" \
         "PLIMSOLL_SEED=x in the environment: not a number" \
         "PLIMSOLL_SAMPEL in the environment is not a setting; did you mean PLIMSOLL_SAMPLE?"
 }
@@ -215,16 +227,24 @@ os.execv(sys.argv[1], [sys.argv[1], "run", "-q", "--", "sh", "-c", "exit 9"])' "
 @test "--seed repeats a run" {
     for i in 1 2; do
         "$plimsoll" run -q --seed 7 -s 16K -o $i.plim -- "$(program cli-leaky)" || true
-        "$plimsoll" export $i.plim | jq -c '[.totals, .sampling]' >$i.json
+        "$plimsoll" export $i.plim | jq -c '[.totals, .sampling] | del(.[0].lifetimes, .[0].ages)' >$i.json # time is not repeated
     done
     diff 1.json 2.json
 }
 
 # --- where the profile goes ---
 
+@test "the summary of a program that was counted is exact" {
+    expect 3 "$plimsoll" run --exact -o out.plim -- "$(program cli-leaky)" 10000
+    [[ ${stderr_lines[0]} =~ ^"plimsoll: exact: 10,00"[0-9]" allocations, 9.5 MiB in all; peak "[0-9.]+" MiB; 2.4 MiB never freed (2,50"[0-9]" blocks)"$ ]]
+    [[ $stderr != *±* && $stderr != *sample* ]]
+    expect 3 "$plimsoll" run -o out.plim -- "$(program cli-leaky)" 100
+    says "plimsoll: exact: 10"
+}
+
 @test "the summary says what was allocated, what is left, where it is and what to type next" {
     expect 3 "$plimsoll" run -s 4K --seed 1 -- "$(program cli-leaky)" 10000
-    [[ $stderr =~ "plimsoll: sampled every 4 KiB: 10,00"[0-9]" allocations, 9.5 MiB in all; 2."[0-9]" MiB ± 0."[0-9]+" MiB never freed (2,"[0-9]{3}" ± "[0-9]{2,3}" blocks), from 2,"[0-9]{3}" samples" ]]
+    [[ $stderr =~ "plimsoll: sampled every 4 KiB: 10,00"[0-9]" allocations, 9.5 MiB in all; peak "[0-9.]+" MiB ± "[0-9.]+" MiB; 2."[0-9]" MiB ± 0."[0-9]+" MiB never freed (2,"[0-9]{3}" ± "[0-9]{2,3}" blocks), from 2,"[0-9]{3}" samples" ]]
     file=$(ls plimsoll.cli-leaky.*.plim)
     says "plimsoll: wrote $file (" "plimsoll: next: plimsoll report $file"
     [ -z "$(ls -A live)" ]
@@ -293,13 +313,23 @@ os.execv(sys.argv[1], [sys.argv[1], "run", "-q", "--", "sh", "-c", "exit 9"])' "
 @test "processes without samples leave no clutter, unless they are to be kept" {
     command="for i in 1 2 3; do $(program cli-leaky) 1; done; $(program cli-leaky)"
     expect 3 "$plimsoll" run -s 64K --seed 1 -- sh -c "$command"
-    says "wrote 2 profiles of 5 processes:" "and 3 short processes without samples; --keep-all keeps them"
+    says "wrote 2 profiles of 5 processes:" "and 3 short processes with little to show; --keep-all keeps them"
     says "next: plimsoll report plimsoll.cli-leaky."
     [ "$(ls ./*.plim | wc -l)" -eq 2 ]
     rm ./*.plim
     expect 3 "$plimsoll" run --keep-all -s 64K --seed 1 -- sh -c "$command"
     says "wrote 5 profiles of 5 processes:"
     [ "$(ls ./*.plim | wc -l)" -eq 5 ]
+}
+
+@test "where every allocation is counted, small processes are left out only of a crowd" {
+    expect 3 "$plimsoll" run -- sh -c "for i in 1 2 3; do $(program cli-leaky) 1; done; exit 3"
+    says "wrote 4 profiles of 4 processes:"
+    [[ $stderr != *"little to show"* ]]
+    rm ./*.plim
+    expect 3 "$plimsoll" run -- sh -c "for i in 1 2 3 4 5 6 7 8; do $(program cli-leaky) 1; done; $(program cli-leaky) 10000; exit 3"
+    says "wrote 2 profiles of 10 processes:" "and 8 short processes with little to show; --keep-all keeps them"
+    [ "$(ls ./*.plim | wc -l)" -eq 2 ]
 }
 
 @test "--only profiles the processes of that name" {

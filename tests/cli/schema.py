@@ -65,6 +65,14 @@ def follow(export):
     for site in export["sites"]:
         assert site["stack"] is None or site["stack"] < len(export["stacks"]), f"site {site} names no stack"
         assert site["thread"] < len(export["threads"]), f"site {site} names no thread"
+        for name, scale in (("sizes", "sizes_from"), ("ages", "ages_until_s")):
+            assert len(site[name]) <= len(export["scales"][scale]), f"site {site} has too many {name}"
+    for snapshot in export["snapshots"]:
+        for share in snapshot["sites"]:
+            assert share["site"] < len(export["sites"]), f"snapshot {snapshot} names no site"
+    for name in ("timeline", "snapshots"):
+        times = [moment["time_s"] for moment in export[name]]
+        assert all(a < b for a, b in zip(times, times[1:])), f"{name} is not in order: {times}"
 
 
 def main():

@@ -12,7 +12,7 @@ setup() {
     work=$BATS_TEST_TMPDIR
     mkdir "$work/live"
     cd "$work" || return
-    unset PLIMSOLL_SAMPLE PLIMSOLL_OUT PLIMSOLL_ONLY PLIMSOLL_MAX_FILE PLIMSOLL_OFF PLIMSOLL_SEED PLIMSOLL_LIBRARY
+    unset PLIMSOLL_SAMPLE PLIMSOLL_OUT PLIMSOLL_ONLY PLIMSOLL_MAX_FILE PLIMSOLL_OFF PLIMSOLL_SEED PLIMSOLL_LIBRARY PLIMSOLL_OVERHEAD
     unset NO_COLOR COLUMNS LD_PRELOAD PLIMSOLL_RUN
     export PLIMSOLL_LIVE_DIR=$work/live DEBUGINFOD_URLS=
 }
@@ -20,6 +20,11 @@ setup() {
 # forge SCENARIO: writes SCENARIO.plim
 forge() {
     "$PLIMSOLL_BUILD/tests/reader/forge" "$1" "$1.plim"
+}
+
+# story WHICH: writes WHICH.plim, in which every allocation was counted
+story() {
+    "$PLIMSOLL_BUILD/tests/cli/story" "$1" "$1.plim"
 }
 
 # program NAME: a program of tests/cli/programs, as built

@@ -14,10 +14,12 @@
 
 #include "arena.h"
 #include "figure.h"
+#include "histogram.h"
 #include "nearest.h"
 #include "option.h"
 #include "role.h"
 #include "say.h"
+#include "settings.h"
 #include "shorten.h"
 #include "utf8.h"
 
@@ -266,6 +268,22 @@ static void durations_have_two_units_at_most(void **state)
     ASSERT_FIGURE(pl_figure_seconds(out, -1), "0 ms");
 }
 
+static void spans_have_one_unit_and_are_as_round_as_they_are(void **state)
+{
+    (void) state;
+    ASSERT_FIGURE(pl_figure_span(out, 0), "0");
+    ASSERT_FIGURE(pl_figure_span(out, 868e-9), "868 ns");
+    ASSERT_FIGURE(pl_figure_span(out, 1.6e-6), "1.6 µs");
+    ASSERT_FIGURE(pl_figure_span(out, 0.0205), "20.5 ms");
+    ASSERT_FIGURE(pl_figure_span(out, 0.9999), "1 s");
+    ASSERT_FIGURE(pl_figure_span(out, 9.2), "9.2 s");
+    ASSERT_FIGURE(pl_figure_span(out, 119), "119 s");
+    ASSERT_FIGURE(pl_figure_span(out, 300), "5 min");
+    ASSERT_FIGURE(pl_figure_span(out, 5400), "90 min");
+    ASSERT_FIGURE(pl_figure_span(out, 3 * 3600), "3 h");
+    ASSERT_FIGURE(pl_figure_span(out, 4 * 86400), "4 d");
+}
+
 static void figures_of_damaged_files_fit_their_columns(void **state)
 {
     (void) state;
@@ -276,6 +294,8 @@ static void figures_of_damaged_files_fit_their_columns(void **state)
         pl_figure_estimate(out, PL_METRIC_INUSE_SPACE, &estimate);
         pl_figure_percent(out, values[i]);
         pl_figure_seconds(out, values[i]);
+        assert_in_range(strlen(out), 1, PL_FIGURE_BYTES - 1);
+        pl_figure_span(out, values[i]);
         assert_in_range(strlen(out), 1, PL_FIGURE_BYTES - 1);
     }
 }
@@ -347,6 +367,84 @@ static void sizes_that_overflow_are_too_large(void **state)
     assert_int_equal(value, 0);
 }
 
+static void a_sample_is_a_size_or_one_of_two_words(void **state)
+{
+    (void) state;
+    uint64_t value = 7;
+    struct pl_option option = {.type = &pl_type_sample, .into = &value, .min = 1, .max = 1ull << 40};
+    assert_int_equal(pl_type_sample.read(&option, "exact"), PL_VALUE_OK);
+    assert_int_equal(pl_type_sample.read(&option, "auto"), PL_VALUE_OK);
+    assert_int_equal(value, 7);
+    assert_int_equal(pl_type_sample.read(&option, "4K"), PL_VALUE_OK);
+    assert_int_equal(value, 4096);
+    assert_int_equal(pl_type_sample.read(&option, "Exact"), PL_VALUE_WRONG);
+    assert_int_equal(pl_type_sample.read(&option, "exact "), PL_VALUE_WRONG);
+    assert_int_equal(pl_type_sample.read(&option, "0"), PL_VALUE_SMALL);
+}
+
+/* What PLIMSOLL_OVERHEAD takes, no more and no less. */
+static void a_budget_is_a_percentage_with_up_to_four_decimals(void **state)
+{
+    (void) state;
+    static const struct {
+        const char *text;
+        enum pl_verdict verdict;
+        uint64_t ppm;
+    } texts[] = {
+        {"2", PL_VALUE_OK, 20000},       {"2%", PL_VALUE_OK, 20000},        {"0.5%", PL_VALUE_OK, 5000},
+        {"0.01", PL_VALUE_OK, 100},      {"100%", PL_VALUE_OK, 1000000},    {"12.3456%", PL_VALUE_OK, 123456},
+        {"2.", PL_VALUE_OK, 20000},      {"002", PL_VALUE_OK, 20000},       {"", PL_VALUE_WRONG, 0},
+        {"%", PL_VALUE_WRONG, 0},        {".5", PL_VALUE_WRONG, 0},         {"2x", PL_VALUE_WRONG, 0},
+        {"2%%", PL_VALUE_WRONG, 0},      {"2 %", PL_VALUE_WRONG, 0},        {"-1", PL_VALUE_WRONG, 0},
+        {" 2", PL_VALUE_WRONG, 0},       {"1.23456", PL_VALUE_WRONG, 0},    {"1e1", PL_VALUE_WRONG, 0},
+        {"0", PL_VALUE_SMALL, 0},        {"0.0099%", PL_VALUE_SMALL, 0},    {"101", PL_VALUE_LARGE, 0},
+        {"100.0001", PL_VALUE_LARGE, 0}, {"4294967297", PL_VALUE_LARGE, 0}, {"99999999999999999999", PL_VALUE_LARGE, 0},
+    };
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
+        uint64_t value = 0;
+        struct pl_option option = {
+            .type = &pl_type_budget, .into = &value, .min = PL_OVERHEAD_MIN_PPM, .max = PL_OVERHEAD_MAX_PPM};
+        assert_int_equal(pl_type_budget.read(&option, texts[i].text), texts[i].verdict);
+        assert_int_equal(value, texts[i].ppm);
+    }
+}
+
+/* --- histograms --- */
+
+static void quantiles_lie_in_the_bucket_that_has_them(void **state)
+{
+    (void) state;
+    struct pl_scale scale = pl_histogram_sizes();
+    double count[PL_SIZE_BUCKETS] = {[1] = 50, [4] = 50}; /* 16 to 31, 128 to 255 */
+    assert_true(pl_histogram_quantile(&scale, count, 0.25) == 24);
+    assert_true(pl_histogram_quantile(&scale, count, 0.5) == 32);
+    assert_true(pl_histogram_quantile(&scale, count, 0.75) == 192);
+    assert_true(pl_histogram_quantile(&scale, count, 1) == 256);
+    count[1] = count[4] = 0;
+    assert_true(pl_histogram_quantile(&scale, count, 0.5) == 0);
+    count[PL_SIZE_BUCKETS - 1] = 1; /* has no end */
+    assert_true(isfinite(pl_histogram_quantile(&scale, count, 0.99)));
+}
+
+static void small_histograms_have_a_character_for_each_bucket(void **state)
+{
+    (void) state;
+    char out[PL_SPARK_BYTES], ends[2 * PL_FIGURE_BYTES];
+    struct pl_scale scale = pl_histogram_sizes();
+    double count[PL_SIZE_BUCKETS] = {[2] = 8, [3] = 0, [4] = 1, [5] = 4};
+    struct pl_range range = pl_histogram_range(&scale, count);
+    assert_int_equal(range.first, 2);
+    assert_int_equal(range.last, 5);
+    pl_histogram_spark(out, count, range);
+    assert_string_equal(out, "█ ▁▄");
+    pl_histogram_ends(ends, &scale, range);
+    assert_string_equal(ends, "32 B…256 B");
+    pl_histogram_ends(ends, &scale, (struct pl_range){1, 16});
+    assert_string_equal(ends, "16 B     512 KiB");
+    pl_histogram_spark(out, (double[32]){[0] = INFINITY, [1] = NAN, [31] = 1}, (struct pl_range){0, 31});
+    assert_int_equal(pl_utf8_width(out), 32);
+}
+
 /* --- characters --- */
 
 static void only_well_formed_utf8_is_decoded(void **state)
@@ -404,11 +502,16 @@ int main(void)
         cmocka_unit_test(counts_are_whole_up_to_a_million),
         cmocka_unit_test(an_error_has_the_unit_of_its_value_and_exact_figures_have_none),
         cmocka_unit_test(durations_have_two_units_at_most),
+        cmocka_unit_test(spans_have_one_unit_and_are_as_round_as_they_are),
         cmocka_unit_test(figures_of_damaged_files_fit_their_columns),
         cmocka_unit_test(the_distance_counts_what_fingers_do),
         cmocka_unit_test(the_nearest_word_is_found_only_if_it_is_near),
         cmocka_unit_test(sizes_are_taken_whole_or_not_at_all),
         cmocka_unit_test(sizes_that_overflow_are_too_large),
+        cmocka_unit_test(a_sample_is_a_size_or_one_of_two_words),
+        cmocka_unit_test(a_budget_is_a_percentage_with_up_to_four_decimals),
+        cmocka_unit_test(quantiles_lie_in_the_bucket_that_has_them),
+        cmocka_unit_test(small_histograms_have_a_character_for_each_bucket),
         cmocka_unit_test(only_well_formed_utf8_is_decoded),
         cmocka_unit_test(widths_are_those_of_a_terminal),
         cmocka_unit_test(cleaned_text_holds_nothing_that_a_terminal_obeys),

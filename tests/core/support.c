@@ -31,12 +31,19 @@ static uintptr_t no_header(void)
     return 0;
 }
 
+/* Test programs make up their addresses, 16 bytes apart and more. */
+static unsigned granule_shift(void)
+{
+    return 3;
+}
+
 const struct pl_front pl_front = {
     .main_header = no_header,
     .environment = environment,
     .secure = no,
     .started = nothing,
     .thread_started = nothing,
+    .granule_shift = granule_shift,
 };
 
 /* ---- threads ---- */

@@ -48,9 +48,9 @@ static void *allocate(uint64_t size)
 
 static void release(void *block)
 {
-    struct pl_record record;
-    if (*pl_filter_byte(block) && pl_cold_take(block, &record))
-        pl_cold_freed(&record);
+    struct pl_known known;
+    if (*pl_filter_byte(block) && pl_cold_take(block, &known))
+        pl_cold_freed(block, &known);
 }
 
 /* ---- what the file says ---- */
@@ -210,11 +210,11 @@ static void a_block_put_back_is_still_there(void **state)
 {
     (void) state;
     set_interval(1);
-    struct pl_record record;
+    struct pl_known known;
     void *block = allocate(100);
     struct figures before = figures_now();
-    assert_true(pl_cold_take(block, &record));
-    pl_cold_restore(block, &record); /* the realloc failed */
+    assert_true(pl_cold_take(block, &known));
+    pl_cold_restore(block, &known); /* the realloc failed */
     assert_int_equal(figures_now().freed.samples, before.freed.samples);
     release(block);
     assert_int_equal(figures_now().freed.samples, before.freed.samples + 1);
@@ -300,12 +300,12 @@ static void a_row_that_was_being_written_when_it_was_left_is_whole_again_after_t
     (void) state;
     set_interval(1);
     void *block = allocate(100);
-    struct pl_record record;
-    assert_true(pl_cold_take(block, &record));
-    struct pl_row *row = pl_file_record(&pl_process->file, PL_KIND_ROW, record.row);
+    struct pl_known known;
+    assert_true(pl_cold_take(block, &known));
+    struct pl_row *row = pl_file_record(&pl_process->file, PL_KIND_ROW, known.sampled.row);
     row->sequence |= 1;
     uint32_t odd = row->sequence;
-    pl_cold_freed(&record);
+    pl_cold_freed(block, &known);
     assert_int_equal(row->sequence % 2, 0);
     assert_true(row->sequence > odd);
 }

@@ -32,7 +32,8 @@ static void nothing_set_means_defaults(void **state)
     (void) state;
     read_config((char *[]){NULL});
     assert_true(config.ready && !config.off && !config.seeded && config.bad == 0);
-    assert_int_equal(config.interval_bytes, PL_SAMPLE_DEFAULT);
+    assert_int_equal(config.mode, PL_MODE_AUTO);
+    assert_int_equal(config.overhead_ppm, PL_OVERHEAD_DEFAULT_PPM);
     assert_int_equal(config.max_file_bytes, PL_MAX_FILE_DEFAULT);
     assert_string_equal(config.out, PL_OUT_DEFAULT);
     assert_string_equal(config.run_dir, "");
@@ -43,7 +44,7 @@ static void set_but_empty_is_as_unset(void **state)
     (void) state;
     read_config((char *[]){"PLIMSOLL_SAMPLE=", "PLIMSOLL_OUT=", "PLIMSOLL_OFF=", NULL});
     assert_int_equal(config.bad, 0);
-    assert_int_equal(config.interval_bytes, PL_SAMPLE_DEFAULT);
+    assert_int_equal(config.mode, PL_MODE_AUTO);
     assert_string_equal(config.out, PL_OUT_DEFAULT);
 }
 
@@ -66,8 +67,50 @@ static void sizes_have_units(void **state)
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         read_one(cases[i].word);
+        assert_int_equal(config.mode, PL_MODE_SAMPLED);
         assert_int_equal(config.interval_bytes, cases[i].bytes);
         assert_int_equal(config.bad, 0);
+    }
+}
+
+static void modes_have_names(void **state)
+{
+    (void) state;
+    read_one("PLIMSOLL_SAMPLE=exact");
+    assert_true(config.mode == PL_MODE_EXACT && config.bad == 0);
+    read_one("PLIMSOLL_SAMPLE=auto");
+    assert_true(config.mode == PL_MODE_AUTO && config.bad == 0);
+    read_one("PLIMSOLL_SAMPLE=exactly");
+    assert_true(config.mode == PL_MODE_AUTO && is_bad(PL_SETTING_SAMPLE));
+}
+
+static void an_overhead_is_a_percentage(void **state)
+{
+    (void) state;
+    static const struct {
+        const char *word;
+        uint32_t ppm; /* 0: not understood */
+    } cases[] = {
+        {"PLIMSOLL_OVERHEAD=2%", 20000},
+        {"PLIMSOLL_OVERHEAD=2", 20000},
+        {"PLIMSOLL_OVERHEAD=0.5%", 5000},
+        {"PLIMSOLL_OVERHEAD=0.01", 100},
+        {"PLIMSOLL_OVERHEAD=12.25%", 122500},
+        {"PLIMSOLL_OVERHEAD=100%", 1000000},
+        {"PLIMSOLL_OVERHEAD=0.0099", 0},
+        {"PLIMSOLL_OVERHEAD=0", 0},
+        {"PLIMSOLL_OVERHEAD=101%", 0},
+        {"PLIMSOLL_OVERHEAD=-1", 0},
+        {"PLIMSOLL_OVERHEAD=%", 0},
+        {"PLIMSOLL_OVERHEAD=2%%", 0},
+        {"PLIMSOLL_OVERHEAD=2 %", 0},
+        {"PLIMSOLL_OVERHEAD=2x", 0},
+        {"PLIMSOLL_OVERHEAD=99999999999999999999", 0},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        read_one(cases[i].word);
+        assert_int_equal(config.overhead_ppm, cases[i].ppm ? cases[i].ppm : PL_OVERHEAD_DEFAULT_PPM);
+        assert_int_equal(is_bad(PL_SETTING_OVERHEAD), cases[i].ppm == 0);
     }
 }
 
@@ -102,7 +145,7 @@ static void what_is_not_understood_is_ignored_and_noted(void **state)
         snprintf(word, sizeof word, "PLIMSOLL_SAMPLE=%s", rubbish[i]);
         read_one(word);
         assert_true(is_bad(PL_SETTING_SAMPLE));
-        assert_int_equal(config.interval_bytes, PL_SAMPLE_DEFAULT);
+        assert_int_equal(config.mode, PL_MODE_AUTO);
     }
 }
 
@@ -212,7 +255,9 @@ static void any_value_at_all_leaves_a_sound_configuration(void **state)
             word[n++] = alphabet[draw(&random, sizeof alphabet - 1)];
         word[n] = 0;
         read_one(word);
-        assert_in_range(config.interval_bytes, PL_SAMPLE_MIN, PL_SAMPLE_MAX);
+        if (config.mode == PL_MODE_SAMPLED)
+            assert_in_range(config.interval_bytes, PL_SAMPLE_MIN, PL_SAMPLE_MAX);
+        assert_in_range(config.overhead_ppm, PL_OVERHEAD_MIN_PPM, PL_OVERHEAD_MAX_PPM);
         assert_in_range(config.max_file_bytes, PL_MAX_FILE_MIN, PL_FILE_BYTES_MAX);
         assert_true(config.ready && config.out[0] && config.bad < 1u << PL_SETTING_COUNT);
         pl_config_chooses(&config, "some-command");
@@ -225,6 +270,8 @@ int main(void)
         cmocka_unit_test(nothing_set_means_defaults),
         cmocka_unit_test(set_but_empty_is_as_unset),
         cmocka_unit_test(sizes_have_units),
+        cmocka_unit_test(modes_have_names),
+        cmocka_unit_test(an_overhead_is_a_percentage),
         cmocka_unit_test(what_is_not_understood_is_ignored_and_noted),
         cmocka_unit_test(a_switch_is_0_or_1_and_rubbish_does_not_throw_it),
         cmocka_unit_test(a_seed_may_be_anything_and_0_is_a_seed),

@@ -100,10 +100,10 @@ static void a_block_and_the_link_map_in_it_are_taken_together(void **state)
 static void the_filter_counts_what_the_table_holds(void **state)
 {
     (void) state;
-    for (uintptr_t i = 0; i < 100; i++)
+    for (uintptr_t i = 0; i < 60; i++)
         put(0x5000 + i * 8);
-    assert_int_equal(filter_at(0x5000), PL_FILTER_PLACES + 100);
-    for (uintptr_t i = 0; i < 100; i++)
+    assert_int_equal(filter_at(0x5000), PL_FILTER_PLACES + 60);
+    for (uintptr_t i = 0; i < 60; i++)
         assert_true(take(0x5000 + i * 8));
     assert_int_equal(filter_at(0x5000), 0);
 }
@@ -161,12 +161,14 @@ static void all_blocks_are_found_again_through_all_growth(void **state)
 static uint64_t mistakes;
 
 /* An address belongs to one thread at a time; all of them share groups, and granules of the filter. */
+#define SPARSE 64 /* no more in a granule than a byte can count */
+
 static void put_and_take(unsigned number)
 {
     uint64_t random = number, held = 0, wrong = 0;
     for (unsigned i = 0; i < ROUNDS; i++) {
         uint64_t bit = draw(&random, 64);
-        uintptr_t address = 0x7f0000000000u + (bit * THREADS + number) * 16;
+        uintptr_t address = 0x7f0000000000u + (bit * THREADS + number) * SPARSE;
         struct pl_record record = record_of(address);
         if (held >> bit & 1)
             wrong += !take(address);
@@ -177,7 +179,7 @@ static void put_and_take(unsigned number)
     }
     for (uint64_t bit = 0; bit < 64; bit++)
         if (held >> bit & 1)
-            wrong += !take(0x7f0000000000u + (bit * THREADS + number) * 16);
+            wrong += !take(0x7f0000000000u + (bit * THREADS + number) * SPARSE);
     __atomic_add_fetch(&mistakes, wrong, __ATOMIC_RELAXED);
 }
 
@@ -191,7 +193,7 @@ static void threads_lose_nothing_of_each_other(void **state)
         assert_int_equal(pl_filter[i], 0);
 }
 
-#define HELD (100 / THREADS) /* at a time: all threads together stay below what a byte can count */
+#define HELD (60 / THREADS) /* at a time: all threads together stay below what a byte can count */
 
 static void count_up_and_down(unsigned number)
 {

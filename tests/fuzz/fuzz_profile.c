@@ -24,9 +24,11 @@ static void touch(const char *text)
 
 static void touch_all(const struct pl_profile *profile)
 {
-    char ending[64];
-    pl_profile_ending(profile, ending, sizeof ending);
-    touch(ending);
+    char words[256];
+    pl_profile_ending(profile, words, sizeof words);
+    touch(words);
+    pl_profile_method(profile, words, sizeof words);
+    touch(words);
     touch(profile->comm);
     touch(profile->executable);
     touch(profile->directory);
@@ -44,15 +46,19 @@ static void touch_all(const struct pl_profile *profile)
     }
 }
 
+static void check_metrics(const struct pl_estimate metric[PL_METRIC_COUNT])
+{
+    for (int m = 0; m < PL_METRIC_COUNT; m++)
+        if (!(metric[m].value >= 0) || !(metric[m].error >= 0) || !(metric[m].low <= metric[m].value) ||
+            !(metric[m].value <= metric[m].high))
+            abort();
+}
+
 static void check_figures(const struct pl_profile *profile)
 {
     for (uint32_t i = 0; i < profile->sites; i++)
-        for (int m = 0; m < PL_METRIC_COUNT; m++)
-            if (!(profile->site[i].metric[m].value >= 0) || !(profile->site[i].metric[m].error >= 0))
-                abort();
-    for (int m = 0; m < PL_METRIC_COUNT; m++)
-        if (!(profile->total[m].value >= 0) || !(profile->total[m].error >= 0))
-            abort();
+        check_metrics(profile->site[i].metric);
+    check_metrics(profile->total);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes)
@@ -157,9 +163,9 @@ size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t bytes, size_t bytes_max, un
     for (uint64_t changes = 1 + random / 32 % 4; changes > 0; changes--) {
         random = next_random(&state);
         if (random % 8 == 0)
-            change_word(data + 24 + (random >> 8) % 840 / 4 * 4, 8, &state);
+            change_word(data + 24 + (random >> 8) % 968 / 4 * 4, 8, &state);
         else if (random % 8 == 1)
-            data[PL_HEADER_BYTES + (random >> 8) % 32] = (uint8_t) ((random >> 16) % (PL_KIND_SYMBOL + 2));
+            data[PL_HEADER_BYTES + (random >> 8) % 32] = (uint8_t) ((random >> 16) % (PL_KIND_SNAPSHOT + 2));
         else
             change_record(data, bytes, &state);
     }

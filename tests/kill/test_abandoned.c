@@ -45,12 +45,18 @@ static void nothing(void)
 {
 }
 
+static unsigned granule_shift(void)
+{
+    return 3;
+}
+
 const struct pl_front pl_front = {
     .environment = environment,
     .secure = secure,
     .main_header = main_header,
     .started = nothing,
     .thread_started = nothing,
+    .granule_shift = granule_shift,
 };
 
 static int start(void **state)
@@ -95,11 +101,11 @@ static void a_row_left_in_the_middle_of_a_change_is_whole_again_after_the_next(v
     record.thread = pl_tls.thread->record;
     struct pl_row *row = pl_file_record(&pl_process->file, PL_KIND_ROW, record.row);
     row->sequence |= 1;
-    pl_row_allocated(pl_process, &record);
+    pl_row_allocated(pl_process, pl_tls.thread, &record);
     assert_int_equal(row->sequence % 2, 0);
     assert_int_equal(row->allocated.samples, 1);
     uint32_t before = row->sequence;
-    pl_row_freed(pl_process, pl_tls.thread, &record);
+    pl_row_freed(pl_process, pl_tls.thread, &record, false);
     assert_int_equal(row->sequence, before + 2);
     assert_int_equal(row->freed.samples, 1);
 }

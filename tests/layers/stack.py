@@ -26,11 +26,12 @@ ENTRY = re.compile(r"(pl_)?cold_\w+")
 TABLES = {
     "pl_next": (),  # the allocator behind us, and its operator new
     "next": (),
-    "pl_front": ("environment", "secure", "main_header", "started", "thread_started"),
+    "pl_front": ("environment", "secure", "main_header", "started", "thread_started", "granule_shift", "owns"),
 }
 INDIRECT = {
     "pl_config_read": ("set_sample", "set_out", "set_only", "set_live_dir", "set_max_file", "set_off", "set_seed",
-                       "set_run"),
+                       "set_run", "set_overhead"),
+    "pl_cold_realloc": (),  # the real allocator's malloc_usable_size
 }
 
 FUNCTION = re.compile(r"^([0-9a-f]+) <(.+)>:$")
@@ -55,8 +56,8 @@ def frame_bytes(library):
 
 
 def plain(name):
-    """A symbol's name as -fstack-usage spells it: without the number of a clone."""
-    return re.sub(r"\.\d+$", "", name)
+    """A symbol's name as -fstack-usage spells it: without the number of a clone, and what it is a part of."""
+    return re.sub(r"(\.(part|isra|constprop))?\.\d+$", "", name)
 
 
 class Function:

@@ -4,8 +4,11 @@
 It shares no code with the reader in src/reader, so the two can be held against each other. It is written for tests: it
 trusts the file's layout, never repairs anything, and reports every broken promise of format.h as one line of text.
 
-A live file is copied in the order that format.h implies: rows first, then what rows name. A row is believed when its
-sequence word is even and the same before and after.
+A live file is copied in the order that format.h implies: frees by others first, then rows and tallies, then what they
+name. A row is believed when its sequence word is even and the same before and after.
+
+A tally counts where a row samples. Here both have the same face: `allocated`, `freed` and `remote` are Sums, and those
+of a tally are of samples with weight 1. shares() gives both.
 
 usage: plim.py FILE...     prints the problems of each; exit status 1 if there are any
 """
@@ -15,7 +18,7 @@ import os
 import struct
 import sys
 import time
-from collections import Counter
+from collections import Counter, defaultdict
 from pathlib import Path
 
 HEADER_BYTES = 4096
@@ -23,9 +26,22 @@ CHUNKS_MAX = 16384
 CHUNK_BYTES = 16384
 CHUNKS_OFFSET = HEADER_BYTES + CHUNKS_MAX
 
-TEXT, MODULE, FRAME, THREAD, SITE, ROW, SYMBOL = range(1, 8)
-RECORD_BYTES = {TEXT: 1, MODULE: 128, FRAME: 16, THREAD: 256, SITE: 16, ROW: 256, SYMBOL: 64}
-NAMING_FIRST = (ROW, THREAD, SITE, SYMBOL, FRAME, MODULE, TEXT)
+VERSION = 2
+TEXT, MODULE, FRAME, THREAD, SITE, ROW, SYMBOL, TALLY, REMOTE, MOMENT, SNAPSHOT = range(1, 12)
+RECORD_BYTES = {
+    TEXT: 1,
+    MODULE: 128,
+    FRAME: 16,
+    THREAD: 256,
+    SITE: 16,
+    ROW: 640,
+    SYMBOL: 64,
+    TALLY: 448,
+    REMOTE: 256,
+    MOMENT: 64,
+    SNAPSHOT: 8192,
+}
+NAMING_FIRST = (SNAPSHOT, REMOTE, TALLY, ROW, MOMENT, THREAD, SITE, SYMBOL, FRAME, MODULE, TEXT)
 
 FUNCTIONS = ("malloc", "calloc", "realloc", "aligned", "new")
 LOSSES = (
@@ -52,7 +68,14 @@ MODULE_STRUCT = struct.Struct("=II32sQQQQII")
 FRAME_STRUCT = struct.Struct("=IIQ")
 THREAD_STRUCT = struct.Struct("=IIII16sQQ8QQ")
 SITE_STRUCT = struct.Struct("=IIII")
-ROW_STRUCT = struct.Struct("=IIII4dQQ4dQ24x4dQ")
+ROW_STRUCT = struct.Struct("=IIII4dQII4dQ3d4dQII16x4dQ3d4dQdd8x22f32f8f8fI36x")
+TALLY_STRUCT = struct.Struct("=IIIIQQII22IIIQQQ32I5Q8I8IQQHHIQQQQ")
+REMOTE_STRUCT = struct.Struct("=II6Q8I32I40x")
+MOMENT_STRUCT = struct.Struct("=7Q8x")
+SNAPSHOT_STRUCT = struct.Struct("=3QII32x")
+ENTRY_STRUCT = struct.Struct("=IIQ")
+ENTRY_IS_ROW = 1 << 31
+assert ROW_STRUCT.size == 640 and TALLY_STRUCT.size == 448 and REMOTE_STRUCT.size == 256 and MOMENT_STRUCT.size == 64
 
 HEADER_FIELDS = (
     ("version", 8, "I"),
@@ -79,6 +102,26 @@ HEADER_FIELDS = (
     ("visits", 808, "Q"),
     ("frames_walked", 816, "Q"),
     ("unloads", 824, "Q"),
+    ("clock_start_ticks", 864, "Q"),
+    ("clock_last_ticks", 872, "Q"),
+    ("clock_last_ns", 880, "Q"),
+    ("peak_bytes", 888, "Q"),
+    ("peak_units", 896, "Q"),
+    ("peak_era", 904, "I"),
+    ("peaks", 908, "I"),
+    ("overhead_ppm", 912, "I"),
+    ("exact_now", 916, "I"),
+    ("auto_interval_bytes", 920, "Q"),
+    ("auto_interval_max", 928, "Q"),
+    ("spent_ns", 936, "Q"),
+    ("cpu_ns", 944, "Q"),
+    ("exact_calls", 952, "Q"),
+    ("exact_ns", 960, "Q"),
+    ("left_exact", 968, "I"),
+    ("returned_to_exact", 972, "I"),
+    ("exit_ns", 976, "Q"),
+    ("timeline_shift", 984, "I"),
+    ("batch_bytes", 988, "I"),
 )
 HEADER_TEXTS = {"executable": 128, "command": 136, "directory": 144, "destination": 152}
 
@@ -107,23 +150,108 @@ class Sums:
         return f"Sums(objects={self.objects}, space={self.space}, samples={self.samples})"
 
 
-class Row:
-    """One struct pl_row. `freed` is the owner's part, `remote` everybody else's."""
+class Share:
+    """What a row and a tally have in common. `freed` is the owner's part, `remote` everybody else's."""
 
-    __slots__ = ("number", "site", "thread", "sequence", "allocated", "freed", "remote", "torn")
-
-    def __init__(self, number, raw, torn=False):
-        fields = ROW_STRUCT.unpack_from(raw)
-        self.number = number
-        self.site, self.thread, self.sequence = fields[:3]
-        self.allocated = Sums(*fields[4:9])
-        self.freed = Sums(*fields[10:15])
-        self.remote = Sums(*fields[15:20])
-        self.torn = torn or self.sequence % 2 == 1
+    kind = "share"
+    torn = False
 
     @property
     def gone(self):
         return self.freed + self.remote
+
+    def __str__(self):
+        return f"{self.kind} {self.number} (site {self.site}, thread {self.thread})"
+
+
+class Row(Share):
+    """One struct pl_row."""
+
+    kind = "row"
+
+    def __init__(self, number, raw, torn=False):
+        fields = ROW_STRUCT.unpack_from(raw)
+        self.number = number
+        self.site, self.thread, self.sequence, self.era = fields[:4]
+        self.allocated = Sums(*fields[4:9])
+        self.smallest, self.largest = fields[9:11]
+        self.freed = Sums(*fields[11:16])
+        self.temporaries, self.realloc_calls, self.realloc_moved = fields[16:19]
+        self.remote = Sums(*fields[19:24])
+        self.remote_era = fields[24]
+        self.peak = Sums(*fields[26:31])
+        self.realloc_in_place = fields[31]
+        self.objects_skew, self.space_skew = fields[32:34]
+        self.peak_remote = Sums(*fields[34:39])
+        self.exit_objects, self.exit_space = fields[39:41]
+        self.sizes, self.lives = fields[41:63], fields[63:95]
+        self.made, self.cohorts_gone = fields[95:103], fields[103:111]
+        self.cohort_shift = fields[111]
+        self.torn = torn or self.sequence % 2 == 1
+
+
+def counted(calls, size):
+    return Sums(float(calls), float(size), 0.0, 0.0, calls)
+
+
+class Tally(Share):
+    """One struct pl_tally and the frees of its blocks by others."""
+
+    kind = "tally"
+
+    def __init__(self, number, raw, remotes):
+        fields = TALLY_STRUCT.unpack_from(raw)
+        self.number = number
+        self.site, self.thread, self.era, self.smallest, self.calls, self.bytes = fields[:6]
+        self.largest, self.remote_number = fields[6:8]
+        self.sizes = fields[8:30]
+        self.owner, self.freed_era, self.freed_calls, self.freed_bytes, self.temporaries = fields[30:35]
+        self.lives = fields[35:67]
+        self.realloc_calls, self.realloc_moved, self.realloc_in_place = fields[67:70]
+        self.exit_calls, self.exit_bytes = fields[70:72]
+        self.made, self.cohorts_gone = fields[72:80], fields[80:88]
+        self.made_calls, self.gone_calls, self.cohort, self.cohort_shift, self.own_number = fields[88:93]
+        self.peak_calls, self.peak_bytes, self.peak_freed_calls, self.peak_freed_bytes = fields[93:97]
+        self.remotes = remotes
+        self.allocated = counted(self.calls, self.bytes)
+        self.freed = counted(self.freed_calls, self.freed_bytes)
+        self.remote = counted(sum(r.calls for r in self.remotes), sum(r.bytes for r in self.remotes))
+
+
+class Remote:
+    """One struct pl_remote."""
+
+    def __init__(self, number, raw):
+        fields = REMOTE_STRUCT.unpack_from(raw)
+        self.number = number
+        self.tally, self.era, self.calls, self.bytes, self.peak_calls, self.peak_bytes = fields[:6]
+        self.exit_calls, self.exit_bytes = fields[6:8]
+        self.cohorts_gone, self.lives = fields[8:16], fields[16:48]
+
+
+class Moment:
+    """One struct pl_moment."""
+
+    FIELDS = ("time_ns", "live_bytes", "live_objects", "allocated_bytes", "allocated_calls", "rss_bytes")
+
+    def __init__(self, number, raw):
+        fields = MOMENT_STRUCT.unpack_from(raw)
+        self.number = number
+        for name, value in zip(self.FIELDS, fields):
+            setattr(self, name, value)
+        self.interval_bytes = fields[6]
+
+
+class Snapshot:
+    """One struct pl_snapshot_record; entries are (is_row, number, objects, bytes)."""
+
+    def __init__(self, number, raw):
+        self.number = number
+        self.time_ns, self.live_bytes, self.live_objects, entries, self.left_out = SNAPSHOT_STRUCT.unpack_from(raw)
+        self.entries = []
+        for i in range(min(entries, 508)):
+            who, objects, size = ENTRY_STRUCT.unpack_from(raw, 64 + 16 * i)
+            self.entries.append((bool(who & ENTRY_IS_ROW), who & ~ENTRY_IS_ROW, objects, size))
 
 
 class Thread:
@@ -187,14 +315,15 @@ class Profile:
         self.stops = struct.unpack_from("=16Q", raw, 680)
 
     def read_kind(self, kind):
-        """The bytes of all chunks of a kind, cut to the number of its records."""
+        """The records of all chunks of a kind, as many as there are. A chunk may have a rest that holds none."""
         self.read_header()
         directory = self.read(HEADER_BYTES, CHUNKS_MAX)
         bytes_there = os.fstat(self.descriptor).st_size
         chunks = [CHUNKS_OFFSET + i * CHUNK_BYTES for i, k in enumerate(directory) if k == kind]
         self.missing = getattr(self, "missing", 0) + sum(at + CHUNK_BYTES > bytes_there for at in chunks)
-        read = self.read_rows if kind == ROW else self.read_chunk
-        return b"".join(read(at) for at in chunks)[: self.count[kind] * RECORD_BYTES[kind]]
+        read = {ROW: self.read_rows, TALLY: self.read_tallies}.get(kind, self.read_chunk)
+        used = CHUNK_BYTES // RECORD_BYTES[kind] * RECORD_BYTES[kind]
+        return b"".join(read(at)[:used] for at in chunks)[: self.count[kind] * RECORD_BYTES[kind]]
 
     def read_chunk(self, at):
         return self.read(at, CHUNK_BYTES).ljust(CHUNK_BYTES, b"\0")
@@ -205,18 +334,27 @@ class Profile:
         `remote` is taken from the first reading: another thread's free may not be seen without its allocation.
         """
         before, body, after = (self.read_chunk(at) for _ in range(3))
-        rows = []
-        for i in range(0, CHUNK_BYTES, RECORD_BYTES[ROW]):
-            one = [copy[i : i + 256] for copy in (before, body, after)]
+        size, rows = RECORD_BYTES[ROW], []
+        for i in range(0, CHUNK_BYTES - size + 1, size):
+            one = [copy[i : i + size] for copy in (before, body, after)]
             for _ in range(50):
                 if self.still(*one):
                     break
                 time.sleep(0)
-                one = [self.read(at + i, 256) for _ in range(3)]
+                one = [self.read(at + i, size) for _ in range(3)]
             odd = b"" if self.still(*one) else struct.pack("=I", struct.unpack_from("=I", one[1], 8)[0] | 1)
             row = one[0][:4] + one[1][4:8] + (odd or one[1][8:12]) + one[1][12:128] + one[0][128:192] + one[1][192:]
             rows.append(row)
         return b"".join(rows)
+
+    def read_tallies(self, at):
+        """A chunk of tallies, what was freed (bytes 128 to 288) from a reading before that of the allocations."""
+        before, body = self.read_chunk(at), self.read_chunk(at)
+        size = RECORD_BYTES[TALLY]
+        return b"".join(
+            before[i : i + 4] + body[i + 4 : i + 128] + before[i + 128 : i + 288] + body[i + 288 : i + size]
+            for i in range(0, CHUNK_BYTES - size + 1, size)
+        )
 
     @staticmethod
     def still(before, body, after):
@@ -225,11 +363,12 @@ class Profile:
     # ---- parsing ----
 
     def records(self, kind):
-        """(number, bytes) of every published record: its first word is not zero."""
+        """(number, bytes) of every published record: its first word, which may be a time, is not zero."""
         size, raw = RECORD_BYTES[kind], memoryview(self.table[kind])
+        first = 8 if kind in (MOMENT, SNAPSHOT) else 4
         for number in range(1, len(raw) // size):
             record = raw[number * size : (number + 1) * size]
-            if record[:4] != b"\0\0\0\0":
+            if any(record[:first]):
                 yield number, record
 
     def text(self, offset, size):
@@ -246,6 +385,13 @@ class Profile:
         self.threads = {n: Thread(n, raw) for n, raw in self.records(THREAD)}
         self.sites = {n: SITE_STRUCT.unpack(raw) for n, raw in self.records(SITE)}  # (valid, stack, tag, reserved)
         self.rows = {n: Row(n, raw) for n, raw in self.records(ROW)}
+        self.remotes = {n: Remote(n, raw) for n, raw in self.records(REMOTE)}
+        by_tally = defaultdict(list)
+        for remote in self.remotes.values():
+            by_tally[remote.tally].append(remote)
+        self.tallies = {n: Tally(n, raw, by_tally[n]) for n, raw in self.records(TALLY)}
+        self.moments = {n: Moment(n, raw) for n, raw in self.records(MOMENT)}
+        self.snapshots = {n: Snapshot(n, raw) for n, raw in self.records(SNAPSHOT)}
         for name, (offset, size) in self.text_ranges.items():
             setattr(self, name, self.text(offset, size))
 
@@ -260,8 +406,12 @@ class Profile:
         return sum(thread.bytes for thread in self.threads.values())
 
     def total(self, part):
-        """The sum of a part ("allocated", "freed", "remote", "gone") over all rows."""
-        return sum((getattr(row, part) for row in self.rows.values()), Sums())
+        """The sum of a part ("allocated", "freed", "remote", "gone") over all rows and tallies."""
+        return sum((getattr(share, part) for share in self.shares()), Sums())
+
+    def shares(self):
+        """All rows and all tallies."""
+        return [*self.rows.values(), *self.tallies.values()]
 
     def stack(self, number):
         """The frames of a stack, innermost first: (module, address, flags)."""
@@ -278,14 +428,17 @@ class Profile:
         found = []
         found += self.problems_of_header()
         found += self.problems_of_names()
-        for row in self.rows.values():
-            found += self.problems_of_row(row)
+        for share in self.shares():
+            found += self.problems_of_share(share)
+        for tally in self.tallies.values():
+            found += self.problems_of_tally(tally)
+        found += self.problems_of_history()
         torn = Counter(row.thread for row in self.rows.values() if row.torn)
         found += [f"thread {t} was writing to {n} rows at once" for t, n in torn.items() if n > 1]
         return found
 
     def problems_of_header(self):
-        if (self.version, self.byte_order, self.chunk_bytes) != (1, 0x01020304, CHUNK_BYTES):
+        if (self.version, self.byte_order, self.chunk_bytes) != (VERSION, 0x01020304, CHUNK_BYTES):
             yield f"version {self.version}, byte order {self.byte_order:#x}, chunks of {self.chunk_bytes} bytes"
         if self.missing:
             yield f"{self.missing} chunks lie beyond the end of the file"
@@ -308,19 +461,48 @@ class Profile:
             if module.path is None:
                 yield f"the path of module {n} is not in the file"
 
-    def problems_of_row(self, row):
-        where = f"row {row.number} (site {row.site}, thread {row.thread}, sequence {row.sequence})"
-        if row.site not in self.sites:
-            yield f"{where}: its site does not exist"
-        if row.thread not in self.threads:
-            yield f"{where}: its thread does not exist"
-        for field, allocated, gone in zip(Sums.FIELDS, row.allocated.values(), row.gone.values()):
+    def problems_of_share(self, share):
+        if share.site not in self.sites:
+            yield f"{share}: its site does not exist"
+        if share.thread not in self.threads:
+            yield f"{share}: its thread does not exist"
+        for field, allocated, gone in zip(Sums.FIELDS, share.allocated.values(), share.gone.values()):
             if not (math.isfinite(allocated) and math.isfinite(gone) and allocated >= 0 and gone >= 0):
-                yield f"{where}: {field} is {allocated}, given back {gone}"
-            elif gone > allocated * (1 + 1e-9) and not row.torn:
-                yield f"{where}: {field} given back {gone}, but allocated only {allocated}"
-        if not row.torn and row.gone.samples > row.allocated.samples:
-            yield f"{where}: {row.gone.samples} samples freed of {row.allocated.samples}"
+                yield f"{share}: {field} is {allocated}, given back {gone}"
+            elif gone > allocated * (1 + 1e-9) and not share.torn:
+                yield f"{share}: {field} given back {gone}, but allocated only {allocated}"
+        if not share.torn and share.gone.samples > share.allocated.samples:
+            yield f"{share}: {share.gone.samples} samples freed of {share.allocated.samples}"
+
+    def problems_of_tally(self, tally):
+        """Counters of a tally that must agree once its process has ended."""
+        ended = self.end_monotonic_ns or self.end
+        if tally.owner != tally.thread:
+            yield f"{tally}: its owner is {tally.owner}"
+        if tally.remote_number and tally.remote_number not in self.remotes:
+            yield f"{tally}: its remote record {tally.remote_number} does not exist"
+        if ended and sum(tally.sizes) != tally.calls:
+            yield f"{tally}: {sum(tally.sizes)} sizes of {tally.calls} calls"
+        if ended and sum(tally.lives) != tally.freed_calls:
+            yield f"{tally}: {sum(tally.lives)} lifetimes of {tally.freed_calls} frees"
+        if ended and (sum(tally.made) != tally.made_calls or tally.made_calls > tally.calls):
+            yield f"{tally}: {sum(tally.made)} in cohorts, {tally.made_calls} of {tally.calls} calls"
+        if tally.temporaries > tally.freed_calls or tally.exit_calls > tally.freed_calls:
+            yield f"{tally}: {tally.temporaries} temporary, {tally.exit_calls} at exit of {tally.freed_calls} frees"
+        if tally.calls and tally.smallest > tally.largest:
+            yield f"{tally}: sizes from {tally.smallest} to {tally.largest}"
+
+    def problems_of_history(self):
+        times = sorted(moment.time_ns for moment in self.moments.values())
+        if len(times) != len(set(times)):
+            yield "two moments have the same time"
+        for n, remote in self.remotes.items():
+            if remote.tally not in self.tallies:
+                yield f"remote {n} names tally {remote.tally}, which does not exist"
+        for n, snapshot in self.snapshots.items():
+            for is_row, number, _, _ in snapshot.entries:
+                if number not in (self.rows if is_row else self.tallies):
+                    yield f"snapshot {n} names {'row' if is_row else 'tally'} {number}, which does not exist"
 
 
 def find(*directories):
@@ -335,7 +517,8 @@ def main():
         profile = Profile(path)
         problems = list(profile.problems())
         status |= bool(problems)
-        print(f"{path}: {profile.comm} {profile.calls} calls, {profile.bytes} bytes, {len(profile.rows)} rows,")
+        recorded = f"{len(profile.rows)} rows, {len(profile.tallies)} tallies"
+        print(f"{path}: {profile.comm} {profile.calls} calls, {profile.bytes} bytes, {recorded},")
         allocated, gone = profile.total("allocated"), profile.total("gone")
         print(f"    {allocated}, live {allocated.samples - gone.samples}")
         print("    losses", {name: n for name, n in profile.losses.items() if n})

@@ -21,6 +21,10 @@ static const uint32_t record_bytes[PL_KINDS_MAX] = {
     [PL_KIND_SITE] = sizeof(struct pl_site),
     [PL_KIND_ROW] = sizeof(struct pl_row),
     [PL_KIND_SYMBOL] = sizeof(struct pl_symbol),
+    [PL_KIND_TALLY] = sizeof(struct pl_tally),
+    [PL_KIND_REMOTE] = sizeof(struct pl_remote),
+    [PL_KIND_MOMENT] = sizeof(struct pl_moment),
+    [PL_KIND_SNAPSHOT] = sizeof(struct pl_snapshot_record),
 };
 
 struct forge {
@@ -74,7 +78,7 @@ uint32_t forge_append(struct forge *forge, enum pl_kind kind, uint32_t records)
     uint64_t *count = &forge_header(forge)->count[kind];
     uint32_t number = (uint32_t) *count;
     *count += records;
-    while (*count * record_bytes[kind] > (uint64_t) forge->chunks[kind] * PL_CHUNK_BYTES)
+    while (*count > (uint64_t) forge->chunks[kind] * (PL_CHUNK_BYTES / record_bytes[kind]))
         add_chunk(forge, kind);
     return number;
 }
@@ -156,6 +160,62 @@ struct pl_row *forge_row_at(struct forge *forge, uint32_t row)
     return forge_record(forge, PL_KIND_ROW, row);
 }
 
+uint32_t forge_tally(struct forge *forge, uint32_t site, uint32_t thread)
+{
+    uint32_t number = forge_append(forge, PL_KIND_TALLY, 1);
+    *forge_tally_at(forge, number) =
+        (struct pl_tally){.site = site, .thread = thread, .owner = thread, .smallest = UINT32_MAX, .number = number};
+    return number;
+}
+
+struct pl_tally *forge_tally_at(struct forge *forge, uint32_t tally)
+{
+    return forge_record(forge, PL_KIND_TALLY, tally);
+}
+
+struct pl_remote *forge_remote(struct forge *forge, uint32_t tally)
+{
+    uint32_t number = forge_append(forge, PL_KIND_REMOTE, 1);
+    struct pl_remote *remote = forge_record(forge, PL_KIND_REMOTE, number);
+    remote->tally = tally;
+    forge_tally_at(forge, tally)->remote = number;
+    return remote;
+}
+
+void forge_count(struct pl_tally *tally, uint64_t calls, uint32_t size)
+{
+    unsigned bucket = 0;
+    while (bucket + 1 < PL_SIZE_BUCKETS && size >= 16u << bucket)
+        bucket++;
+    tally->calls += calls;
+    tally->bytes += calls * size;
+    tally->sizes[bucket] += (uint32_t) calls;
+    tally->smallest = size < tally->smallest ? size : tally->smallest;
+    tally->largest = size > tally->largest ? size : tally->largest;
+}
+
+struct pl_moment *forge_moment(struct forge *forge, uint64_t time_ns)
+{
+    struct pl_moment *moment = forge_record(forge, PL_KIND_MOMENT, forge_append(forge, PL_KIND_MOMENT, 1));
+    moment->time_ns = time_ns;
+    return moment;
+}
+
+struct pl_snapshot_record *forge_snapshot(struct forge *forge, uint64_t time_ns)
+{
+    struct pl_snapshot_record *snapshot =
+        forge_record(forge, PL_KIND_SNAPSHOT, forge_append(forge, PL_KIND_SNAPSHOT, 1));
+    snapshot->time_ns = time_ns;
+    return snapshot;
+}
+
+void forge_holds(struct pl_snapshot_record *snapshot, uint32_t who, uint32_t objects, uint64_t bytes)
+{
+    snapshot->entry[snapshot->entries++] = (struct pl_snapshot_entry){who, objects, bytes};
+    snapshot->live_objects += objects;
+    snapshot->live_bytes += bytes;
+}
+
 uint32_t forge_symbol(struct forge *forge, uint32_t frame, const char *function, const char *file, uint32_t line)
 {
     uint32_t number = forge_append(forge, PL_KIND_SYMBOL, 1);
@@ -209,7 +269,7 @@ struct forge *forge_new(void)
     if (!forge || image == MAP_FAILED)
         die("out of memory");
     forge->image = image;
-    for (int kind = PL_KIND_TEXT; kind <= PL_KIND_SYMBOL; kind++)
+    for (int kind = PL_KIND_TEXT; kind <= PL_KIND_SNAPSHOT; kind++)
         forge_append(forge, kind, kind == PL_KIND_TEXT ? 8 : 1); /* number 0 means none */
     fill_header(forge);
     forge_module(forge, "", 0);

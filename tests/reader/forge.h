@@ -39,6 +39,17 @@ void *forge_record(struct forge *forge, enum pl_kind kind, uint32_t number);
 uint32_t forge_append(struct forge *forge, enum pl_kind kind, uint32_t records);
 
 struct pl_row *forge_row_at(struct forge *forge, uint32_t row);
+uint32_t forge_tally(struct forge *forge, uint32_t site, uint32_t thread);
+struct pl_tally *forge_tally_at(struct forge *forge, uint32_t tally);
+struct pl_remote *forge_remote(struct forge *forge, uint32_t tally);
+struct pl_moment *forge_moment(struct forge *forge, uint64_t time_ns);
+struct pl_snapshot_record *forge_snapshot(struct forge *forge, uint64_t time_ns);
+
+/* `calls` blocks of `size` bytes, counted in a tally. */
+void forge_count(struct pl_tally *tally, uint64_t calls, uint32_t size);
+
+/* An entry of a snapshot, added to its totals too. */
+void forge_holds(struct pl_snapshot_record *snapshot, uint32_t who, uint32_t objects, uint64_t bytes);
 
 /* `samples` samples of `size` bytes and weight `weight`, added to the sums as the runtime does. */
 void forge_sample(struct pl_sums *sums, double size, double weight, uint64_t samples);

@@ -245,6 +245,155 @@ static void build_deep(struct forge *forge)
     forge_sample(&add_row(forge, frame, thread)->allocated, 100, 1, 10);
 }
 
+/* ---- counted, not sampled ---- */
+
+#define GHZ 3u
+#define TIMELINE_SHIFT 16 /* slots of 0.09 s, and cohorts of 2.86 s */
+
+static struct pl_tally *add_tally(struct forge *forge, uint32_t stack, uint32_t thread)
+{
+    return forge_tally_at(forge, forge_tally(forge, forge_site(forge, stack), thread));
+}
+
+/* All 12.8 s of the run by a clock of 3 GHz, and a header that says that every allocation was counted. */
+static void count_everything(struct forge *forge)
+{
+    struct pl_header *header = forge_header(forge);
+    uint64_t lasted_ns = header->end_monotonic_ns - header->start_monotonic_ns;
+    header->mode = PL_MODE_AUTO;
+    header->interval_bytes = 0;
+    header->batch_bytes = 65536;
+    header->timeline_shift = TIMELINE_SHIFT;
+    header->clock = (struct pl_clock){1000, 1000 + lasted_ns * GHZ, header->end_monotonic_ns};
+    header->automatic =
+        (struct pl_auto){.overhead_ppm = 20000, .exact = 1, .spent_ns = 61000000, .cpu_ns = 12000000000ull};
+    header->exit_ns = header->end_monotonic_ns - 100000000;
+}
+
+static uint32_t cohort_units(uint32_t cohort)
+{
+    return (PL_MOMENTS_PER_COHORT << TIMELINE_SHIFT) * cohort;
+}
+
+/* 1,000 terms of 48 bytes, of which nobody frees any; two hundred in each of the five cohorts. */
+static void count_terms(struct pl_tally *tally)
+{
+    forge_count(tally, 1000, 48);
+    for (int i = 0; i < 4; i++)
+        tally->made[i] = 200;
+    tally->made_calls = 800;
+    tally->cohort = 4;
+    tally->cohort_shift = TIMELINE_SHIFT;
+}
+
+/* 5,000 strings of 24 bytes: 4,000 freed by their thread, most at once, 1,000 by another, 30 of those at exit. */
+static void count_strings(struct pl_tally *tally, struct pl_remote *remote)
+{
+    forge_count(tally, 5000, 24);
+    tally->freed_calls = 4000;
+    tally->freed_bytes = 4000 * 24;
+    tally->temporaries = 3500;
+    tally->lives[0] = 3500;
+    tally->lives[3] = 500;
+    tally->made[0] = 5000;
+    tally->gone[0] = 4000;
+    tally->made_calls = 5000;
+    tally->gone_calls = 4000;
+    tally->cohort_shift = TIMELINE_SHIFT;
+    remote->calls = 1000;
+    remote->bytes = 1000 * 24;
+    remote->exit_calls = 30;
+    remote->exit_bytes = 30 * 24;
+    remote->gone[0] = 1000;
+    remote->lives[20] = 1000;
+}
+
+/* A table that grows by realloc from 1 KiB to 8 MiB, each time twice as large, and was freed after the peak. */
+static void count_rows(struct pl_tally *tally, uint32_t era)
+{
+    for (uint32_t size = 1 << 10; size <= 8 << 20; size *= 2)
+        forge_count(tally, 1, size);
+    tally->realloc_calls = 13;
+    tally->realloc_moved = (8 << 20) - (3 << 10); /* all but the first two sizes were copied */
+    tally->realloc_in_place = 2;
+    tally->peak_freed_calls = tally->freed_calls = tally->calls - 1;
+    tally->peak_freed_bytes = tally->freed_bytes = tally->bytes - (8 << 20);
+    tally->freed_calls++;
+    tally->freed_bytes += 8 << 20;
+    tally->freed_era = era;
+    tally->lives[23] = 14;
+    tally->made[1] = tally->gone[1] = 14;
+    tally->made_calls = tally->gone_calls = 14;
+    tally->cohort_shift = TIMELINE_SHIFT;
+}
+
+/* The heap grows to 8 MiB and falls when the table is freed. */
+static void add_timeline(struct forge *forge)
+{
+    for (uint64_t i = 1; i <= 16; i++) {
+        struct pl_moment *moment = forge_moment(forge, i * 800000000);
+        moment->live_objects = 60 * i;
+        moment->live_bytes = 3000 * i + (i >= 4 && i < 12 ? 8 << 20 : 0);
+        moment->allocated_calls = 375 * i;
+        moment->allocated_bytes = 10500 * i + (i >= 4 ? 16 << 20 : 0);
+        moment->rss_bytes = moment->live_bytes + (2 << 20);
+    }
+}
+
+/* What a program that allocates little leaves behind: everything exact. */
+static void build_exact(struct forge *forge)
+{
+    static const char *const term[] = {"_start", "main", "index_file", "index_add_term", NULL};
+    static const char *const line[] = {"_start", "main", "index_file", "parse_line", "string_new", NULL};
+    static const char *const rows[] = {"_start", "main", "rows_grow", NULL};
+    uint32_t module = forge_module(forge, "/opt/example/bin/example", 0xab);
+    uint32_t thread = forge_thread(forge, "example", 6000, 1000 * 48 + 5000 * 24);
+    uint32_t worker = forge_thread(forge, "worker-1", 14, (16 << 20) - (1 << 10));
+    count_everything(forge);
+    count_terms(add_tally(forge, name_stack(forge, module, "src/index.c", term), thread));
+    struct pl_tally *strings = add_tally(forge, name_stack(forge, module, "src/parse.c", line), thread);
+    count_strings(strings, forge_remote(forge, strings->number));
+    count_rows(add_tally(forge, name_stack(forge, module, "src/table.c", rows), worker), 7);
+    forge_header(forge)->peak =
+        (struct pl_peak){.bytes = (8 << 20) + 1000 * 48, .units = cohort_units(3), .era = 7, .peaks = 3};
+    add_timeline(forge);
+    for (uint32_t i = 1; i <= 3; i++) {
+        struct pl_snapshot_record *snapshot = forge_snapshot(forge, i * 4000000000ull);
+        forge_holds(snapshot, 1, 300 * i, 14400 * i);
+        if (i == 2)
+            forge_holds(snapshot, 3, 1, 8 << 20);
+    }
+}
+
+/* Exact for the first 400,000 allocations, then sampled every 96 KiB: the same stack has a tally and a row. */
+static void build_auto(struct forge *forge)
+{
+    static const char *const line[] = {"_start", "main", "parse_line", NULL};
+    uint32_t module = forge_module(forge, "/opt/example/bin/example", 0xab);
+    uint32_t thread = forge_thread(forge, "example", 2000000, 2000000 * 48);
+    count_everything(forge);
+    uint32_t site = forge_site(forge, name_stack(forge, module, "src/parse.c", line));
+    struct pl_tally *tally = forge_tally_at(forge, forge_tally(forge, site, thread));
+    forge_count(tally, 400000, 48);
+    tally->freed_calls = 399000;
+    tally->freed_bytes = 399000 * 48;
+    tally->temporaries = 100000;
+    tally->lives[0] = 399000;
+    struct pl_row *row = forge_row_at(forge, forge_row(forge, site, thread));
+    double weight = 96.0 * 1024 / (48 + 64);
+    forge_sample(&row->allocated, 48, weight, 1800);
+    forge_sample(&row->freed, 48, weight, 1700);
+    row->smallest = row->largest = 48;
+    row->sizes[2] = (float) row->allocated.objects;
+    row->temporaries = row->freed.objects / 4;
+    struct pl_auto *automatic = &forge_header(forge)->automatic;
+    automatic->exact = 0;
+    automatic->left = 1;
+    automatic->exact_calls = 400000;
+    automatic->exact_ns = 900000000;
+    automatic->interval_bytes = automatic->interval_max = 96 << 10;
+}
+
 const struct forge_scenario forge_scenario[] = {
     {"empty", "a process that allocated nothing", build_empty},
     {"leak", "one site that never frees, one that frees all, one large block", build_leak},
@@ -256,6 +405,8 @@ const struct forge_scenario forge_scenario[] = {
     {"threads", "300 thread records, one of which stands for 100,000", build_threads},
     {"pools", "eight threads of one name", build_pools},
     {"deep", "a stack with a gap", build_deep},
+    {"exact", "every allocation counted: a peak, temporaries, reallocs, a timeline, snapshots", build_exact},
+    {"auto", "counted at first, then sampled", build_auto},
     {"1k-stacks", "1,000 stacks of about 30 frames", build_1k_stacks},
     {"100k-stacks", "100,000 stacks of about 30 frames", build_100k_stacks},
     {NULL, NULL, NULL},

@@ -57,8 +57,8 @@ static void everything_published_twice_is_joined(void **state)
     assert_int_equal(profile->frames, 2);
     assert_int_equal(profile->stacks, 1);
     assert_int_equal(profile->sites, 1);
-    assert_int_equal(profile->site[0].allocated.samples, 40);
-    assert_true(profile->site[0].allocated.space == 4000);
+    assert_int_equal(profile->site[0].figures.allocated.sampled.samples, 40);
+    assert_true(profile->site[0].figures.allocated.sampled.space == 4000);
     assert_int_equal(profile->damage, 0);
     pl_profile_close(profile);
 }
@@ -232,7 +232,7 @@ static void what_overflowed_has_no_stack(void **state)
     for (uint32_t i = 0; i < profile->sites; i++) {
         if (profile->site[i].stack == PL_NO_STACK) {
             without++;
-            assert_int_equal(profile->site[i].allocated.samples, 12);
+            assert_int_equal(profile->site[i].figures.allocated.sampled.samples, 12);
         }
     }
     assert_int_equal(without, 1);

@@ -119,13 +119,17 @@ static void chunks_of_another_size_are_damage_not_a_guess(void **state)
     forge_free(forge);
 }
 
-static void a_newer_version_is_named(void **state)
+static void another_version_is_named(void **state)
 {
     (void) state;
     struct forge *forge = forge_build("leak");
     forge_header(forge)->version = PL_VERSION + 1;
     assert_refused(forge_image(forge), forge_bytes(forge),
-                   "the profile in memory has format version 2, and this plimsoll reads version 1: use a newer one");
+                   "the profile in memory has format version 3, and this plimsoll reads version 2: use a newer one");
+    forge_header(forge)->version = 1;
+    assert_refused(forge_image(forge), forge_bytes(forge),
+                   "the profile in memory was written by an older Plimsoll (format 1), and this one reads format 2: "
+                   "profile the program again");
     forge_header(forge)->version = 0;
     assert_refused(forge_image(forge), forge_bytes(forge),
                    "the profile in memory has format version 0, which no plimsoll has written");
@@ -178,13 +182,13 @@ static void counts_beyond_the_chunks_cost_nothing(void **state)
     (void) state;
     struct forge *forge = forge_build("leak");
     struct pl_header *header = forge_header(forge);
+    size_t bytes = forge_bytes(forge);
     for (int kind = 0; kind < PL_KINDS_MAX; kind++)
         header->count[kind] = kind % 2 ? UINT64_MAX : 0xffffffff;
     header->chunks = UINT64_MAX;
     struct pl_profile *profile;
     char why[PL_WHY_BYTES];
     cost_bytes = 0;
-    size_t bytes = PL_CHUNKS_OFFSET + 7 * PL_CHUNK_BYTES;
     assert_int_equal(load_copy(forge_image(forge), bytes, &profile, why), 0);
     assert_true(cost_bytes <= COST_FIXED);
     assert_int_equal(profile->sites, 3);
@@ -197,7 +201,7 @@ static void a_directory_that_claims_all_chunks_costs_nothing(void **state)
 {
     (void) state;
     struct forge *forge = forge_build("leak");
-    for (int kind = PL_KIND_TEXT; kind <= PL_KIND_SYMBOL; kind++) {
+    for (int kind = PL_KIND_TEXT; kind <= PL_KIND_SNAPSHOT; kind++) {
         memset(forge_image(forge) + PL_HEADER_BYTES, kind, PL_CHUNKS_MAX);
         forge_header(forge)->count[kind] = UINT32_MAX;
         assert_true(damage_of(forge_image(forge), PL_CHUNKS_OFFSET + PL_CHUNK_BYTES) >= PL_CHUNKS_MAX - 1);
@@ -282,6 +286,120 @@ static void more_samples_than_there_can_be_are_dropped(void **state)
     struct forge *forge = small_forge();
     forge_row_at(forge, 1)->allocated.samples = UINT64_MAX;
     assert_int_equal(damage_of_forge(forge), 1);
+    forge_free(forge);
+}
+
+static void weights_that_are_no_weights_are_left_out(void **state)
+{
+    (void) state;
+    const float nonsense[] = {NAN, INFINITY, -INFINITY, -1};
+    for (size_t i = 0; i < sizeof nonsense / sizeof *nonsense; i++) {
+        struct forge *forge = small_forge();
+        struct pl_row *row = forge_row_at(forge, 1);
+        row->sizes[3] = row->lives[31] = row->made[0] = row->gone[7] = nonsense[i];
+        row->temporaries = row->realloc_calls = row->realloc_moved = (double) nonsense[i];
+        row->realloc_in_place = row->exit_objects = row->exit_space = (double) nonsense[i];
+        row->skew.objects = (double) nonsense[i];
+        struct pl_profile *profile = forge_load(forge);
+        assert_int_equal(profile->damage, 1);
+        assert_int_equal(profile->samples, 3);
+        assert_true(profile->spread.sizes[3] == 0 && profile->spread.exit_space == 0);
+        assert_true(profile->site[0].figures.skew.objects == 0);
+        pl_profile_close(profile);
+        forge_free(forge);
+    }
+}
+
+static void saved_sums_that_are_not_sums_are_no_peak(void **state)
+{
+    (void) state;
+    const double nonsense[] = {NAN, INFINITY, -INFINITY, 1e301};
+    for (size_t i = 0; i < 2 * sizeof nonsense / sizeof *nonsense; i++) {
+        struct forge *forge = small_forge();
+        struct pl_row *row = forge_row_at(forge, 1);
+        forge_header(forge)->peak = (struct pl_peak){.bytes = 1 << 20, .era = 5, .peaks = 1};
+        row->era = row->remote_era = 6;
+        (i % 2 ? &row->peak : &row->peak_remote)->space = nonsense[i / 2];
+        struct pl_profile *profile = forge_load(forge);
+        assert_int_equal(profile->damage, 1);
+        assert_true(profile->total[PL_METRIC_PEAK_SPACE].value == 0);
+        assert_true(profile->total[PL_METRIC_INUSE_SPACE].value == 3000);
+        pl_profile_close(profile);
+        forge_free(forge);
+    }
+}
+
+/* Every word of a record of the scenario, one after the other, becomes something that hurts. */
+static void hurt_every_word_of(const char *scenario, enum pl_kind kind, uint32_t number, size_t bytes)
+{
+    static const uint64_t nonsense[] = {1, 1ull << 31, UINT32_MAX, 1ull << 53, 1ull << 63, UINT64_MAX};
+    struct forge *forge = forge_build(scenario);
+    unsigned char *record = kind == PL_KIND_NONE ? forge_image(forge) : forge_record(forge, kind, number);
+    for (size_t at = kind == PL_KIND_NONE ? 24 : 0; at < bytes; at += 4) {
+        for (size_t i = 0; i < sizeof nonsense / sizeof *nonsense; i++) {
+            unsigned char before[8];
+            memcpy(before, record + at, 8);
+            memcpy(record + at, &nonsense[i], at % 8 == 0 ? 8 : 4);
+            assert_true(damage_of_forge(forge) >= 0); /* and the promise is checked there */
+            memcpy(record + at, before, 8);
+        }
+    }
+    forge_free(forge);
+}
+
+static void no_word_of_a_new_record_breaks_the_promise(void **state)
+{
+    (void) state;
+    hurt_every_word_of("exact", PL_KIND_TALLY, 2, sizeof(struct pl_tally));
+    hurt_every_word_of("exact", PL_KIND_REMOTE, 1, sizeof(struct pl_remote));
+    hurt_every_word_of("exact", PL_KIND_MOMENT, 3, sizeof(struct pl_moment));
+    hurt_every_word_of("exact", PL_KIND_SNAPSHOT, 2, 128);
+    hurt_every_word_of("auto", PL_KIND_ROW, 1, sizeof(struct pl_row));
+    hurt_every_word_of("exact", PL_KIND_NONE, 0, 160); /* the header, but for how many chunks there are */
+    hurt_every_word_of("auto", PL_KIND_NONE, 0, 160);
+}
+
+static void tallies_and_remotes_that_name_what_is_not_there_are_damage(void **state)
+{
+    (void) state;
+    static const uint32_t nonsense[] = {100, 1u << 20, UINT32_MAX};
+    for (size_t i = 0; i < sizeof nonsense / sizeof *nonsense; i++) {
+        struct forge *forge = forge_build("exact");
+        struct pl_remote *remote = forge_record(forge, PL_KIND_REMOTE, 1);
+        forge_tally_at(forge, 1)->site = nonsense[i];
+        assert_int_equal(damage_of_forge(forge), 1);
+        forge_tally_at(forge, 3)->thread = nonsense[i];
+        assert_int_equal(damage_of_forge(forge), 3); /* and a snapshot names it */
+        forge_tally_at(forge, 2)->remote = nonsense[i];
+        assert_int_equal(damage_of_forge(forge), 3); /* what counts is what a remote record names */
+        remote->tally = nonsense[i];
+        assert_int_equal(damage_of_forge(forge), 4);
+        forge_free(forge);
+    }
+}
+
+static void counts_that_nobody_can_reach_are_dropped(void **state)
+{
+    (void) state;
+    struct forge *forge = forge_build("exact");
+    forge_tally_at(forge, 1)->calls = UINT64_MAX;
+    struct pl_profile *profile = forge_load(forge);
+    assert_int_equal(profile->sites, 2);
+    assert_int_equal(profile->damage, 4); /* and three snapshots name it */
+    pl_profile_close(profile);
+    forge_free(forge);
+}
+
+static void frees_beyond_what_was_counted_are_cut_and_counted(void **state)
+{
+    (void) state;
+    struct forge *forge = forge_build("exact");
+    ((struct pl_remote *) forge_record(forge, PL_KIND_REMOTE, 1))->calls += 5;
+    struct pl_profile *profile = forge_load(forge);
+    assert_true(profile->total[PL_METRIC_INUSE_OBJECTS].value == 1000);
+    assert_int_equal(profile->in_flight, 1);
+    assert_int_equal(profile->damage, 0);
+    pl_profile_close(profile);
     forge_free(forge);
 }
 
@@ -415,7 +533,7 @@ int main(void)
         cmocka_unit_test(a_profile_without_its_directory_is_refused),
         cmocka_unit_test(the_other_byte_order_is_named),
         cmocka_unit_test(chunks_of_another_size_are_damage_not_a_guess),
-        cmocka_unit_test(a_newer_version_is_named),
+        cmocka_unit_test(another_version_is_named),
         cmocka_unit_test(what_cannot_be_opened_is_named_with_the_reason),
         cmocka_unit_test(a_file_cut_anywhere_is_read_up_to_there_or_refused),
         cmocka_unit_test(a_record_that_is_half_there_is_not_there),
@@ -426,6 +544,12 @@ int main(void)
         cmocka_unit_test(rows_and_sites_that_name_what_is_not_there_are_damage),
         cmocka_unit_test(sums_that_are_not_sums_are_dropped),
         cmocka_unit_test(more_samples_than_there_can_be_are_dropped),
+        cmocka_unit_test(weights_that_are_no_weights_are_left_out),
+        cmocka_unit_test(saved_sums_that_are_not_sums_are_no_peak),
+        cmocka_unit_test(no_word_of_a_new_record_breaks_the_promise),
+        cmocka_unit_test(tallies_and_remotes_that_name_what_is_not_there_are_damage),
+        cmocka_unit_test(counts_that_nobody_can_reach_are_dropped),
+        cmocka_unit_test(frees_beyond_what_was_counted_are_cut_and_counted),
         cmocka_unit_test(texts_outside_the_file_are_empty),
         cmocka_unit_test(overlapping_texts_are_not_copied_without_end),
         cmocka_unit_test(stacks_that_would_unfold_without_end_are_damage),

@@ -15,6 +15,7 @@
 #include "support.h"
 
 #define ROWS 200
+#define TALLIES 64
 #define READINGS 150
 #define WEIGHT 10.0
 #define SIZE 100.0
@@ -22,16 +23,33 @@
 
 #define FRAMES_PER_CHUNK (PL_CHUNK_BYTES / sizeof(struct pl_frame)) /* and sites: they have the same size */
 #define ROWS_PER_CHUNK (PL_CHUNK_BYTES / sizeof(struct pl_row))
-#define ROW_FIRST (4 * ROWS_PER_CHUNK) /* the ROWS of set_up(), and number 0, are in four chunks */
-#define PUBLISHED 1024                 /* a chunk of frames */
+#define ROW_FIRST ((ROWS + ROWS_PER_CHUNK) / ROWS_PER_CHUNK * ROWS_PER_CHUNK) /* behind those of set_up(), and 0 */
+#define PUBLISHED 1024                                                        /* a chunk of frames */
 
 struct stage {
     char path[64];
     unsigned char *map;
     size_t bytes;
     size_t row_offset[ROWS];
+    size_t tally_offset[TALLIES];
+    size_t remote_offset[TALLIES];
+    _Atomic uint64_t given[TALLIES];
     atomic_bool stop;
 };
+
+/* Writes the image to a file, and maps that. */
+static void map_file(struct stage *stage, struct forge *forge)
+{
+    forge_to_file(forge, stage->path);
+    stage->bytes = forge_bytes(forge);
+    forge_free(forge);
+    int fd = open(stage->path, O_RDWR | O_CLOEXEC);
+    assert_true(fd >= 0);
+    stage->map = mmap(NULL, PL_FILE_BYTES_MAX, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, fd, 0);
+    assert_true(stage->map != MAP_FAILED);
+    close(fd);
+    atomic_store(&stage->stop, false);
+}
 
 /* A file with ROWS rows at a stack each, mapped. */
 static void set_up(struct stage *stage)
@@ -42,15 +60,7 @@ static void set_up(struct stage *stage)
         uint32_t row = forge_row(forge, forge_site(forge, forge_frame(forge, 0, module, 0x1000 + i)), 1);
         stage->row_offset[i] = (size_t) ((unsigned char *) forge_row_at(forge, row) - forge_image(forge));
     }
-    forge_to_file(forge, stage->path);
-    stage->bytes = forge_bytes(forge);
-    forge_free(forge);
-    int fd = open(stage->path, O_RDWR | O_CLOEXEC);
-    assert_true(fd >= 0);
-    stage->map = mmap(NULL, PL_FILE_BYTES_MAX, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, fd, 0);
-    assert_true(stage->map != MAP_FAILED);
-    close(fd);
-    atomic_store(&stage->stop, false);
+    map_file(stage, forge);
 }
 
 static void tear_down(struct stage *stage)
@@ -161,7 +171,8 @@ static void every_row_is_read_at_one_moment(void **state)
     for (int i = 0; i < READINGS; i++) {
         struct pl_profile *profile = open_profile(&stage);
         for (uint32_t s = 0; s < profile->sites; s++)
-            torn += !one_moment(&profile->site[s].allocated) || !one_moment(&profile->site[s].freed);
+            torn += !one_moment(&profile->site[s].figures.allocated.sampled) ||
+                    !one_moment(&profile->site[s].figures.freed.sampled);
         assert_true(profile->samples >= samples); /* a later reading never sees less */
         samples = profile->samples;
         in_flight += profile->in_flight;
@@ -191,9 +202,9 @@ static void a_free_by_another_thread_is_never_seen_without_its_allocation(void *
         struct pl_profile *profile = open_profile(&stage);
         assert_int_equal(profile->sites, ROWS);
         for (uint32_t s = 0; s < profile->sites; s++) {
-            const struct pl_site_view *site = &profile->site[s];
-            freed += site->freed.objects;
-            assert_true(site->allocated.objects - site->freed.objects >= KEPT * WEIGHT);
+            const struct pl_figures *figures = &profile->site[s].figures;
+            freed += figures->freed.sampled.objects;
+            assert_true(figures->allocated.sampled.objects - figures->freed.sampled.objects >= KEPT * WEIGHT);
         }
         pl_profile_close(profile);
     }
@@ -217,7 +228,7 @@ static void *add_chunk(struct stage *stage, enum pl_kind kind)
     return stage->map + offset;
 }
 
-/* A frame, its site and its row, the i-th of their second, second and fifth chunks. */
+/* A frame, its site and its row, the i-th of their second, second and next chunks. */
 static void publish_one(struct stage *stage, uint32_t i, struct pl_frame *frame, struct pl_site *site,
                         struct pl_row *row)
 {
@@ -329,6 +340,177 @@ static void a_row_that_never_holds_still_does_not_keep_us(void **state)
     tear_down(&stage);
 }
 
+/* ---- tallies ---- */
+
+/* A file with TALLIES tallies at a stack each, and a remote record for each, mapped. */
+static void set_up_tallies(struct stage *stage)
+{
+    struct forge *forge = forge_build("empty");
+    uint32_t module = forge_module(forge, "/bin/app", 1);
+    forge_header(forge)->mode = PL_MODE_EXACT;
+    for (uint32_t i = 0; i < TALLIES; i++) {
+        uint32_t tally = forge_tally(forge, forge_site(forge, forge_frame(forge, 0, module, 0x1000 + i)), 1);
+        stage->tally_offset[i] = (size_t) ((unsigned char *) forge_tally_at(forge, tally) - forge_image(forge));
+        stage->remote_offset[i] = (size_t) ((unsigned char *) forge_remote(forge, tally) - forge_image(forge));
+    }
+    map_file(stage, forge);
+}
+
+static struct pl_tally *tally_of(struct stage *stage, uint32_t i)
+{
+    return (struct pl_tally *) (stage->map + stage->tally_offset[i]);
+}
+
+static struct pl_remote *remote_of(struct stage *stage, uint32_t i)
+{
+    return (struct pl_remote *) (stage->map + stage->remote_offset[i]);
+}
+
+static void count(uint64_t *calls, uint64_t *bytes)
+{
+    __atomic_store_n(calls, *calls + 1, __ATOMIC_RELEASE);
+    __atomic_store_n(bytes, *bytes + (uint64_t) SIZE, __ATOMIC_RELEASE);
+}
+
+/* Every other block is freed at once, and the rest given to the other thread, which frees it as soon as it can: often
+ * nothing at all is live. */
+static void *count_allocations_and_frees(void *context)
+{
+    struct stage *stage = context;
+    for (uint32_t i = 0; !atomic_load(&stage->stop); i++) {
+        struct pl_tally *tally = tally_of(stage, i % TALLIES);
+        count(&tally->calls, &tally->bytes);
+        if (i / TALLIES % 2)
+            count(&tally->freed_calls, &tally->freed_bytes);
+        else
+            atomic_fetch_add(&stage->given[i % TALLIES], 1);
+    }
+    return NULL;
+}
+
+static void *free_counted_blocks(void *context)
+{
+    struct stage *stage = context;
+    for (uint32_t i = 0; !atomic_load(&stage->stop); i++) {
+        struct pl_remote *remote = remote_of(stage, i % TALLIES);
+        if (atomic_load(&stage->given[i % TALLIES]) > remote->calls)
+            count(&remote->calls, &remote->bytes);
+    }
+    return NULL;
+}
+
+static void a_counted_free_is_never_seen_without_its_allocation(void **state)
+{
+    (void) state;
+    static struct stage stage;
+    pthread_t owner, other;
+    set_up_tallies(&stage);
+    assert_int_equal(pthread_create(&owner, NULL, count_allocations_and_frees, &stage), 0);
+    assert_int_equal(pthread_create(&other, NULL, free_counted_blocks, &stage), 0);
+    double freed = 0;
+    for (int i = 0; i < READINGS; i++) {
+        struct pl_profile *profile = open_profile(&stage);
+        assert_int_equal(profile->in_flight, 0); /* no free had to be cut */
+        assert_int_equal(profile->damage, 0);
+        for (uint32_t s = 0; s < profile->sites; s++)
+            freed += profile->site[s].figures.freed.exact_objects;
+        pl_profile_close(profile);
+    }
+    atomic_store(&stage.stop, true);
+    pthread_join(owner, NULL);
+    pthread_join(other, NULL);
+    assert_true(freed > 0);
+    tear_down(&stage);
+}
+
+/* A heap by the rules of format.h: what changes in an era first saves what it held at the peak. */
+struct heap {
+    struct pl_header *header;
+    uint64_t live, peak;
+    uint32_t era;
+};
+
+static void allocate(struct heap *heap, struct pl_tally *tally)
+{
+    if (tally->era != heap->era) {
+        tally->peak_calls = tally->calls;
+        tally->peak_bytes = tally->bytes;
+        __atomic_store_n(&tally->era, heap->era, __ATOMIC_RELEASE);
+    }
+    count(&tally->calls, &tally->bytes);
+    heap->live += (uint64_t) SIZE;
+}
+
+static void release(struct heap *heap, struct pl_tally *tally)
+{
+    if (tally->freed_era != heap->era) {
+        tally->peak_freed_calls = tally->freed_calls;
+        tally->peak_freed_bytes = tally->freed_bytes;
+        __atomic_store_n(&tally->freed_era, heap->era, __ATOMIC_RELEASE);
+    }
+    count(&tally->freed_calls, &tally->freed_bytes);
+    heap->live -= (uint64_t) SIZE;
+}
+
+static void declare_peak(struct heap *heap)
+{
+    heap->peak = heap->live;
+    heap->era++;
+    __atomic_store_n(&heap->header->peak.bytes, heap->live, __ATOMIC_RELAXED);
+    __atomic_store_n(&heap->header->peak.peaks, heap->header->peak.peaks + 1, __ATOMIC_RELAXED);
+    __atomic_store_n(&heap->header->peak.era, heap->era, __ATOMIC_RELEASE);
+}
+
+/* The heap grows beyond its peak, and falls: what was there before the fall is the new peak. */
+static void rise_and_fall(struct heap *heap, struct stage *stage)
+{
+    for (uint32_t i = 0; heap->live <= heap->peak + 1000; i++)
+        allocate(heap, tally_of(stage, (i + heap->era) * 7 % TALLIES));
+    declare_peak(heap);
+    for (uint32_t i = 0; i < TALLIES; i += 3)
+        if (tally_of(stage, i)->calls > tally_of(stage, i)->freed_calls)
+            release(heap, tally_of(stage, i));
+}
+
+/* The reader's own calls of pread are where the writer gets its turn. */
+static struct {
+    struct stage *stage;
+    struct heap heap;
+    uint32_t preads_left; /* until the heap rises and falls; 0: it does not */
+} turn;
+
+ssize_t __real_pread64(int fd, void *out, size_t bytes, off_t offset);
+ssize_t __wrap_pread64(int fd, void *out, size_t bytes, off_t offset);
+
+ssize_t __wrap_pread64(int fd, void *out, size_t bytes, off_t offset)
+{
+    if (turn.preads_left > 0 && --turn.preads_left == 0)
+        rise_and_fall(&turn.heap, turn.stage);
+    return __real_pread64(fd, out, bytes, offset);
+}
+
+static void the_peak_of_a_running_program_is_all_of_one_moment(void **state)
+{
+    (void) state;
+    static struct stage stage;
+    set_up_tallies(&stage);
+    turn.stage = &stage;
+    turn.heap = (struct heap){.header = (struct pl_header *) stage.map};
+    rise_and_fall(&turn.heap, &stage);
+    bool interrupted = true;
+    for (uint32_t after = 1; interrupted; after++) {
+        turn.preads_left = after;
+        struct pl_profile *profile = open_profile(&stage);
+        assert_true(profile->total[PL_METRIC_PEAK_SPACE].value == (double) profile->header.peak.bytes);
+        assert_true(profile->peak_s < profile->duration_s); /* it is not now */
+        pl_profile_close(profile);
+        interrupted = turn.preads_left == 0;
+    }
+    turn.preads_left = 0;
+    assert_true(turn.heap.era > 30);
+    tear_down(&stage);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -337,6 +519,8 @@ int main(void)
         cmocka_unit_test(whatever_a_row_names_is_there_while_the_file_grows),
         cmocka_unit_test(a_file_cut_while_it_is_read_is_not_the_end_of_us),
         cmocka_unit_test(a_row_that_never_holds_still_does_not_keep_us),
+        cmocka_unit_test(a_counted_free_is_never_seen_without_its_allocation),
+        cmocka_unit_test(the_peak_of_a_running_program_is_all_of_one_moment),
     };
     return cmocka_run_group_tests_name("live", tests, NULL, NULL);
 }

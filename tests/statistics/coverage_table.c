@@ -55,7 +55,7 @@ static bool is_run(unsigned scenario, unsigned column)
     return !scenarios[scenario].per_thread || expected[column] <= scenarios[scenario].most;
 }
 
-static void print_figure(const struct figure *figure, struct tally (*tally)[COLUMNS][PL_METRIC_COUNT])
+static void print_figure(const struct figure *figure, struct tally (*tally)[COLUMNS][METRICS])
 {
     printf("\n%s\n\n| expected samples |", figure->words);
     for (unsigned c = 0; c < COLUMNS; c++)
@@ -75,7 +75,7 @@ static void print_figure(const struct figure *figure, struct tally (*tally)[COLU
 int main(int argc, char **argv)
 {
     unsigned runs = argc > 1 ? (unsigned) strtoul(argv[1], NULL, 10) : 20000;
-    struct tally(*tally)[COLUMNS][PL_METRIC_COUNT] = calloc(scenario_count, sizeof(*tally));
+    struct tally(*tally)[COLUMNS][METRICS] = calloc(scenario_count, sizeof(*tally));
     if (!tally || !runs)
         return 1;
     for (unsigned s = 0; s < scenario_count; s++)

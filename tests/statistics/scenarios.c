@@ -79,7 +79,7 @@ static uint64_t half_16_half_4k(uint64_t i)
     return quantile(i) < 0.5 ? 16 : 4096;
 }
 
-#define T PL_SAMPLE_DEFAULT
+#define T USUAL
 
 const struct scenario scenarios[] = {
     {"16 bytes", 1, sixteen_bytes, T, 0, 1, 1000, false},
@@ -112,7 +112,7 @@ static double share_of(unsigned metric)
     return metric == PL_METRIC_INUSE_OBJECTS || metric == PL_METRIC_INUSE_SPACE ? 1.0 / LIVE_EVERY : 1.0;
 }
 
-void scenario_run(const struct scenario *s, double samples, unsigned runs, struct tally tally[PL_METRIC_COUNT])
+void scenario_run(const struct scenario *s, double samples, unsigned runs, struct tally tally[METRICS])
 {
     struct workload *w = workload_make(s->sizes, s->size_of);
     uint64_t shortest = workload_length(w, samples, s->interval);
@@ -120,13 +120,13 @@ void scenario_run(const struct scenario *s, double samples, unsigned runs, struc
     uint64_t seeds = (uint64_t) (s - scenarios) << 40 | (uint64_t) samples << 20; /* no two runs share random numbers */
     for (unsigned run = 0; run < runs; run++) {
         uint64_t n = shortest + run * (longest - shortest) / runs;
-        double truth[PL_METRIC_COUNT], expected = workload_expected(w, n, s->interval);
-        struct pl_estimate metric[PL_METRIC_COUNT];
+        double truth[METRICS], expected = workload_expected(w, n, s->interval);
+        struct pl_estimate metric[METRICS];
         struct row row = {0};
         run_threads(s, w, n, seeds + run, &row);
         row_estimate(&row, s->interval, metric);
         workload_truth(w, 0, n, truth);
-        for (unsigned m = 0; m < PL_METRIC_COUNT; m++)
+        for (unsigned m = 0; m < METRICS; m++)
             tally_add(&tally[m], &metric[m], truth[m], expected * share_of(m), row.allocated.samples > 0);
     }
     workload_free(w);

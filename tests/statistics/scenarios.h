@@ -25,6 +25,6 @@ struct scenario {
 extern const struct scenario scenarios[];
 extern const unsigned scenario_count;
 
-void scenario_run(const struct scenario *scenario, double samples, unsigned runs, struct tally tally[PL_METRIC_COUNT]);
+void scenario_run(const struct scenario *scenario, double samples, unsigned runs, struct tally tally[METRICS]);
 
 #endif

@@ -6,6 +6,7 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "figures.h"
 #include "settings.h"
 #include "simulation.h"
 #include "sums.h"
@@ -99,7 +100,7 @@ static uint64_t sum_of(const struct workload *w, const uint64_t *prefix, uint64_
     return n / w->period * prefix[w->period] + prefix[n % w->period];
 }
 
-void workload_truth(const struct workload *w, uint64_t first, uint64_t n, double truth[PL_METRIC_COUNT])
+void workload_truth(const struct workload *w, uint64_t first, uint64_t n, double truth[METRICS])
 {
     truth[PL_METRIC_ALLOC_OBJECTS] = (double) n;
     truth[PL_METRIC_ALLOC_SPACE] = (double) (sum_of(w, w->space, first + n) - sum_of(w, w->space, first));
@@ -111,17 +112,33 @@ void workload_truth(const struct workload *w, uint64_t first, uint64_t n, double
 void thread_start(struct thread *thread, uint64_t seed, uint64_t stream)
 {
     pl_sampler_seed(&thread->sampler, seed, stream);
-    thread->countdown = 0;
+    thread->countdown = thread->visits = 0;
+}
+
+static void count(const struct workload *w, uint64_t first, uint64_t n, struct row *row)
+{
+    double truth[METRICS];
+    workload_truth(w, first, n, truth);
+    for (unsigned m = 0; m < METRICS; m++)
+        row->counted[m] += truth[m];
 }
 
 /* The cold path: the countdown has run out inside block i. */
 static void visit(struct thread *thread, const struct workload *w, uint64_t i, uint64_t interval, struct row *row)
 {
-    uint64_t size = w->size[i % w->period];
-    double weight = pl_sampler_visit(&thread->sampler, size + PL_CALL_CHARGE, interval, &thread->countdown);
+    uint64_t size = w->size[i % w->period], charge = size + PL_CALL_CHARGE, left = thread->countdown;
+    double weight;
+    thread->visits++;
+    if (interval == EXACT) {
+        weight = pl_sampler_end(&thread->sampler, charge, left);
+        thread->countdown = 0;
+    } else {
+        weight = pl_sampler_meet(&thread->sampler, charge, left, interval, &thread->countdown);
+    }
     if (weight == 0)
         return;
     pl_sums_add(&row->allocated, (double) size, weight);
+    pl_skew_add(&row->skew, (double) size, weight);
     if (w->fate[i % w->period] == FREED)
         pl_sums_add(&row->freed, (double) size, weight);
     if (w->fate[i % w->period] == FREED_REMOTE)
@@ -133,7 +150,9 @@ void thread_allocate_slowly(struct thread *thread, const struct workload *w, uin
 {
     for (uint64_t i = first; i < first + n; i++) {
         uint64_t charge = w->size[i % w->period] + PL_CALL_CHARGE;
-        if (thread->countdown < charge)
+        if (interval == EXACT && !thread->sampler.armed)
+            count(w, i, 1, row);
+        else if (thread->countdown < charge)
             visit(thread, w, i, interval, row);
         else
             thread->countdown -= charge;
@@ -161,6 +180,10 @@ void thread_allocate(struct thread *thread, const struct workload *w, uint64_t f
 {
     uint64_t end = first + n;
     for (uint64_t i = first; i < end; i++) {
+        if (interval == EXACT && !thread->sampler.armed) {
+            count(w, i, end - i, row);
+            return;
+        }
         uint64_t start = sum_of(w, w->charge, i);
         uint64_t block = find_block(w, start + thread->countdown);
         uint64_t stop = block < end ? block : end;
@@ -172,24 +195,22 @@ void thread_allocate(struct thread *thread, const struct workload *w, uint64_t f
     }
 }
 
-static void add_sums(struct pl_sums *to, const struct pl_sums *what)
+void row_estimate(const struct row *row, uint64_t interval, struct pl_estimate metric[METRICS])
 {
-    to->objects += what->objects;
-    to->space += what->space;
-    to->objects_variance += what->objects_variance;
-    to->space_variance += what->space_variance;
-    to->samples += what->samples;
-}
-
-void row_estimate(const struct row *row, uint64_t interval, struct pl_estimate metric[PL_METRIC_COUNT])
-{
-    if (row->allocated.samples == 0) {
-        pl_estimate_unsampled(interval, PL_CALL_CHARGE, metric);
-        return;
-    }
-    struct pl_sums freed = row->freed;
-    add_sums(&freed, &row->remote);
-    pl_estimate_sums(&row->allocated, &freed, metric);
+    struct pl_estimate all[PL_METRIC_COUNT];
+    struct pl_figures figures = {
+        .allocated = {row->counted[PL_METRIC_ALLOC_OBJECTS], row->counted[PL_METRIC_ALLOC_SPACE], row->allocated},
+        .freed = {row->counted[PL_METRIC_ALLOC_OBJECTS] - row->counted[PL_METRIC_INUSE_OBJECTS],
+                  row->counted[PL_METRIC_ALLOC_SPACE] - row->counted[PL_METRIC_INUSE_SPACE], row->freed},
+        .skew = row->skew,
+    };
+    pl_sums_join(&figures.freed.sampled, &row->remote);
+    if (row->allocated.samples == 0 && row->counted[PL_METRIC_ALLOC_OBJECTS] == 0)
+        pl_estimate_unsampled(interval, PL_CALL_CHARGE, all);
+    else
+        pl_figures_estimate(&figures, all);
+    for (unsigned m = 0; m < METRICS; m++)
+        metric[m] = all[m];
 }
 
 void tally_add(struct tally *tally, const struct pl_estimate *estimate, double truth, double expected, bool seen)

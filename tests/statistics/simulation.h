@@ -4,7 +4,8 @@
  *
  * What the runtime does is repeated here step by step, in doubles and words, without memory: a countdown per thread
  * that every allocation lowers by its charge, pl_sampler_visit() on borrow, pl_sums_add() for a sample and again for
- * its free, pl_estimate_sums() at the end. What the program really did is known, so estimates can be judged.
+ * its free, pl_figures_estimate() at the end. Where everything is counted there is no countdown, and nothing to draw.
+ * What the program really did is known, so estimates can be judged.
  *
  * A workload is an endless sequence of blocks that repeats after a period. That, and nothing else, makes 10,000 runs of
  * a million allocations affordable: between two samples the countdown falls by a difference of prefix sums instead of
@@ -19,6 +20,13 @@
 #include "format.h"
 #include "profile.h"
 #include "sampler.h"
+
+/* The usual T. In its place, EXACT: every allocation is counted. */
+#define USUAL (512ull << 10)
+#define EXACT 0ull
+
+/* The metrics that are judged here: calls, bytes, and the same of what is live. */
+#define METRICS (PL_METRIC_INUSE_SPACE + 1)
 
 enum fate {
     FREED,        /* by the thread that allocated it */
@@ -48,31 +56,35 @@ double workload_expected(const struct workload *workload, uint64_t n, uint64_t i
 /* The first n with at least this many expected. */
 uint64_t workload_length(const struct workload *workload, double samples, uint64_t interval);
 /* What blocks first .. first + n - 1 really are. */
-void workload_truth(const struct workload *workload, uint64_t first, uint64_t n, double truth[PL_METRIC_COUNT]);
+void workload_truth(const struct workload *workload, uint64_t first, uint64_t n, double truth[METRICS]);
 
-/* One row of a profile: a site in a thread. */
+/* One site in a thread: what samples say of it, and what was counted. */
 struct row {
     struct pl_sums allocated;
     struct pl_sums freed;
     struct pl_sums remote;
+    struct pl_skew skew;
+    double counted[METRICS]; /* as workload_truth() has it */
 };
 
 struct thread {
     struct pl_sampler sampler;
     uint64_t countdown; /* 0 at first, as in the runtime: the first allocation goes to the cold path */
+    uint64_t visits;    /* to the cold path, samples or not */
 };
 
 void thread_start(struct thread *thread, uint64_t seed, uint64_t stream);
 
-/* Allocates blocks first .. first + n - 1 of the workload at a site while `interval` is in force. */
+/* Allocates blocks first .. first + n - 1 of the workload at a site while `interval` is in force. A gap that is running
+ * when exact mode begins ends as gaps do, with a sample; from then on every block is counted. */
 void thread_allocate(struct thread *thread, const struct workload *workload, uint64_t first, uint64_t n,
                      uint64_t interval, struct row *row);
 /* The same, one allocation at a time. */
 void thread_allocate_slowly(struct thread *thread, const struct workload *workload, uint64_t first, uint64_t n,
                             uint64_t interval, struct row *row);
 
-/* What the reader makes of the row; where not one sample was taken, what it says of that. */
-void row_estimate(const struct row *row, uint64_t interval, struct pl_estimate metric[PL_METRIC_COUNT]);
+/* What the reader makes of the row; where there is nothing at all, what it says of that. */
+void row_estimate(const struct row *row, uint64_t interval, struct pl_estimate metric[METRICS]);
 
 /* Many runs of one metric. */
 struct tally {

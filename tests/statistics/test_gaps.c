@@ -15,6 +15,7 @@
 
 #include "sampler.h"
 #include "settings.h"
+#include "simulation.h"
 
 #define KS_LIMIT 2.23
 #define SEED 20240229u
@@ -95,7 +96,7 @@ static void check_law(struct law law, size_t at_least)
 static void gaps_are_exponential(void **state)
 {
     (void) state;
-    check_law((struct law){PL_SAMPLE_DEFAULT, 0, UINT64_MAX}, DRAWS);
+    check_law((struct law){USUAL, 0, UINT64_MAX}, DRAWS);
     check_law((struct law){4096, 0, UINT64_MAX}, DRAWS);
     check_law((struct law){PL_SAMPLE_MAX, 0, UINT64_MAX}, DRAWS);
 }
@@ -125,7 +126,7 @@ static void two_million_long_gaps_are_all_but_different(void **state)
 static void the_shortest_gaps_are_exponential_too(void **state)
 {
     (void) state;
-    double interval = PL_SAMPLE_DEFAULT;
+    double interval = USUAL;
     check_law((struct law){interval, 0, (uint64_t) (0.01005 * interval)}, DRAWS / 110);
     check_law((struct law){interval, 0, (uint64_t) (0.001 * interval)}, DRAWS / 1100);
 }
@@ -134,7 +135,7 @@ static void the_shortest_gaps_are_exponential_too(void **state)
 static void the_longest_gaps_are_exponential_too(void **state)
 {
     (void) state;
-    double interval = PL_SAMPLE_DEFAULT;
+    double interval = USUAL;
     check_law((struct law){interval, (uint64_t) (4.605 * interval), UINT64_MAX}, DRAWS / 110);
     check_law((struct law){interval, (uint64_t) (6.908 * interval), UINT64_MAX}, DRAWS / 1100);
 }
@@ -142,14 +143,14 @@ static void the_longest_gaps_are_exponential_too(void **state)
 /* A short thread sees only the first numbers of its stream, so those must be as good as any. */
 static void check_first_draws(bool by_seed, unsigned skip)
 {
-    struct law law = {PL_SAMPLE_DEFAULT, 0, UINT64_MAX};
+    struct law law = {USUAL, 0, UINT64_MAX};
     uint64_t *gap = malloc(DRAWS * sizeof(*gap));
     assert_non_null(gap);
     for (uint64_t i = 0; i < DRAWS; i++) {
         struct pl_sampler sampler;
         pl_sampler_seed(&sampler, by_seed ? i : SEED, by_seed ? 1 : i);
         for (unsigned s = 0; s <= skip; s++)
-            gap[i] = pl_sampler_draw(&sampler, PL_SAMPLE_DEFAULT);
+            gap[i] = pl_sampler_draw(&sampler, USUAL);
     }
     assert_true(ks_distance(gap, DRAWS, &law) < KS_LIMIT);
     free(gap);
@@ -174,7 +175,7 @@ static double correlation(const uint64_t *x, const uint64_t *y, size_t n)
 {
     double sx = 0, sy = 0, sxx = 0, syy = 0, sxy = 0, count = (double) n;
     for (size_t i = 0; i < n; i++) {
-        double a = (double) x[i] / PL_SAMPLE_DEFAULT, b = (double) y[i] / PL_SAMPLE_DEFAULT;
+        double a = (double) x[i] / USUAL, b = (double) y[i] / USUAL;
         sx += a, sy += b, sxx += a * a, syy += b * b, sxy += a * b;
     }
     return (sxy - sx * sy / count) / sqrt((sxx - sx * sx / count) * (syy - sy * sy / count));
@@ -183,7 +184,7 @@ static double correlation(const uint64_t *x, const uint64_t *y, size_t n)
 static void a_gap_knows_nothing_of_the_one_before(void **state)
 {
     (void) state;
-    uint64_t *gap = draw(PL_SAMPLE_DEFAULT, DRAWS);
+    uint64_t *gap = draw(USUAL, DRAWS);
     for (size_t lag = 1; lag <= 3; lag++)
         assert_true(fabs(correlation(gap, gap + lag, DRAWS - lag)) < 4 / sqrt((double) (DRAWS - lag)));
     free(gap);
@@ -197,7 +198,7 @@ static void a_thread_knows_nothing_of_its_neighbour(void **state)
     for (uint64_t i = 0; i < DRAWS; i++) {
         struct pl_sampler sampler;
         pl_sampler_seed(&sampler, SEED, i);
-        first[i] = pl_sampler_draw(&sampler, PL_SAMPLE_DEFAULT);
+        first[i] = pl_sampler_draw(&sampler, USUAL);
     }
     assert_true(fabs(correlation(first, first + 1, DRAWS - 1)) < 4 / sqrt(DRAWS - 1.0));
     free(first);
@@ -238,7 +239,7 @@ static void a_weight_is_one_over_the_probability(void **state)
             assert_true(got >= 1);
             assert_true(fabs(got / want - 1) < 1e-14);
         }
-    assert_true(fabs(pl_sampler_weight(80, PL_SAMPLE_DEFAULT) - 6554.1) < 0.01);
+    assert_true(fabs(pl_sampler_weight(80, USUAL) - 6554.1) < 0.01);
     assert_true(pl_sampler_weight(UINT64_MAX, 1) == 1);
     assert_true(pl_sampler_weight(1 + PL_CALL_CHARGE, PL_SAMPLE_MIN) == 1);
 }
@@ -313,6 +314,61 @@ static void a_missed_allocation_is_paid_for(void **state)
     assert_true(missed > 0);
 }
 
+/* Counts down, allocation by allocation; true when this one is a sample. */
+struct counting_down {
+    struct pl_sampler sampler;
+    uint64_t countdown, visits;
+};
+
+static bool is_sample(struct counting_down *c, uint64_t charge, uint64_t interval, bool in_parts)
+{
+    uint64_t left = c->countdown;
+    if (left >= charge) {
+        c->countdown -= charge;
+        return false;
+    }
+    c->visits++;
+    if (in_parts)
+        return pl_sampler_meet(&c->sampler, charge, left, interval, &c->countdown) > 0;
+    return pl_sampler_visit(&c->sampler, charge, interval, &c->countdown) > 0;
+}
+
+static void a_gap_in_parts_ends_where_the_whole_gap_does(void **state)
+{
+    (void) state;
+    const uint64_t interval = 8 << 20, parts = interval / PL_SAMPLER_PART_LEAST;
+    struct counting_down whole = {.countdown = 0}, parted = {.countdown = 0};
+    unsigned samples = 0;
+    pl_sampler_seed(&whole.sampler, SEED, 1);
+    pl_sampler_seed(&parted.sampler, SEED, 1);
+    for (unsigned i = 0; i < 1000000; i++) {
+        uint64_t charge = 64 + i * 7919u % 40000;
+        bool sample = is_sample(&whole, charge, interval, false);
+        assert_int_equal(is_sample(&parted, charge, interval, true), sample);
+        samples += sample;
+    }
+    assert_true(samples > 1000);
+    assert_true(parted.visits > samples * parts / 3 && parted.visits < 2 * samples * parts);
+}
+
+/* T falls while a gap is running: heard of after a part of it, and not when it has run out. */
+static void a_smaller_interval_is_heard_of_after_a_part_of_the_gap(void **state)
+{
+    (void) state;
+    const uint64_t charge = 1000, coarse = 64 << 20, fine = 1 << 16;
+    double late = 0;
+    for (uint64_t stream = 0; stream < 1000; stream++) {
+        struct counting_down c = {.countdown = 0};
+        pl_sampler_seed(&c.sampler, SEED, stream);
+        is_sample(&c, charge, coarse, true);
+        unsigned i = 0;
+        while (!is_sample(&c, charge, fine, true))
+            i++;
+        late += (double) i * (double) charge;
+    }
+    assert_true(late / 1000 < (double) coarse / PL_SAMPLER_PARTS + 2.0 * (double) fine);
+}
+
 static void the_same_seed_and_stream_repeat_themselves(void **state)
 {
     (void) state;
@@ -322,9 +378,9 @@ static void the_same_seed_and_stream_repeat_themselves(void **state)
     pl_sampler_seed(&b, SEED, 7);
     pl_sampler_seed(&other, SEED, 8);
     for (unsigned i = 0; i < 1000; i++) {
-        uint64_t gap = pl_sampler_draw(&a, PL_SAMPLE_DEFAULT);
-        assert_int_equal(gap, pl_sampler_draw(&b, PL_SAMPLE_DEFAULT));
-        equal += gap == pl_sampler_draw(&other, PL_SAMPLE_DEFAULT);
+        uint64_t gap = pl_sampler_draw(&a, USUAL);
+        assert_int_equal(gap, pl_sampler_draw(&b, USUAL));
+        equal += gap == pl_sampler_draw(&other, USUAL);
     }
     assert_true(equal < 10);
 }
@@ -348,6 +404,8 @@ int main(void)
         cmocka_unit_test(a_threads_first_allocation_is_a_sample_only_by_chance),
         cmocka_unit_test(waking_up_is_no_sample_by_itself),
         cmocka_unit_test(a_missed_allocation_is_paid_for),
+        cmocka_unit_test(a_gap_in_parts_ends_where_the_whole_gap_does),
+        cmocka_unit_test(a_smaller_interval_is_heard_of_after_a_part_of_the_gap),
         cmocka_unit_test(the_same_seed_and_stream_repeat_themselves),
     };
     return cmocka_run_group_tests_name("gaps", tests, NULL, NULL);

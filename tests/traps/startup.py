@@ -9,6 +9,8 @@ from pathlib import Path
 
 from traps import *
 
+AUTO = 3  # enum pl_mode
+
 QUIET_CALLS, QUIET_BYTES = 1000, 100
 LOADER = "/lib64/ld-linux-x86-64.so.2"
 
@@ -73,23 +75,24 @@ def an_environment_with_nothing_but_us_in_it_gives_a_profile_by_default_settings
     at = place()
     ran = run("quiet", at=at, env={"LD_PRELOAD": str(RUNTIME)}).succeeds()
     profile = ran.profile()
-    assert ran.stdout == b"quiet\n" and profile.interval_bytes == 512 << 10 and profile.bad_settings == 0
+    assert ran.stdout == b"quiet\n" and profile.mode == AUTO and profile.bad_settings == 0
     assert Path(profile.path).name == f"plimsoll.quiet.{profile.pid}.plim"
 
 
 @claim
 def rubbish_in_settings_is_ignored_and_noted_in_the_profile():
-    variables = ["SAMPLE", "OUT", "ONLY", "LIVE_DIR", "MAX_FILE", "OFF", "SEED", "RUN"]
+    variables = ["SAMPLE", "OUT", "ONLY", "LIVE_DIR", "MAX_FILE", "OFF", "OVERHEAD", "SEED", "RUN"]
     rubbish = ["-1", "12Q", "0", "K", "1KK", "0x10", " 5", "5 ", "9" * 20, "é", "\n", "%", "%n%s%p", "1.5"]
-    numeric = {"SAMPLE", "MAX_FILE", "OFF", "SEED"}
+    numeric = {"SAMPLE", "MAX_FILE", "OFF", "OVERHEAD", "SEED"}
     for word in rubbish:
-        bad = {v for v in numeric if not (v in ("SEED", "OFF") and word == "0")}
+        good = {"0": {"SEED", "OFF"}, "1.5": {"OVERHEAD"}}.get(word, set())
+        bad = numeric - good
         settings = {"PLIMSOLL_" + v: word for v in numeric}
         ran = run("quiet", settings=settings).succeeds()
         assert ran.stdout == b"quiet\n" and ran.stderr == b"", ran.outcome()
         profile = ran.profile()
         assert profile.bad_settings == sum(1 << variables.index(v) for v in bad), (word, bin(profile.bad_settings))
-        assert profile.interval_bytes == 512 << 10
+        assert profile.mode == AUTO
     for word in rubbish + ["x" * 5000, "/", "//", "/nonexistent/x", "../" * 2000]:
         for variable in variables:
             ran = run("quiet", settings={"PLIMSOLL_" + variable: word}).succeeds()

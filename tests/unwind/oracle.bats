@@ -3,60 +3,7 @@
 #
 # Our stacks against libgcc's, frame by frame, for every allocation of each program (see oracle.c).
 
-PROGRAMS=$PLIMSOLL_BUILD/tests/unwind/programs
-ORACLE=$PLIMSOLL_BUILD/tests/unwind/unwind-oracle.so
-
-setup() {
-    export UNWIND_LOG=$BATS_TEST_TMPDIR/log
-    cd "$BATS_TEST_TMPDIR"
-}
-
-# Runs a program under the oracle, and fails as it fails.
-watch() {
-    LD_PRELOAD=$ORACLE "$@" >/dev/null
-}
-
-watch_scenario() {
-    LD_PRELOAD=$ORACLE "$PROGRAMS/unwind-$1" "$2" "$3" >/dev/null
-}
-
-sum() {
-    awk -v name="$1" '$1 == "compared" { for (i = 1; i < NF; i += 2) if ($i == name) { total += $(i + 1); break } }
-                      END { print total + 0 }' "$UNWIND_LOG"
-}
-
-# agree MINIMUM: every comparison agreed, and there were at least so many.
-agree() {
-    local compared different
-    compared=$(sum compared)
-    different=$(sum different)
-    if [ "$different" -ne 0 ] || grep -q DIFFERS "$UNWIND_LOG" || [ "$compared" -lt "$1" ]; then
-        echo "$compared compared, at least $1 expected; $different different"
-        cut -c1-300 "$UNWIND_LOG"
-        return 1
-    fi
-    echo "$compared" >>"$BATS_FILE_TMPDIR/compared"
-}
-
-# reached NAME MINIMUM: the program went where the test needs it to go.
-reached() {
-    local count
-    count=$(sum "$1")
-    [ "$count" -ge "$2" ] || { echo "$1: $count, at least $2 expected"; return 1; }
-}
-
-# Every walk ended for one of these reasons.
-ended_only_by() {
-    local reason allowed
-    for reason in end depth no_cfi bounds zero bad_cfi foreign; do
-        for allowed; do [ "$reason" = "$allowed" ] && continue 2; done
-        [ "$(sum "$reason")" -eq 0 ] || { echo "$(sum "$reason") walks ended by $reason"; return 1; }
-    done
-}
-
-have() {
-    command -v "$1" >/dev/null || skip "$1 is not installed"
-}
+load oracle
 
 @test "frames that grow, are realigned, are large, or are recursive" {
     watch_scenario shapes shapes 4000

@@ -2,10 +2,13 @@
 /*
  * oracle.c - a preload that unwinds every allocation twice: with pl_unwind and with libgcc, and compares.
  *
- *   LD_PRELOAD=oracle.so UNWIND_LOG=file program    one "compared" line per process, a "DIFFERS" line for each
- * difference UNWIND_SNAPSHOT=1                               modules are found in a snapshot, as without
- * _dl_find_object UNWIND_REMEMBER=1                               rules are not forgotten when a module goes: there
- * must be differences
+ *   LD_PRELOAD=oracle.so UNWIND_LOG=file program
+ *
+ * writes one "compared" line per process, and a "DIFFERS" line for each difference.
+ *
+ *   UNWIND_TRACE=1      ours are the frames first seen with the hash that pl_trace_stack gives: see recall_traced()
+ *   UNWIND_SNAPSHOT=1   modules are found in a snapshot, as without _dl_find_object
+ *   UNWIND_REMEMBER=1   nothing is forgotten when a module goes: there must be differences
  *
  * A program that must not allocate where it wants a comparison (in a signal handler) calls oracle_compare() instead.
  *
@@ -21,6 +24,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -28,6 +32,7 @@
 #include "find.h"
 #include "reference.h"
 #include "snapshot.h"
+#include "trace.h"
 #include "unwind.h"
 
 #define EXPORT __attribute__((visibility("default")))
@@ -49,12 +54,16 @@ static struct {
     uint64_t frames;
     uint64_t exact;
     uint64_t guessed;
+    uint64_t traced; /* hashes, and how many different ones */
+    uint64_t stacks;
     uint64_t stops[PL_STOP_MAX];
 } counts;
 
 static bool ready;
 static bool snapshots;
 static bool remember;
+static bool tracing;
+static uint32_t generation = 1;
 static pid_t process;
 static char log_path[4096];
 static struct pl_found loader;
@@ -62,6 +71,7 @@ static struct pl_found loader;
 THREAD_LOCAL volatile bool busy;
 THREAD_LOCAL struct pl_walk walk;
 THREAD_LOCAL struct reference reference;
+THREAD_LOCAL struct pl_trace *trace;
 
 static const char *const stop_names[] = {
 #define NAME(name, text, help) text,
@@ -174,10 +184,90 @@ static void count_walk(void)
     }
 }
 
+/* ---- tracing ---- */
+
+/* A walk as it was when its hash was new. */
+struct remembered {
+    uint64_t hash;
+    uint32_t frames;
+    uint32_t walked;
+    enum pl_stop stop;
+    uint64_t frame[];
+};
+
+#define STACKS (1u << 20)
+#define STACK_BYTES (8ul << 30)
+static struct remembered **stacks; /* by hash, of all threads */
+static char *stack_memory;
+static char *stack_end;
+static uint32_t stacks_lock;
+
+static void *map(size_t bytes)
+{
+    void *memory = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    return memory == MAP_FAILED ? (abort(), NULL) : memory;
+}
+
+static struct remembered **find_stack(uint64_t hash)
+{
+    size_t at = hash % STACKS;
+    while (stacks[at] && stacks[at]->hash != hash)
+        at = (at + 1) % STACKS;
+    return &stacks[at];
+}
+
+static struct remembered *remember_walk(uint64_t hash)
+{
+    struct remembered *stack = (struct remembered *) (void *) stack_end;
+    stack_end += sizeof *stack + walk.frames * sizeof *stack->frame;
+    if (++counts.stacks > STACKS / 2 || stack_end > stack_memory + STACK_BYTES - sizeof walk)
+        abort();
+    *stack = (struct remembered){hash, walk.frames, walk.walked, walk.stop};
+    memcpy(stack->frame, walk.frame, walk.frames * sizeof *stack->frame);
+    return stack;
+}
+
+/* Traces the stack, and makes `walk` what it was when its hash was seen first: by any thread, maybe long ago. False:
+ * not traced. */
+static bool recall_traced(const struct pl_start *start)
+{
+    if (!trace)
+        trace = map(pl_trace_bytes);
+    uint64_t hash = pl_trace_stack(trace, &walk, start, __atomic_load_n(&generation, __ATOMIC_ACQUIRE));
+    if (hash == 0)
+        return false;
+    fetch_add(&counts.traced, 1);
+    while (!swap_if(&stacks_lock, 0, 1))
+        continue;
+    struct remembered **stack = find_stack(hash);
+    if (*stack) {
+        walk.frames = (*stack)->frames;
+        walk.walked = (*stack)->walked;
+        walk.stop = (*stack)->stop;
+        memcpy(walk.frame, (*stack)->frame, walk.frames * sizeof *walk.frame);
+    } else {
+        pl_unwind(&walk, start);
+        *stack = remember_walk(hash);
+    }
+    __atomic_store_n(&stacks_lock, 0, __ATOMIC_RELEASE);
+    return true;
+}
+
+static void forget_modules(void)
+{
+    if (remember)
+        return;
+    pl_unwind_forget();
+    __atomic_fetch_add(&generation, 1, __ATOMIC_RELEASE);
+}
+
+/* ---- each allocation ---- */
+
 static __attribute__((noinline)) void compare(const struct pl_start *start)
 {
     walk.may_probe = true;
-    pl_unwind(&walk, start);
+    if (!tracing || !recall_traced(start))
+        pl_unwind(&walk, start);
     bool started = reference_walk(&reference, start->sp);
     count_walk();
     long number = started ? first_difference() : 0;
@@ -222,12 +312,13 @@ static void report(void)
         counts.guessed);
     for (int i = 0; i < PL_STOP_COUNT; i++)
         say(" %s %lu", stop_names[i], counts.stops[i]);
-    say(" command %s\n", command);
+    say(" traced %lu stacks %lu command %s\n", counts.traced, counts.stacks, command);
 }
 
 static void forked(void)
 {
     memset(&counts, 0, sizeof counts);
+    stacks_lock = 0; /* of a thread that is not here */
     process = getpid();
 }
 
@@ -239,6 +330,11 @@ __attribute__((constructor)) static void begin(void)
     snprintf(log_path, sizeof log_path, "%s", path);
     snapshots = getenv("UNWIND_SNAPSHOT") != NULL;
     remember = getenv("UNWIND_REMEMBER") != NULL;
+    tracing = getenv("UNWIND_TRACE") != NULL;
+    if (tracing) {
+        stacks = map(STACKS * sizeof *stacks);
+        stack_memory = stack_end = map(STACK_BYTES);
+    }
     process = getpid();
     pl_module_find((uintptr_t) _r_debug.r_brk, &loader);
     if (snapshots) {
@@ -308,8 +404,8 @@ EXPORT int posix_memalign(void **out, size_t alignment, size_t bytes)
 EXPORT void free(void *block)
 {
     uintptr_t caller = (uintptr_t) __builtin_return_address(0);
-    if (caller - loader.start < loader.end - loader.start && !remember)
-        pl_unwind_forget();
+    if (caller - loader.start < loader.end - loader.start)
+        forget_modules();
     __libc_free(block);
 }
 
@@ -326,8 +422,7 @@ EXPORT int dlclose(void *handle)
 {
     int (*next)(void *) = (int (*)(void *)) dlsym(RTLD_NEXT, "dlclose");
     int result = next(handle);
-    if (!remember)
-        pl_unwind_forget();
+    forget_modules();
     if (snapshots)
         pl_snapshot_refill();
     return result;

@@ -1,0 +1,301 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * facts.c - the totals of a profile, as lines of a label and what is known:
+ *
+ *   allocated    96.1 MiB in 412,918 calls (7.5 MiB/s)    size       p50 about 48 B · p99 about 4.1 KiB · max 8.0 MiB
+ *   peak         31.4 MiB in 99,120 blocks at 9.2 s       RSS        44.7 MiB at most · 40.2 MiB at last
+ *   never freed  2.1 MiB in 1,204 blocks                  temporary  61.0% of calls
+ *
+ * A line is a pair where the terminal is wide enough, else the two halves follow one another.
+ */
+#include "facts.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "histogram.h"
+#include "utf8.h"
+
+#define INDENT 2
+#define GAP 2
+#define PAIR_GAP 4
+#define REALLOC_MATTERS 0.05 /* of all bytes: what is copied beyond that deserves a line */
+#define TEMPORARY_MATTERS 0.001
+
+/* `strong` is the figure, `rest` what is said of it. Without a label there is no fact. */
+struct fact {
+    const char *label;
+    char *strong, *rest;
+};
+
+#define ROWS 4
+struct facts {
+    struct fact left[ROWS], right[ROWS];
+};
+
+static struct fact make_fact(const char *label, const char *strong, char *rest)
+{
+    return (struct fact){label, pl_say_print("%s", strong), rest};
+}
+
+/* What was counted needs no word where all was. */
+static const char *exactness(const struct pl_profile *profile, const struct pl_estimate *estimate)
+{
+    return !pl_view_estimated(profile) ? "" : estimate->error > 0 ? "  estimated" : "  exact";
+}
+
+/* --- one by one --- */
+
+static struct fact allocated(const struct pl_profile *profile)
+{
+    const struct pl_estimate *space = &profile->total[PL_METRIC_ALLOC_SPACE];
+    char bytes[PL_FIGURE_BYTES], calls[PL_FIGURE_BYTES], rate[PL_FIGURE_BYTES];
+    bool timed = pl_view_timed(profile) && profile->duration_s >= 0.001;
+    pl_figure_bytes(bytes, space->value);
+    pl_figure_exact(calls, (uint64_t) profile->total[PL_METRIC_ALLOC_OBJECTS].value);
+    pl_figure_bytes(rate, timed ? space->value / profile->duration_s : 0);
+    return make_fact("allocated", bytes,
+                     pl_say_print(" in %s calls%s%s%s%s", calls, timed ? " (" : "", timed ? rate : "",
+                                  timed ? "/s)" : "", exactness(profile, space)));
+}
+
+static struct fact peak(const struct pl_profile *profile)
+{
+    const struct pl_estimate *space = &profile->total[PL_METRIC_PEAK_SPACE];
+    char bytes[2 * PL_FIGURE_BYTES], blocks[2 * PL_FIGURE_BYTES], when[PL_FIGURE_BYTES];
+    if (!(space->value > 0))
+        return (struct fact){0};
+    pl_figure_estimate(bytes, PL_METRIC_PEAK_SPACE, space);
+    pl_figure_estimate(blocks, PL_METRIC_PEAK_OBJECTS, &profile->total[PL_METRIC_PEAK_OBJECTS]);
+    pl_figure_span(when, profile->peak_s);
+    return make_fact("peak", bytes, pl_say_print(" in %s blocks at %s%s", blocks, when, exactness(profile, space)));
+}
+
+static struct fact live(const struct pl_profile *profile)
+{
+    const struct pl_estimate *space = &profile->total[PL_METRIC_INUSE_SPACE];
+    char bytes[2 * PL_FIGURE_BYTES], blocks[2 * PL_FIGURE_BYTES];
+    pl_figure_estimate(bytes, PL_METRIC_INUSE_SPACE, space);
+    pl_figure_estimate(blocks, PL_METRIC_INUSE_OBJECTS, &profile->total[PL_METRIC_INUSE_OBJECTS]);
+    if (!pl_view_recorded(profile))
+        return make_fact(pl_view_live_word(profile), "",
+                         pl_say_print("not known: no allocation was %s", profile->exact ? "recorded" : "sampled"));
+    return make_fact(pl_view_live_word(profile), bytes,
+                     pl_say_print(" in %s blocks%s", blocks, exactness(profile, space)));
+}
+
+/* Copying is what reallocs cost. */
+static struct fact reallocs(const struct pl_profile *profile)
+{
+    const struct pl_spread *spread = &profile->spread;
+    char moved[PL_FIGURE_BYTES], calls[PL_FIGURE_BYTES], in_place[PL_FIGURE_BYTES];
+    if (!(pl_view_share(profile, PL_METRIC_ALLOC_SPACE, spread->realloc_moved) >= REALLOC_MATTERS))
+        return (struct fact){0};
+    pl_figure_bytes(moved, spread->realloc_moved);
+    pl_figure_count(calls, spread->realloc_calls);
+    pl_figure_count(in_place, spread->realloc_in_place);
+    return make_fact("realloc", moved, pl_say_print(" copied in %s calls, %s stayed in place", calls, in_place));
+}
+
+/* Quantiles are interpolated; where all sizes are the same there is nothing to say "about" of. */
+static struct fact sizes(const struct pl_profile *profile)
+{
+    const struct pl_spread *spread = &profile->spread;
+    struct pl_scale scale = pl_histogram_sizes();
+    char half[PL_FIGURE_BYTES], most[PL_FIGURE_BYTES], largest[PL_FIGURE_BYTES];
+    double low = (double) spread->smallest, high = (double) spread->largest;
+    if (!(pl_histogram_sum(&scale, spread->sizes) > 0) || spread->largest == 0)
+        return (struct fact){0};
+    pl_figure_bytes(half, fmin(fmax(pl_histogram_quantile(&scale, spread->sizes, 0.5), low), high));
+    pl_figure_bytes(most, fmin(fmax(pl_histogram_quantile(&scale, spread->sizes, 0.99), low), high));
+    pl_figure_bytes(largest, high);
+    if (spread->smallest == spread->largest)
+        return make_fact("size", largest, pl_say_print(", all of them"));
+    return make_fact("size", "", pl_say_print("p50 about %s · p99 about %s · max %s", half, most, largest));
+}
+
+static struct fact rss(const struct pl_profile *profile)
+{
+    char most[PL_FIGURE_BYTES], last[PL_FIGURE_BYTES];
+    double highest = 0, latest = 0;
+    for (uint32_t i = 0; i < profile->moments; i++) {
+        highest = fmax(highest, profile->moment[i].rss_bytes);
+        latest = profile->moment[i].rss_bytes > 0 ? profile->moment[i].rss_bytes : latest;
+    }
+    if (!(highest > 0))
+        return (struct fact){0};
+    pl_figure_bytes(most, highest);
+    pl_figure_bytes(last, latest);
+    if (latest >= highest)
+        return make_fact("RSS", most, pl_say_print("%s", ""));
+    return make_fact("RSS", most, pl_say_print(" at most · %s at last", last));
+}
+
+static struct fact temporary(const struct pl_profile *profile)
+{
+    char share[PL_FIGURE_BYTES];
+    double part = pl_view_share(profile, PL_METRIC_ALLOC_OBJECTS, profile->total[PL_METRIC_TEMP_OBJECTS].value);
+    if (!(part >= TEMPORARY_MATTERS))
+        return (struct fact){0};
+    pl_figure_percent(share, part);
+    return make_fact("temporary", share, pl_say_print(" of calls"));
+}
+
+/* --- and together --- */
+
+static struct fact (*const makers[ROWS][2])(const struct pl_profile *) = {
+    {allocated, sizes},
+    {peak, rss},
+    {live, temporary},
+    {reallocs, NULL},
+};
+
+/* What is not known leaves no hole. */
+static void add(struct fact fact[ROWS], struct fact more)
+{
+    size_t i = 0;
+    while (fact[i].label)
+        i++;
+    fact[i] = more;
+}
+
+static struct facts gather(const struct pl_profile *profile)
+{
+    struct facts facts = {0};
+    for (size_t i = 0; i < ROWS; i++) {
+        add(facts.left, makers[i][0](profile));
+        if (makers[i][1])
+            add(facts.right, makers[i][1](profile));
+    }
+    return facts;
+}
+
+static void forget(struct fact fact[ROWS])
+{
+    for (size_t i = 0; i < ROWS; i++) {
+        free(fact[i].strong);
+        free(fact[i].rest);
+    }
+}
+
+static size_t label_width(const struct fact fact[ROWS])
+{
+    size_t width = 0;
+    for (size_t i = 0; i < ROWS; i++)
+        if (fact[i].label && strlen(fact[i].label) > width)
+            width = strlen(fact[i].label);
+    return width;
+}
+
+/* Of those that have a fact beside them: the others may be as long as they like. */
+static size_t text_width(const struct fact fact[ROWS], const struct fact beside[ROWS])
+{
+    size_t width = 0;
+    for (size_t i = 0; i < ROWS; i++) {
+        bool counts = fact[i].label && beside[i].label;
+        size_t needed = counts ? pl_utf8_width(fact[i].strong) + pl_utf8_width(fact[i].rest) : 0;
+        width = needed > width ? needed : width;
+    }
+    return width;
+}
+
+/* Lines break in front of a `·` rather than inside of what it separates. */
+static void put_parts(struct pl_term *term, const char *text, size_t indent)
+{
+    for (bool first = true; *text; first = false) {
+        const char *end = strstr(text + 1, " · ");
+        size_t bytes = end ? (size_t) (end - text) : strlen(text);
+        char *part = pl_say_print("%.*s", (int) bytes, text);
+        if (!first)
+            pl_term_room(term, 1, pl_utf8_width(part), indent);
+        pl_term_words(term, PL_STYLE_PLAIN, part, indent);
+        free(part);
+        text += bytes + (end ? 1 : 0);
+    }
+}
+
+static void put_fact(struct pl_term *term, const struct fact *fact, size_t column, size_t labels)
+{
+    pl_term_pad(term, column);
+    pl_term_put(term, PL_STYLE_PLAIN, fact->label);
+    pl_term_pad(term, column + labels + GAP);
+    pl_term_put(term, PL_STYLE_BOLD, fact->strong);
+    put_parts(term, fact->rest, column + labels + GAP);
+}
+
+static void put_pairs(struct pl_term *term, const struct facts *facts, size_t labels, size_t right)
+{
+    for (size_t i = 0; i < ROWS; i++) {
+        if (facts->left[i].label)
+            put_fact(term, &facts->left[i], INDENT, labels);
+        if (facts->right[i].label)
+            put_fact(term, &facts->right[i], right, label_width(facts->right));
+        if (term->column)
+            pl_term_end(term);
+    }
+}
+
+static void put_halves(struct pl_term *term, const struct facts *facts, size_t labels)
+{
+    for (size_t i = 0; i < ROWS; i++)
+        for (int half = 0; half < 2; half++) {
+            const struct fact *fact = half ? &facts->right[i] : &facts->left[i];
+            if (!fact->label)
+                continue;
+            put_fact(term, fact, INDENT, labels);
+            pl_term_end(term);
+        }
+}
+
+static void put_functions(const struct pl_view *view, size_t indent)
+{
+    const struct pl_profile *profile = view->profile;
+    for (int i = 0; i < PL_FN_COUNT; i++) {
+        char calls[PL_FIGURE_BYTES];
+        uint64_t sum = 0;
+        for (uint32_t t = 0; t < profile->threads; t++)
+            sum += profile->thread[t].calls[i];
+        if (!sum)
+            continue;
+        pl_figure_exact(calls, sum);
+        char *text = pl_say_print("· %s %s", pl_function_name[i], calls);
+        pl_term_room(view->term, 1, pl_utf8_width(text), indent);
+        pl_term_put(view->term, PL_STYLE_PLAIN, text);
+        free(text);
+    }
+}
+
+static void put_counts(const struct pl_view *view, size_t labels)
+{
+    const struct pl_profile *profile = view->profile;
+    uint64_t threads = 0;
+    char count[PL_FIGURE_BYTES], stacks[PL_FIGURE_BYTES];
+    for (uint32_t t = 0; t < profile->threads; t++)
+        threads += profile->thread[t].threads ? profile->thread[t].threads : 1;
+    pl_figure_exact(count, threads);
+    pl_figure_exact(stacks, profile->stacks);
+    pl_term_print(view->term, PL_STYLE_PLAIN, "%*sthreads", INDENT, "");
+    pl_term_pad(view->term, INDENT + labels + GAP);
+    pl_term_print(view->term, PL_STYLE_PLAIN, "%s · stacks %s", count, stacks);
+    put_functions(view, INDENT + labels + GAP);
+    pl_term_end(view->term);
+}
+
+void pl_facts_print(const struct pl_view *view)
+{
+    struct facts facts = gather(view->profile);
+    size_t labels = label_width(facts.left), others = label_width(facts.right);
+    size_t right = INDENT + labels + GAP + text_width(facts.left, facts.right) + PAIR_GAP;
+    bool pairs = right + others + GAP + text_width(facts.right, facts.left) <= view->term->width;
+    if (!pairs && others > labels)
+        labels = others;
+    pl_term_end(view->term);
+    if (pairs)
+        put_pairs(view->term, &facts, labels, right);
+    else
+        put_halves(view->term, &facts, labels);
+    put_counts(view, labels);
+    forget(facts.left);
+    forget(facts.right);
+}

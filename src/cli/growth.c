@@ -1,0 +1,125 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * growth.c - which sites grew, from snapshot to snapshot.
+ *
+ * A site's growth is what it held in the last snapshot beyond what it held in the first. The first tenth of the run
+ * does not count, as what a program sets up then is no growth, and neither does what follows its exit, when it cleans
+ * up. A snapshot names only sites that held more than a small share of the heap; one that is not named held next to
+ * nothing.
+ */
+#include "growth.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+#include "histogram.h"
+#include "listing.h"
+
+#define START 0.1 /* of the run */
+
+/* held[path * PL_SNAPSHOTS + i]: in the i-th of these snapshots */
+struct history {
+    const struct pl_snapshot_view *snapshot;
+    uint32_t snapshots;
+    double *held;
+};
+
+static struct history choose_snapshots(const struct pl_profile *profile)
+{
+    uint32_t first = 0, count = profile->snapshots;
+    while (count > 0 && profile->exit_s > 0 && profile->snapshot[count - 1].seconds > profile->exit_s)
+        count--;
+    while (first + 2 < count && profile->snapshot[first].seconds < START * profile->duration_s)
+        first++;
+    if (count > first + PL_SNAPSHOTS)
+        count = first + PL_SNAPSHOTS;
+    return (struct history){.snapshot = profile->snapshot + first, .snapshots = count - first};
+}
+
+static void gather(struct history *history, const struct pl_paths *paths)
+{
+    history->held = pl_say_memory(calloc((paths->count + 1ull) * PL_SNAPSHOTS, sizeof *history->held));
+    for (uint32_t s = 0; s < history->snapshots; s++)
+        for (uint32_t i = 0; i < history->snapshot[s].shares; i++) {
+            const struct pl_snapshot_share *share = &history->snapshot[s].share[i];
+            history->held[(size_t) paths->of_site[share->site] * PL_SNAPSHOTS + s] += share->bytes;
+        }
+}
+
+static const double *of_path(const struct history *history, uint32_t path)
+{
+    return history->held + (size_t) path * PL_SNAPSHOTS;
+}
+
+static double growth_of(const struct history *history, uint32_t path)
+{
+    const double *held = of_path(history, path);
+    return fmax(0, held[history->snapshots - 1] - held[0]);
+}
+
+/* --- columns --- */
+
+static void fill_growth(const struct pl_listing *listing, uint32_t path, struct pl_cell *cell)
+{
+    char bytes[PL_FIGURE_BYTES];
+    pl_figure_bytes(bytes, listing->weight[path]);
+    snprintf(cell->value, sizeof cell->value, "+%s", bytes);
+}
+
+static void fill_shape(const struct pl_listing *listing, uint32_t path, struct pl_cell *cell)
+{
+    const struct history *history = listing->context;
+    pl_histogram_spark(cell->value, of_path(history, path), (struct pl_range){0, history->snapshots - 1});
+}
+
+static void fill_first(const struct pl_listing *listing, uint32_t path, struct pl_cell *cell)
+{
+    pl_figure_bytes(cell->value, of_path(listing->context, path)[0]);
+}
+
+static void fill_last(const struct pl_listing *listing, uint32_t path, struct pl_cell *cell)
+{
+    const struct history *history = listing->context;
+    pl_figure_bytes(cell->value, of_path(history, path)[history->snapshots - 1]);
+}
+
+/* --- and the whole --- */
+
+static void put_listing(const struct pl_view *view, const struct pl_paths *paths, const struct history *history,
+                        const double *weight)
+{
+    char first[PL_FIGURE_BYTES], last[PL_FIGURE_BYTES];
+    pl_figure_span(first, history->snapshot[0].seconds);
+    pl_figure_span(last, history->snapshot[history->snapshots - 1].seconds);
+    char *title = pl_say_print("What grew from %s to %s, in %u snapshots", first, last, history->snapshots);
+    pl_listing_put(&(struct pl_listing){
+        .view = view,
+        .paths = paths,
+        .title = title,
+        .weight = weight,
+        .keep = 2,
+        .column = {{"grew", fill_growth}, {"over time", fill_shape}, {"first", fill_first}, {"last", fill_last}},
+        .context = history,
+    });
+    free(title);
+}
+
+void pl_growth_print(const struct pl_view *view)
+{
+    struct history history = choose_snapshots(view->profile);
+    if (history.snapshots < 2) {
+        pl_view_paragraph(view, "What grew is not known: there are fewer than two snapshots to compare.");
+        return;
+    }
+    struct pl_paths paths = pl_paths_new(view->profile, view->spots, PL_SHAPE_SITE, view->depth);
+    double *weight = pl_say_memory(calloc(paths.count + 1ull, sizeof *weight)), grown = 0;
+    gather(&history, &paths);
+    for (uint32_t i = 0; i < paths.count; i++)
+        grown += weight[i] = growth_of(&history, i);
+    if (grown > 0)
+        put_listing(view, &paths, &history, weight);
+    else
+        pl_view_paragraph(view, "No site holds more in the last of %u snapshots than in the first.", history.snapshots);
+    free(weight);
+    free(history.held);
+}

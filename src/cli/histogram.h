@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * histogram.h - log2 histograms of sizes and lifetimes, for people: as lines with bars, as a few characters in a table,
+ * and as quantiles.
+ */
+#ifndef PL_HISTOGRAM_H
+#define PL_HISTOGRAM_H
+
+#include "figure.h"
+#include "view.h"
+
+/* What is counted, and how it is spoken of. */
+struct pl_scale {
+    unsigned buckets;
+    double (*from)(unsigned bucket); /* where a bucket begins */
+    double unit;                     /* of from(): 1 for bytes, the seconds of a unit of time */
+    void (*figure)(char out[PL_FIGURE_BYTES], double value);
+    bool whole; /* values are whole numbers: a bucket ends one below the next */
+};
+
+struct pl_scale pl_histogram_sizes(void);
+struct pl_scale pl_histogram_lives(double unit_s);
+
+/* Buckets [first, last] hold everything. */
+struct pl_range {
+    unsigned first, last;
+};
+struct pl_range pl_histogram_range(const struct pl_scale *scale, const double *count);
+
+double pl_histogram_sum(const struct pl_scale *scale, const double *count);
+
+/* One line for each bucket, or for two or four of them where there are many. */
+void pl_histogram_print(const struct pl_view *view, const struct pl_scale *scale, const double *count);
+
+/* One character for each bucket, ▁ to █, blank where there is nothing. */
+#define PL_SPARK_BYTES (3 * 32 + 1)
+void pl_histogram_spark(char out[PL_SPARK_BYTES], const double *count, struct pl_range range);
+
+/* "16 B      8.0 MiB": what the first and the last of them stand for. */
+void pl_histogram_ends(char out[2 * PL_FIGURE_BYTES], const struct pl_scale *scale, struct pl_range range);
+
+/* Where this fraction lies below; interpolated inside of its bucket, so it is about right. 0: nothing is there. */
+double pl_histogram_quantile(const struct pl_scale *scale, const double *count, double fraction);
+
+#endif

@@ -1,0 +1,515 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * leaks.c - `report --leaks`: what was never freed, as a table, with what is to be thought of it:
+ *
+ *     bytes  blocks  made when  site
+ *   1.9 MiB   1,180  ▅▅▆▅▅▆▅▅   index_add_term  src/index.c:212  [indexer]
+ *                               suspected leak: growing 160 KiB/s over 9.1 s; 1,033 are older than 2.2 s; none of its
+ *                               blocks was ever freed
+ *                               ← index_file  src/index.c:97 ← main  src/main.c:31
+ *
+ * "Made when" has a column for each stretch of the run, oldest first, as high as what survives from it.
+ */
+#include "leaks.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "figure.h"
+#include "page.h"
+#include "utf8.h"
+
+#define INDENT 2
+#define GAP 2
+#define MADE_TITLE "made when"
+#define SITE_WIDTH_LEAST 44 /* below this the site gets the room of "made when" */
+#define TEXT_WIDTH_LEAST 60 /* below this what is said begins further to the left */
+
+/* --- which suppressions --- */
+
+static enum pl_verdict read_files(const struct pl_option *option, const char *text)
+{
+    struct pl_leaks_files *files = option->into;
+    if (!*text)
+        return PL_VALUE_WRONG;
+    if (!files)
+        return PL_VALUE_OK;
+    files->path = pl_say_memory(reallocarray(files->path, files->count + 1, sizeof *files->path));
+    files->path[files->count++] = text;
+    return PL_VALUE_OK;
+}
+
+const struct pl_type pl_type_files = {"empty", "the name of a file", read_files};
+
+/* The value of `suppressions` in LSAN_OPTIONS, whose options are separated by blanks, commas or colons and may be
+ * quoted; NULL: none. The last one counts. The caller frees it. */
+static char *lsan_suppressions(void)
+{
+    static const char separators[] = " ,:\n\t\r", name[] = "suppressions=";
+    const char *at = getenv("LSAN_OPTIONS");
+    char *found = NULL;
+    while (at && *(at += strspn(at, separators))) {
+        size_t bytes = strcspn(at, separators);
+        bool wanted = strncmp(at, name, strlen(name)) == 0;
+        const char *value = at + strcspn(at, "=");
+        if (value < at + bytes && (value[1] == '"' || value[1] == '\'')) {
+            const char *quote = strchr(value + 2, value[1]);
+            bytes = (size_t) ((quote ? quote + 1 : value + strlen(value)) - at);
+            if (wanted && quote)
+                free(found), found = pl_say_print("%.*s", (int) (quote - value - 2), value + 2);
+        } else if (wanted) {
+            free(found), found = pl_say_print("%.*s", (int) (at + bytes - value - 1), value + 1);
+        }
+        at += bytes;
+    }
+    return found;
+}
+
+/* It was set for another tool: what is wrong with it is worth a word, but not the report. */
+static void add_lsan(struct pl_suppressions *set)
+{
+    char why[PL_WHY_BYTES], *path = lsan_suppressions();
+    if (path && *path && pl_suppressions_read(set, path, why) != 0)
+        pl_say("%s (from LSAN_OPTIONS); ignored", why);
+    free(path);
+}
+
+static void say_ignored(const struct pl_suppressions *set)
+{
+    if (set->ignored == 1)
+        pl_say("%s is for another tool; ignored", set->first_ignored);
+    else if (set->ignored > 1)
+        pl_say("%s and %u more lines are for other tools; ignored", set->first_ignored, set->ignored - 1);
+}
+
+/* Rules of the files that were asked for, and that nothing left fits: misspelt, or no longer needed. Those of
+ * LSAN_OPTIONS are for many programs. */
+static void say_unmatched(const struct pl_suppressions *set, uint32_t asked_for)
+{
+    uint32_t unmatched = 0, first = 0;
+    for (uint32_t i = asked_for; i-- > 0;)
+        if (set->rule[i].stacks == 0)
+            unmatched++, first = i;
+    if (unmatched)
+        pl_say("%u rule%s matched nothing: leak:%s%s", unmatched, unmatched == 1 ? "" : "s", set->rule[first].pattern,
+               unmatched == 1 ? "" : ", ...");
+}
+
+/* `asked_for`: how many rules of the set come from the files of --suppressions. */
+static struct pl_suppressions *read_suppressions(const struct pl_leaks_options *options, uint32_t *asked_for)
+{
+    struct pl_suppressions *set = pl_suppressions_new();
+    char why[PL_WHY_BYTES];
+    for (size_t i = 0; i < options->suppressions.count; i++) {
+        if (pl_suppressions_read(set, options->suppressions.path[i], why) == 0)
+            continue;
+        pl_say("%s", why);
+        pl_suppressions_free(set);
+        return NULL;
+    }
+    *asked_for = set->own;
+    add_lsan(set);
+    say_ignored(set);
+    if (!options->no_defaults)
+        pl_suppressions_add_builtin(set);
+    return set;
+}
+
+/* --- what is to be thought of it --- */
+
+struct subject {
+    const struct pl_profile *profile;
+    enum pl_leftover_ending ending;
+    bool aged; /* there are stretches of the run to speak of */
+    const struct pl_leftover *item;
+};
+
+static char *say_freed(const struct pl_leftover *item)
+{
+    char share[PL_FIGURE_BYTES], life[PL_FIGURE_BYTES];
+    pl_figure_percent(share, item->freed);
+    pl_figure_span(life, item->life_s);
+    if (!(item->freed > 0))
+        return pl_say_print("none of its blocks was ever freed");
+    if (item->life_s > 0)
+        return pl_say_print("%s of its blocks were freed, nearly all within %s", share, life);
+    return pl_say_print("%s of its blocks were freed", share);
+}
+
+static const char *about(const struct pl_leftover *item)
+{
+    return item->metric[PL_METRIC_INUSE_SPACE].error > 0 ? "about " : "";
+}
+
+char *pl_leaks_growth(const struct pl_leftover *item)
+{
+    char rate[PL_FIGURE_BYTES], span[PL_FIGURE_BYTES];
+    pl_figure_bytes(rate, item->growth.bytes_per_s);
+    pl_figure_seconds(span, item->growth.seconds);
+    return pl_say_print("growing %s%s/s over %s", about(item), rate, span);
+}
+
+static char *say_suspected(const struct subject *subject)
+{
+    const struct pl_leftover *item = subject->item;
+    char old[PL_FIGURE_BYTES], age[PL_FIGURE_BYTES], *growth = pl_leaks_growth(item), *freed = say_freed(item);
+    pl_figure_count(old, item->old_objects);
+    pl_figure_seconds(age, subject->profile->duration_s - item->young_s);
+    char *text = pl_say_print("suspected leak: %s; %s%s are older than %s; %s", growth, about(item), old, age, freed);
+    free(freed);
+    free(growth);
+    return text;
+}
+
+static char *say_young(const struct subject *subject)
+{
+    static const char *const endings[] = {
+        [PL_ENDING_RUNNING] = ": probably in use",
+        [PL_ENDING_EXITED] = " before it exited",
+        [PL_ENDING_KILLED] = ": probably in use when it was killed",
+    };
+    char age[PL_FIGURE_BYTES];
+    pl_figure_seconds(age, subject->profile->duration_s - subject->item->first_s);
+    return pl_say_print("young: made in the last %s%s", age, endings[subject->ending]);
+}
+
+static char *say_once(const struct subject *subject)
+{
+    const struct pl_leftover *item = subject->item;
+    char first[PL_FIGURE_BYTES], last[PL_FIGURE_BYTES];
+    bool single = item->metric[PL_METRIC_INUSE_OBJECTS].value == 1;
+    pl_figure_seconds(first, item->first_s);
+    pl_figure_seconds(last, item->last_s);
+    if (!subject->aged)
+        return pl_say_print("once: the only allocation here");
+    if (item->first_s > 0)
+        return pl_say_print("once: the only allocation here, between %s and %s", first, last);
+    return pl_say_print("%s made in the first %s", single ? "once:" : "at the start: all", last);
+}
+
+static char *say_stopped(const struct subject *subject)
+{
+    char last[PL_FIGURE_BYTES];
+    pl_figure_seconds(last, subject->item->last_s);
+    if (subject->item->turnover)
+        return pl_say_print("not growing: older blocks are freed as new ones come");
+    return pl_say_print("stopped growing: none made after %s", last);
+}
+
+static char *say_unknown(const struct subject *subject)
+{
+    const struct pl_leftover *item = subject->item;
+    char first[PL_FIGURE_BYTES], last[PL_FIGURE_BYTES], unseen[PL_FIGURE_BYTES];
+    pl_figure_seconds(first, item->first_s);
+    pl_figure_seconds(last, item->last_s);
+    pl_figure_seconds(unseen, item->unseen_s);
+    if (item->doubt == PL_DOUBT_UNSEEN)
+        return pl_say_print("not seen after %s: sampled too coarsely since then to tell; run --exact", unseen);
+    if (item->doubt == PL_DOUBT_SAMPLES)
+        return pl_say_print("too few samples to tell whether it grows");
+    if (item->doubt == PL_DOUBT_PATTERN)
+        return pl_say_print("made between %s and %s, without steady growth", first, last);
+    return say_freed(item); /* that the run was too short for more is said once, above the table */
+}
+
+static char *(*const say_verdict[PL_LEFT_VERDICTS])(const struct subject *subject) = {
+    [PL_LEFT_SUSPECTED] = say_suspected, [PL_LEFT_UNKNOWN] = say_unknown, [PL_LEFT_STOPPED] = say_stopped,
+    [PL_LEFT_ONCE] = say_once,           [PL_LEFT_YOUNG] = say_young,
+};
+
+char *pl_leaks_evidence(const struct pl_profile *profile, const struct pl_leftovers *leftovers,
+                        const struct pl_leftover *item)
+{
+    struct subject subject = {profile, leftovers->ending, item->aged && leftovers->classes > 1, item};
+    return say_verdict[item->verdict](&subject);
+}
+
+/* --- the table --- */
+
+struct table {
+    const struct pl_view *view;
+    const struct pl_paths *paths;
+    const struct pl_leftovers *leftovers;
+    uint32_t count; /* shown */
+    size_t bytes_width, blocks_width, made_width;
+};
+
+static void fill_figures(const struct pl_leftover *item, char bytes[2 * PL_FIGURE_BYTES],
+                         char blocks[2 * PL_FIGURE_BYTES])
+{
+    pl_figure_estimate(bytes, PL_METRIC_INUSE_SPACE, &item->metric[PL_METRIC_INUSE_SPACE]);
+    pl_figure_estimate(blocks, PL_METRIC_INUSE_OBJECTS, &item->metric[PL_METRIC_INUSE_OBJECTS]);
+}
+
+static void widen(size_t *width, const char *text)
+{
+    size_t needed = pl_utf8_width(text);
+    if (needed > *width)
+        *width = needed;
+}
+
+static size_t site_column(const struct table *table)
+{
+    size_t made = table->made_width ? table->made_width + GAP : 0;
+    return INDENT + table->bytes_width + GAP + table->blocks_width + GAP + made;
+}
+
+/* Where what is said about a site begins. */
+static size_t text_column(const struct table *table)
+{
+    size_t column = site_column(table);
+    return column + TEXT_WIDTH_LEAST <= table->view->term->width ? column : 2 * INDENT;
+}
+
+static void lay_out(struct table *table)
+{
+    widen(&table->bytes_width, "bytes");
+    widen(&table->blocks_width, "blocks");
+    for (uint32_t i = 0; i < table->count; i++) {
+        char bytes[2 * PL_FIGURE_BYTES], blocks[2 * PL_FIGURE_BYTES];
+        fill_figures(&table->leftovers->item[i], bytes, blocks);
+        widen(&table->bytes_width, bytes);
+        widen(&table->blocks_width, blocks);
+    }
+    if (table->leftovers->aged && table->leftovers->classes > 1)
+        widen(&table->made_width, MADE_TITLE);
+    if (site_column(table) + SITE_WIDTH_LEAST > table->view->term->width)
+        table->made_width = 0;
+}
+
+/* Figures of damaged profiles may be anything. */
+static int height_of(double part, double most)
+{
+    double height = ceil(8 * part / most);
+    return height > 0 ? (int) fmin(8, height) : 0;
+}
+
+static void put_made(const struct table *table, const struct pl_leftover *item)
+{
+    static const char *const heights[] = {"·", "▁", "▂", "▃", "▄", "▅", "▆", "▇", "█"};
+    double most = 0;
+    for (uint32_t i = 0; i < PL_COHORTS; i++)
+        most = fmax(most, item->spread.ages[i]);
+    for (uint32_t i = 0; i < table->leftovers->classes && table->made_width; i++)
+        pl_term_put(table->view->term, PL_STYLE_BAR, heights[height_of(item->spread.ages[i], most)]);
+}
+
+static void put_callers(const struct table *table, const struct pl_path *path)
+{
+    struct pl_term *term = table->view->term;
+    const struct pl_spot *spots = table->view->spots->spot;
+    size_t indent = text_column(table);
+    if (path->count < 2)
+        return;
+    pl_term_pad(term, indent);
+    for (uint32_t i = 1; i < path->count; i++) {
+        const struct pl_spot *spot = &spots[path->spot[i]];
+        bool elsewhere = strcmp(spot->module, spots[path->spot[i - 1]].module) != 0;
+        pl_view_spot(term, "← ", spot, indent, elsewhere);
+    }
+    if (path->more)
+        pl_view_more(term, indent);
+    pl_term_end(term);
+}
+
+static void put_site(const struct table *table, const struct pl_path *path)
+{
+    struct pl_term *term = table->view->term;
+    const struct pl_spot *spots = table->view->spots->spot;
+    pl_term_pad(term, site_column(table));
+    pl_view_spot(term, "", &spots[path->spot[0]], site_column(table), true);
+    if (path->via != PL_PATH_NO_SPOT) {
+        struct pl_spot called = {.name = spots[path->via].name, .file = "", .module = "", .role = PL_ROLE_LIBRARY};
+        pl_view_spot(term, "→ ", &called, site_column(table), false);
+    }
+    pl_term_end(term);
+}
+
+static void put_item(const struct table *table, const struct pl_leftover *item)
+{
+    struct pl_term *term = table->view->term;
+    const struct pl_path *path = &table->paths->path[item->group];
+    char bytes[2 * PL_FIGURE_BYTES], blocks[2 * PL_FIGURE_BYTES];
+    bool suspected = item->verdict == PL_LEFT_SUSPECTED;
+    fill_figures(item, bytes, blocks);
+    pl_term_pad(term, INDENT);
+    pl_term_right(term, PL_STYLE_BOLD, bytes, table->bytes_width);
+    pl_term_pad(term, term->column + GAP);
+    pl_term_right(term, PL_STYLE_PLAIN, blocks, table->blocks_width);
+    pl_term_pad(term, term->column + GAP);
+    put_made(table, item);
+    put_site(table, path);
+    char *words = pl_leaks_evidence(table->view->profile, table->leftovers, item);
+    pl_term_pad(term, text_column(table));
+    pl_term_words(term, suspected ? PL_STYLE_WARN : PL_STYLE_PLAIN, words, text_column(table));
+    pl_term_end(term);
+    free(words);
+    put_callers(table, path);
+}
+
+static void put_heading(const struct table *table)
+{
+    struct pl_term *term = table->view->term;
+    pl_term_end(term);
+    pl_term_pad(term, INDENT);
+    pl_term_right(term, PL_STYLE_DIM, "bytes", table->bytes_width);
+    pl_term_pad(term, term->column + GAP);
+    pl_term_right(term, PL_STYLE_DIM, "blocks", table->blocks_width);
+    pl_term_pad(term, term->column + GAP);
+    if (table->made_width)
+        pl_term_put(term, PL_STYLE_DIM, MADE_TITLE);
+    pl_term_pad(term, site_column(table));
+    pl_term_put(term, PL_STYLE_DIM, "site");
+    pl_term_end(term);
+}
+
+static void put_rest(const struct table *table)
+{
+    struct pl_term *term = table->view->term;
+    char bytes[PL_FIGURE_BYTES], number[PL_FIGURE_BYTES];
+    double sum = 0;
+    for (uint32_t i = table->count; i < table->leftovers->count; i++)
+        sum += table->leftovers->item[i].metric[PL_METRIC_INUSE_SPACE].value;
+    if (table->count == table->leftovers->count)
+        return;
+    pl_figure_bytes(bytes, sum);
+    pl_figure_exact(number, table->leftovers->count - table->count);
+    pl_term_pad(term, INDENT);
+    pl_term_right(term, PL_STYLE_DIM, bytes, table->bytes_width);
+    pl_term_pad(term, site_column(table));
+    pl_term_print(term, PL_STYLE_DIM, "(%s more)", number);
+    pl_term_end(term);
+}
+
+static bool worth_a_line(const struct table *table, const struct pl_leftover *item)
+{
+    double value = item->metric[PL_METRIC_INUSE_SPACE].value;
+    double whole = table->leftovers->left_metric[PL_METRIC_INUSE_SPACE].value;
+    return table->count < table->view->top && value >= table->view->threshold * whole;
+}
+
+static void put_table(struct table *table)
+{
+    while (table->count < table->leftovers->count && worth_a_line(table, &table->leftovers->item[table->count]))
+        table->count++;
+    lay_out(table);
+    if (table->leftovers->count == 0)
+        return;
+    put_heading(table);
+    for (uint32_t i = 0; i < table->count; i++)
+        put_item(table, &table->leftovers->item[i]);
+    put_rest(table);
+}
+
+/* --- around it --- */
+
+/* "2.1 MiB in 1,204 blocks". The caller frees it. */
+static char *print_amount(const struct pl_estimate metric[PL_METRIC_COUNT])
+{
+    char bytes[2 * PL_FIGURE_BYTES], blocks[2 * PL_FIGURE_BYTES];
+    pl_figure_estimate(bytes, PL_METRIC_INUSE_SPACE, &metric[PL_METRIC_INUSE_SPACE]);
+    pl_figure_estimate(blocks, PL_METRIC_INUSE_OBJECTS, &metric[PL_METRIC_INUSE_OBJECTS]);
+    return pl_say_print("%s in %s block%s", bytes, blocks, strcmp(blocks, "1") == 0 ? "" : "s");
+}
+
+static char *print_suppressed(const struct pl_leftovers *leftovers)
+{
+    if (leftovers->rules_used == 0)
+        return pl_say_print("%s", "");
+    char *amount = print_amount(leftovers->suppressed_metric);
+    char *text = pl_say_print("; %s suppressed (by %u of %u rules%s)", amount, leftovers->rules_used, leftovers->rules,
+                              leftovers->builtin_used ? "; --no-default-suppressions shows them" : "");
+    free(amount);
+    return text;
+}
+
+static char *print_exit(const struct pl_leftovers *leftovers)
+{
+    char bytes[PL_FIGURE_BYTES], blocks[PL_FIGURE_BYTES];
+    if (!(leftovers->exit_objects > 0))
+        return pl_say_print("%s", "");
+    pl_figure_bytes(bytes, leftovers->exit_space);
+    pl_figure_count(blocks, leftovers->exit_objects);
+    return pl_say_print("; %s in %s block%s freed by exit handlers", bytes, blocks,
+                        strcmp(blocks, "1") == 0 ? "" : "s");
+}
+
+static void put_summary(const struct table *table)
+{
+    const struct pl_leftovers *leftovers = table->leftovers;
+    const struct pl_profile *profile = table->view->profile;
+    char *suppressed = print_suppressed(leftovers), *exit = print_exit(leftovers);
+    char *amount = print_amount(leftovers->left_metric);
+    if (leftovers->count)
+        pl_view_paragraph(table->view, "%s %s%s%s", amount, pl_view_live_word(profile), suppressed, exit);
+    else if (pl_view_recorded(profile))
+        pl_view_paragraph(table->view, "nothing is left%s%s", suppressed, exit);
+    else if (profile->exact)
+        pl_view_nothing(table->view, "What is left is not known: no allocation was recorded.");
+    else
+        pl_view_nothing(table->view, "What is left is not known: no allocation was sampled.");
+    free(amount);
+    free(exit);
+    free(suppressed);
+}
+
+static void put_suspected(const struct table *table)
+{
+    const struct pl_leftovers *leftovers = table->leftovers;
+    char bytes[PL_FIGURE_BYTES];
+    double sum = 0;
+    for (uint32_t i = 0; i < leftovers->suspected; i++)
+        sum += leftovers->item[i].metric[PL_METRIC_INUSE_SPACE].value;
+    pl_figure_bytes(bytes, sum);
+    pl_view_paragraph(table->view, "%u suspected leak%s, %s: survivors from all of the run, and more all the time",
+                      leftovers->suspected, leftovers->suspected == 1 ? "" : "s", bytes);
+}
+
+static void put_conclusion(const struct table *table)
+{
+    const struct pl_leftovers *leftovers = table->leftovers;
+    char seconds[PL_FIGURE_BYTES];
+    pl_figure_seconds(seconds, table->view->profile->duration_s);
+    if (leftovers->suspected)
+        put_suspected(table);
+    else if (leftovers->count && !leftovers->aged)
+        pl_view_paragraph(table->view, "the ages of blocks are not in this profile, so nothing can be said of growth");
+    else if (leftovers->count && leftovers->timed)
+        pl_view_paragraph(table->view, "no leak is suspected: nothing here is seen to grow");
+    else if (leftovers->count)
+        pl_view_paragraph(table->view, "a run of %s is too short to see what grows", seconds);
+}
+
+/* Sites of one stack are in the same path. */
+uint32_t *pl_leaks_groups(const struct pl_profile *profile, const struct pl_paths *paths)
+{
+    uint32_t *group = pl_say_memory(calloc(profile->stacks + 1ull, sizeof *group));
+    for (uint32_t i = 0; i < profile->sites; i++) {
+        uint32_t stack = profile->site[i].stack;
+        group[stack == PL_NO_STACK ? profile->stacks : stack] = paths->of_site[i];
+    }
+    return group;
+}
+
+enum pl_exit pl_leaks_print(const struct pl_view *view, const struct pl_leaks_options *options)
+{
+    uint32_t asked_for = 0;
+    struct pl_suppressions *set = read_suppressions(options, &asked_for);
+    if (!set)
+        return PL_EXIT_FAILURE;
+    struct pl_paths paths = pl_paths_new(view->profile, view->spots, PL_SHAPE_SITE, view->depth);
+    uint32_t *group = pl_leaks_groups(view->profile, &paths);
+    struct pl_leftovers *leftovers = pl_leftovers_new(view->profile, set, group, paths.count);
+    struct table table = {.view = view, .paths = &paths, .leftovers = leftovers};
+    pl_page_head(view);
+    put_summary(&table);
+    put_conclusion(&table);
+    put_table(&table);
+    pl_page_losses(view);
+    say_unmatched(set, asked_for);
+    pl_leftovers_free(leftovers);
+    pl_suppressions_free(set);
+    free(group);
+    return PL_EXIT_OK;
+}

@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * leaks.h - `report --leaks`: what was never freed, after suppressions, and what speaks for a leak.
+ */
+#ifndef PL_CLI_LEAKS_H
+#define PL_CLI_LEAKS_H
+
+#include "leftovers.h"
+#include "option.h"
+#include "view.h"
+
+/* Files of suppressions in the order they were given; the names are those of argv. */
+struct pl_leaks_files {
+    const char **path;
+    size_t count;
+};
+
+struct pl_leaks_options {
+    struct pl_leaks_files suppressions; /* --suppressions FILE, any number of times */
+    bool no_defaults;                   /* --no-default-suppressions */
+};
+
+/* The type of an option that may be given several times: `into` is a struct pl_leaks_files. */
+extern const struct pl_type pl_type_files;
+
+/* For pl_leftovers_new(): the path of each stack, and at the end that of the overflow site. The caller frees it. */
+uint32_t *pl_leaks_groups(const struct pl_profile *profile, const struct pl_paths *paths);
+
+/* "growing 160 KiB/s over 9.1 s", of what is suspected. The caller frees it. */
+char *pl_leaks_growth(const struct pl_leftover *item);
+
+/* "suspected leak: growing 160 KiB/s over 9.1 s; ...": the verdict and what speaks for it. The caller frees it. */
+char *pl_leaks_evidence(const struct pl_profile *profile, const struct pl_leftovers *leftovers,
+                        const struct pl_leftover *item);
+
+/*
+ * Prints the whole view, head and losses included; `top`, `depth` and `threshold` of the view are honoured. Fails, with
+ * the reason said and nothing printed, only when a file of suppressions cannot be used.
+ */
+enum pl_exit pl_leaks_print(const struct pl_view *view, const struct pl_leaks_options *options);
+
+#endif

@@ -1,0 +1,220 @@
+/* SPDX-License-Identifier: MIT */
+/* tallies.c - see tallies.h. */
+#include "tallies.h"
+
+#include "blocks.h"
+#include "hash.h"
+#include "memory.h"
+#include "rows.h"
+#include "stacks.h"
+
+#define KEY_TALLY 0x74616c6c79u
+
+/* ---- the tracker ---- */
+
+static uint32_t entries(const struct pl_tracker *tracker)
+{
+    return 1u << (64 - tracker->shift);
+}
+
+static uint32_t home_of(const struct pl_tracker *tracker, uint64_t hash)
+{
+    return (uint32_t) (hash * 0x9e3779b97f4a7c15u >> tracker->shift);
+}
+
+static void clear(struct pl_tracker *tracker)
+{
+    for (uint32_t i = 0; i < entries(tracker); i++)
+        tracker->seen[i].hash = 0;
+    tracker->used = tracker->last = tracker->predicted = 0;
+}
+
+bool pl_tracker_ready(struct pl_process *process, struct pl_thread *thread)
+{
+    if (likely(thread->tracker))
+        return thread->record != 0;
+    if (!thread->record)
+        return false;
+    size_t own = (sizeof(struct pl_tracker) + 63) & ~(size_t) 63;
+    struct pl_tracker *tracker = pl_memory_kept((own + pl_trace_bytes + 4095) & ~(size_t) 4095);
+    if (!tracker) {
+        pl_file_lost(&process->file, PL_LOSS_MEMORY);
+        return false;
+    }
+    tracker->seen = tracker->first;
+    tracker->shift = 64 - PL_SEEN_FIRST_LOG2;
+    tracker->trace = (struct pl_trace *) (void *) ((uint8_t *) tracker + own);
+    pl_tally_overflow(process, thread); /* now, while there is room */
+    signal_fence();
+    thread->tracker = tracker;
+    return true;
+}
+
+void pl_tracker_forget(struct pl_thread *thread)
+{
+    if (thread->tracker)
+        pl_trace_forget(thread->tracker->trace);
+}
+
+void pl_tally_next_volume(struct pl_thread *thread)
+{
+    thread->volume++;
+    thread->overflow_tally = 0;
+    if (thread->tracker)
+        clear(thread->tracker);
+}
+
+/* Returns the index of the hash's entry, or of the empty one in which it belongs. */
+static uint32_t probe(const struct pl_tracker *tracker, uint64_t hash)
+{
+    uint32_t mask = entries(tracker) - 1, i = home_of(tracker, hash);
+    while (tracker->seen[i].hash != hash && tracker->seen[i].hash)
+        i = (i + 1) & mask;
+    return i;
+}
+
+static COLD bool grow(struct pl_tracker *tracker)
+{
+    uint32_t count = entries(tracker);
+    struct pl_seen *old = tracker->seen, *new = pl_memory_kept(2 * (size_t) count * sizeof *new);
+    if (!new)
+        return false;
+    tracker->last = tracker->predicted = 0;
+    signal_fence();
+    tracker->seen = new; /* thrown out of here, a thread has forgotten some of its tallies: it will find them again */
+    signal_fence();      /* the larger table first, then its size */
+    tracker->shift--;
+    signal_fence();
+    for (uint32_t i = 0; i < count; i++)
+        if (old[i].hash)
+            new[probe(tracker, old[i].hash)] = (struct pl_seen){old[i].hash, old[i].tally, 0};
+    if (old != tracker->first)
+        pl_sys_munmap(old, (size_t) count * sizeof *old);
+    return true;
+}
+
+/* ---- records ---- */
+
+static uint32_t place_of(const struct pl_process *process, const struct pl_tally *tally)
+{
+    return (uint32_t) ((uint64_t) ((const uint8_t *) tally - process->file.base) / 64);
+}
+
+/* 0 when there is no room. */
+static uint32_t write_tally(struct pl_process *process, struct pl_thread *thread, uint32_t site)
+{
+    void *at;
+    uint32_t number = pl_file_append(&process->file, PL_KIND_TALLY, &at);
+    struct pl_tally *tally = at;
+    if (!number || place_of(process, at) > PL_BLOCK_TALLY_MAX)
+        return 0;
+    tally->thread = tally->owner = thread->record;
+    tally->number = number;
+    tally->smallest = UINT32_MAX;
+    tally->era = tally->freed_era = load_relaxed(&process->era);
+    tally->cohort = (uint16_t) load_relaxed(&process->timeline.cohort);
+    tally->cohort_shift = (uint16_t) load_relaxed(&process->timeline.shift);
+    store_release(&tally->site, site); /* publish */
+    return place_of(process, tally);
+}
+
+uint32_t pl_tally_overflow(struct pl_process *process, struct pl_thread *thread)
+{
+    if (!thread->overflow_tally)
+        thread->overflow_tally = write_tally(process, thread, PL_SITE_OVERFLOW);
+    return thread->overflow_tally;
+}
+
+struct pl_remote *pl_tally_remote(struct pl_process *process, struct pl_tally *tally)
+{
+    void *at;
+    uint32_t number = load_acquire(&tally->remote);
+    if (unlikely(!number)) {
+        number = pl_file_append(&process->file, PL_KIND_REMOTE, &at);
+        if (!number)
+            return NULL;
+        struct pl_remote *remote = at;
+        remote->era = load_relaxed(&process->era);
+        store_release(&remote->tally, tally->number);
+        if (!swap_if(&tally->remote, 0, number)) /* another thread was faster; ours stays empty */
+            number = load_acquire(&tally->remote);
+    }
+    return pl_file_record(&process->file, PL_KIND_REMOTE, number);
+}
+
+/* ---- finding ---- */
+
+/* For the stack in thread->walk. */
+static uint32_t resolve(struct pl_process *process, struct pl_thread *thread)
+{
+    struct pl_slot *slot = NULL;
+    uint32_t stack = pl_stack_number(process, thread);
+    uint64_t who = (uint64_t) thread->record << 32 | stack;
+    if (stack)
+        slot = pl_map_slot(&process->map, pl_hash(who, KEY_TALLY + ((uint64_t) thread->volume << 40)));
+    if (!slot)
+        return pl_tally_overflow(process, thread);
+    uint32_t place = load_acquire(&slot->id);
+    if (place)
+        return place;
+    place = write_tally(process, thread, pl_site_number(process, stack));
+    return place ? pl_slot_settle(slot, place) : pl_tally_overflow(process, thread);
+}
+
+static COLD void walk(struct pl_process *process, struct pl_thread *thread, const struct pl_start *start)
+{
+    struct pl_header *header = pl_file_header(&process->file);
+    pl_unwind(&thread->walk, start);
+    fetch_add(&header->visits, 1);
+    fetch_add(&header->frames_walked, thread->walk.walked);
+    fetch_add(&header->stops[thread->walk.stop], 1);
+}
+
+/* A hash that this thread has not seen. Where there is no room for it, it will be looked up the long way each time. */
+static COLD uint32_t learn(struct pl_process *process, struct pl_thread *thread, struct pl_tracker *tracker,
+                           uint64_t hash)
+{
+    uint32_t tally = resolve(process, thread);
+    if (!tally || tally == thread->overflow_tally)
+        return tally;
+    if (tracker->used >= entries(tracker) / 2 && !grow(tracker))
+        return tally;
+    uint32_t i = probe(tracker, hash);
+    tracker->seen[i].tally = tally;
+    tracker->seen[i].next = i;
+    signal_fence();
+    tracker->seen[i].hash = hash;
+    tracker->used++;
+    tracker->seen[tracker->last].next = i;
+    tracker->last = i;
+    tracker->predicted = i;
+    return tally;
+}
+
+uint32_t pl_tally_find(struct pl_process *process, struct pl_thread *thread, struct pl_tracker *tracker,
+                       const struct pl_start *start)
+{
+    uint32_t generation = load_relaxed(&process->generation);
+    uint64_t hash = pl_trace_stack(tracker->trace, &thread->walk, start, generation);
+    bool walked = false;
+    if (unlikely(!hash)) {
+        walk(process, thread, start);
+        hash = pl_walk_hash(&thread->walk, generation);
+        walked = true;
+    }
+    uint32_t i = tracker->predicted;
+    if (unlikely(tracker->seen[i].hash != hash)) {
+        i = probe(tracker, hash);
+        if (unlikely(!tracker->seen[i].hash)) {
+            if (!walked)
+                walk(process, thread, start);
+            return learn(process, thread, tracker, hash);
+        }
+        tracker->seen[tracker->last].next = i;
+    }
+    uint32_t next = tracker->seen[i].next;
+    __builtin_prefetch(&tracker->seen[next]); /* the next visit begins with it */
+    tracker->last = i;
+    tracker->predicted = next;
+    return tracker->seen[i].tally;
+}

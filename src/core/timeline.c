@@ -1,0 +1,464 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * timeline.c - see timeline.h.
+ *
+ * Moments and snapshots are first looks: of their slots of time, and of every PL_MOMENTS_PER_SNAPSHOT slots. When slots
+ * double, the first that there is of each pair is kept, so both stay evenly spaced and begin at the start of the
+ * process. Only the last moment is a last look.
+ *
+ * What a kill -9 leaves: moments and snapshots carry their time in their first word, which is zero while they are being
+ * written, so each of them is true or is not there. When slots double they are filled from below, each from one further
+ * up: what is kept is in its new place before its old one is overwritten. In between it is in both, so a reader puts
+ * them in order of time and drops doubles. The shift is written last; no time depends on it. The last moment alone may
+ * be missing, if killed while being said again.
+ */
+#include "timeline.h"
+
+#include "arch.h"
+#include "clock.h"
+#include "process.h"
+#include "settings.h"
+#include "sys.h"
+
+#define STATM_FD_AT_LEAST 700 /* as file.c has it */
+#define PAGE_BYTES 4096u
+#define UNITS_MAX (INT64_MAX >> PL_UNIT_SHIFT) /* beyond is before the start, by the clock of another processor */
+#define NAMED_SHARE 500 /* who holds more than one part in this of the heap is named in a snapshot, come what may */
+
+_Static_assert((PL_MOMENTS + 1) * sizeof(struct pl_moment) == PL_CHUNK_BYTES, "moments are one chunk: an array");
+
+uint64_t pl_timeline_now(const struct pl_process *process)
+{
+    int64_t ticks = (int64_t) (pl_clock() - process->start_ticks);
+    return ticks > 0 ? (uint64_t) ticks >> PL_UNIT_SHIFT : 0;
+}
+
+/* ---- time ---- */
+
+/* The pair is how a reader learns the length of a tick: it is there as a whole, or not at all. */
+static void set_clock(struct pl_process *process, uint64_t ticks, uint64_t now_ns)
+{
+    struct pl_clock *clock = &pl_file_header(&process->file)->clock;
+    store_relaxed(&clock->last_ticks, 0);
+    __atomic_thread_fence(__ATOMIC_RELEASE);
+    store_relaxed(&clock->last_ns, now_ns);
+    store_release(&clock->last_ticks, ticks);
+    process->timeline.known_ticks = ticks - process->start_ticks;
+    process->timeline.known_ns = now_ns - process->start_ns;
+}
+
+/* In a sandbox there is no clock but the processor's. */
+static uint64_t ns_by_ticks(const struct pl_process *process)
+{
+    const struct pl_timeline *timeline = &process->timeline;
+    struct pl_fp_state fp;
+    if (!timeline->known_ticks)
+        return 0;
+    pl_fp_enter(&fp);
+    double ticks = (double) (int64_t) (pl_clock() - process->start_ticks);
+    double ns = ticks / (double) (int64_t) timeline->known_ticks * (double) (int64_t) timeline->known_ns;
+    uint64_t result = ns > 0 && ns < 0x1p62 ? (uint64_t) (int64_t) ns : 0;
+    pl_fp_leave(&fp);
+    return result;
+}
+
+/* Since the start, later than ever before; 0: not known. */
+static uint64_t take_time(struct pl_process *process)
+{
+    uint64_t *last_ns = &process->timeline.last_ns, ns;
+    if (process->sandboxed) {
+        ns = ns_by_ticks(process);
+        if (!ns)
+            return 0;
+    } else {
+        uint64_t before = pl_clock(), now_ns = pl_sys_clock_ns(CLOCK_MONOTONIC);
+        set_clock(process, before + (pl_clock() - before) / 2, now_ns);
+        ns = now_ns - process->start_ns;
+    }
+    return *last_ns = ns > *last_ns ? ns : *last_ns + 1;
+}
+
+/* ---- records ---- */
+
+/* pl_file_record() has an answer for records that do not exist, too. */
+static bool in_file(const struct pl_file *file, const void *record)
+{
+    return (uintptr_t) record - (uintptr_t) file->base < file->mapped_bytes;
+}
+
+INLINE void *record_at(const struct pl_file *file, enum pl_kind kind, unsigned slot, unsigned slots)
+{
+    void *record = slot < slots ? pl_file_record(file, kind, slot + 1) : NULL;
+    return record && in_file(file, record) ? record : NULL;
+}
+
+static struct pl_moment *moment_at(const struct pl_file *file, unsigned slot)
+{
+    return record_at(file, PL_KIND_MOMENT, slot, PL_MOMENTS);
+}
+
+static struct pl_snapshot_record *snapshot_at(const struct pl_file *file, unsigned slot)
+{
+    return record_at(file, PL_KIND_SNAPSHOT, slot, PL_SNAPSHOTS);
+}
+
+/* Both kinds begin with their time. From now on the record does not exist, until its time is stored again. */
+static void withdraw(uint64_t *time_ns)
+{
+    store_relaxed(time_ns, 0);
+    __atomic_thread_fence(__ATOMIC_RELEASE);
+}
+
+static void reserve_moments(struct pl_process *process)
+{
+    void *record;
+    for (unsigned slot = 0; slot < PL_MOMENTS; slot++)
+        if (!pl_file_append(&process->file, PL_KIND_MOMENT, &record))
+            return; /* no room for the first, so for none */
+}
+
+/* In order, so that the number says the slot. One that finds no room has had its turn. */
+static void reserve_snapshots(struct pl_process *process, unsigned up_to)
+{
+    void *record;
+    for (; process->timeline.snapshots <= up_to; process->timeline.snapshots++)
+        pl_file_append(&process->file, PL_KIND_SNAPSHOT, &record);
+}
+
+/* ---- thinning ---- */
+
+typedef uint64_t __attribute__((may_alias)) word;
+
+static bool is_there(const word *record)
+{
+    return record && *record;
+}
+
+static size_t words_in_use(enum pl_kind kind, const struct pl_snapshot_record *snapshot)
+{
+    if (kind == PL_KIND_MOMENT)
+        return sizeof(struct pl_moment) / sizeof(word);
+    uint32_t entries = snapshot->entries < PL_SNAPSHOT_ENTRIES ? snapshot->entries : PL_SNAPSHOT_ENTRIES;
+    return (offsetof(struct pl_snapshot_record, entry) + entries * sizeof snapshot->entry[0]) / sizeof(word);
+}
+
+/* What is kept moves down to its new slot; with nothing to keep, the slot is empty. */
+static void settle(word *to, const word *from, enum pl_kind kind)
+{
+    if (!to || to == from)
+        return;
+    withdraw(to);
+    if (!is_there(from))
+        return;
+    size_t words = words_in_use(kind, (const void *) from);
+    for (size_t i = 1; i < words; i++)
+        to[i] = from[i];
+    store_release(to, *from);
+}
+
+static COLD void thin(const struct pl_file *file, enum pl_kind kind, unsigned slots)
+{
+    for (unsigned slot = 0; slot < slots; slot++) {
+        const void *first = record_at(file, kind, 2 * slot, slots),
+                   *second = record_at(file, kind, 2 * slot + 1, slots);
+        settle(record_at(file, kind, slot, slots), is_there(first) ? first : second, kind);
+    }
+}
+
+/* The shift with which there is a slot for `now`. */
+static uint32_t make_room(struct pl_process *process, uint64_t now)
+{
+    uint32_t shift = process->timeline.shift;
+    for (; now >> shift >= PL_MOMENTS; shift++) {
+        thin(&process->file, PL_KIND_MOMENT, PL_MOMENTS);
+        thin(&process->file, PL_KIND_SNAPSHOT, PL_SNAPSHOTS);
+    }
+    return shift;
+}
+
+/* ---- a moment ---- */
+
+/* Kept open, out of the way: a descriptor that comes and goes would be in other threads'. Fork keeps this, so that a
+ * child can close what it has inherited; the program may close it, and open something else in its place. */
+static struct {
+    int fd;
+    uint32_t pid; /* whose memory it is about; 0: there is none */
+    uint64_t inode, device;
+} statm;
+
+static bool identify(uint64_t *inode, uint64_t *device, int fd)
+{
+    static struct statx st; /* one thread at a time; the stack is small */
+    if (pl_sys_stat_fd(fd, &st))
+        return false;
+    *inode = st.stx_ino;
+    *device = (uint64_t) st.stx_dev_major << 32 | st.stx_dev_minor;
+    return true;
+}
+
+static bool is_statm(void)
+{
+    uint64_t inode, device;
+    return statm.pid && identify(&inode, &device, statm.fd) && inode == statm.inode && device == statm.device;
+}
+
+static bool open_statm(const struct pl_process *process)
+{
+    bool ours = is_statm();
+    if (ours && statm.pid == process->pid)
+        return true;
+    if (statm.pid == process->pid) /* closed by the program: it does not want it */
+        return false;
+    if (ours)
+        pl_sys_close(statm.fd);
+    statm.pid = process->pid;
+    statm.inode = statm.device = 0;
+    long fd = pl_sys_open("/proc/self/statm", O_RDONLY | O_CLOEXEC | O_NONBLOCK, 0);
+    if (fd < 0)
+        return false;
+    long high = pl_sys_dup_above((int) fd, STATM_FD_AT_LEAST);
+    pl_sys_close((int) fd);
+    statm.fd = (int) high;
+    return high >= 0 && identify(&statm.inode, &statm.device, statm.fd);
+}
+
+/* /proc/self/statm is "size resident ...", in pages. */
+static uint64_t resident_bytes(const struct pl_process *process)
+{
+    char text[48];
+    uint64_t pages = 0;
+    if (process->sandboxed || !open_statm(process))
+        return 0;
+    long n = pl_sys_pread(statm.fd, text, sizeof text, 0), i = 0;
+    while (i < n && text[i] != ' ')
+        i++;
+    for (i++; i < n && text[i] >= '0' && text[i] <= '9'; i++)
+        pages = pages * 10 + (uint64_t) (text[i] - '0');
+    return i < n && text[i] == ' ' ? pages * PAGE_BYTES : 0;
+}
+
+static uint64_t interval_now(const struct pl_process *process)
+{
+    uint64_t wanted = load_relaxed(&pl_file_header(&process->file)->control.interval_bytes);
+    bool ending = load_relaxed(&process->state) == PL_PROCESS_ENDING; /* nothing is counted any more */
+    if (load_relaxed(&process->counting) ||
+        (ending && !wanted && process->budget.exact && pl_config.mode != PL_MODE_SAMPLED))
+        return 0;
+    return wanted >= PL_SAMPLE_MIN && wanted <= PL_SAMPLE_MAX ? wanted : load_relaxed(&process->interval_bytes);
+}
+
+/* Threads tell their figures in batches: a free may have been told before its allocation. */
+static uint64_t not_negative(int64_t figure)
+{
+    return figure > 0 ? (uint64_t) figure : 0;
+}
+
+static COLD void write_moment(struct pl_process *process, unsigned slot, uint64_t time_ns, bool last)
+{
+    const struct pl_totals *totals = &process->totals;
+    struct pl_moment *moment = moment_at(&process->file, slot);
+    if (!moment || (moment->time_ns && !last)) /* slots have just doubled: this one has its first look */
+        return;
+    uint64_t rss_bytes = resident_bytes(process);
+    withdraw(&moment->time_ns);
+    moment->live_bytes = not_negative(load_relaxed(&totals->live_bytes));
+    moment->live_objects = not_negative(load_relaxed(&totals->live_objects));
+    moment->allocated_bytes = load_relaxed(&totals->bytes);
+    moment->allocated_calls = load_relaxed(&totals->calls);
+    moment->rss_bytes = rss_bytes;
+    moment->interval_bytes = interval_now(process);
+    store_release(&moment->time_ns, time_ns);
+}
+
+/* ---- a snapshot ---- */
+
+/* Everybody who holds something is named as long as there is room; then those with more than a share of all that was
+ * seen. Whoever has more than that share of the whole in the end had it all the time. */
+struct census {
+    struct pl_snapshot_record *to;
+    uint64_t objects;
+    uint64_t bytes;
+    uint64_t small; /* no more than this is not named any more */
+    uint32_t entries;
+    uint32_t left_out;
+};
+
+/* Leaves room: not all that are named can have more than their share. */
+static void drop_small(struct census *census)
+{
+    uint32_t kept = 0;
+    struct pl_snapshot_entry *entry = census->to->entry;
+    census->small = census->bytes / NAMED_SHARE;
+    for (uint32_t i = 0; i < census->entries; i++)
+        if (entry[i].bytes > census->small)
+            entry[kept++] = entry[i];
+    census->left_out += census->entries - kept;
+    census->entries = kept;
+}
+
+static __attribute__((noinline)) void count_holder(struct census *census, uint32_t who, uint64_t objects,
+                                                   uint64_t bytes)
+{
+    if (!objects && !bytes)
+        return;
+    census->objects += objects;
+    census->bytes += bytes;
+    if (census->entries == PL_SNAPSHOT_ENTRIES)
+        drop_small(census);
+    if (bytes <= census->small || census->entries == PL_SNAPSHOT_ENTRIES) {
+        census->left_out++;
+        return;
+    }
+    struct pl_snapshot_entry *entry = &census->to->entry[census->entries++];
+    entry->who = who;
+    entry->objects = objects < UINT32_MAX ? (uint32_t) objects : UINT32_MAX;
+    entry->bytes = bytes;
+}
+
+/* Frees are read before allocations; yet other threads go on, and a figure may be off by what they do just now. */
+static uint64_t less(uint64_t made, uint64_t gone)
+{
+    return made > gone ? made - gone : 0;
+}
+
+static void count_tally(const struct pl_file *file, struct census *census, uint32_t number,
+                        const struct pl_tally *tally)
+{
+    uint64_t gone_calls = 0, gone_bytes = 0;
+    uint32_t other = load_acquire(&tally->remote);
+    const struct pl_remote *remote = other ? pl_file_record(file, PL_KIND_REMOTE, other) : NULL;
+    if (remote && in_file(file, remote)) {
+        gone_calls = load_relaxed(&remote->calls);
+        gone_bytes = load_relaxed(&remote->bytes);
+    }
+    gone_calls += load_relaxed(&tally->freed_calls);
+    gone_bytes += load_relaxed(&tally->freed_bytes);
+    count_holder(census, number, less(load_relaxed(&tally->calls), gone_calls),
+                 less(load_relaxed(&tally->bytes), gone_bytes));
+}
+
+static double now_in(const double *sum)
+{
+    double value;
+    __atomic_load(sum, &value, __ATOMIC_RELAXED);
+    return value;
+}
+
+static uint64_t rounded(double x)
+{
+    return x > 0 && x < 0x1p62 ? (uint64_t) (int64_t) (x + 0.5) : 0;
+}
+
+static void count_row(struct census *census, uint32_t number, const struct pl_row *row)
+{
+    uint64_t samples = load_relaxed(&row->remote.samples) + load_relaxed(&row->freed.samples);
+    double objects = -now_in(&row->remote.objects) - now_in(&row->freed.objects);
+    double space = -now_in(&row->remote.space) - now_in(&row->freed.space);
+    if (less(load_relaxed(&row->allocated.samples), samples)) /* if not, what the sums differ by is their rounding */
+        count_holder(census, number | PL_SNAPSHOT_ROW, rounded(objects + now_in(&row->allocated.objects)),
+                     rounded(space + now_in(&row->allocated.space)));
+}
+
+/* Chunk by chunk: within one, records are an array. */
+static void count_kind(const struct pl_file *file, struct census *census, enum pl_kind kind, uint32_t bytes)
+{
+    uint32_t per_chunk = PL_CHUNK_BYTES / bytes;
+    uint64_t count = load_relaxed(&pl_file_header(file)->count[kind]);
+    for (uint32_t first = 0; first < count; first += per_chunk) {
+        const uint8_t *at = pl_file_record(file, kind, first);
+        if (!in_file(file, at))
+            return; /* reserved, and found no room */
+        for (uint32_t i = 0; i < per_chunk; i++, at += bytes) {
+            if (!load_acquire((const uint32_t *) (const void *) at)) /* not published */
+                continue;
+            if (kind == PL_KIND_TALLY)
+                count_tally(file, census, first + i, (const void *) at);
+            else
+                count_row(census, first + i, (const void *) at);
+        }
+    }
+}
+
+static void write_snapshot(struct pl_process *process, unsigned slot, uint64_t time_ns)
+{
+    const struct pl_file *file = &process->file;
+    reserve_snapshots(process, slot);
+    struct census census = {.to = snapshot_at(file, slot)};
+    struct pl_fp_state fp;
+    if (!census.to || census.to->time_ns)
+        return;
+    pl_fp_enter(&fp);
+    count_kind(file, &census, PL_KIND_TALLY, sizeof(struct pl_tally));
+    count_kind(file, &census, PL_KIND_ROW, sizeof(struct pl_row));
+    pl_fp_leave(&fp);
+    census.to->live_bytes = census.bytes;
+    census.to->live_objects = census.objects;
+    census.to->entries = census.entries;
+    census.to->left_out = census.left_out;
+    store_release(&census.to->time_ns, time_ns);
+}
+
+/* ---- taking ---- */
+
+/* Rows that are written to look at the era first: what they are to catch up with must be there by then. */
+static void begin_cohort(struct pl_process *process, uint32_t shift, uint32_t cohort)
+{
+    struct pl_timeline *timeline = &process->timeline;
+    if (timeline->shift == shift && timeline->cohort == cohort)
+        return;
+    store_relaxed(&timeline->shift, shift);
+    store_relaxed(&timeline->cohort, cohort);
+    __atomic_fetch_add(&process->era, 1, __ATOMIC_RELEASE);
+}
+
+static void begin(struct pl_process *process)
+{
+    process->timeline.ready = true;
+    begin_cohort(process, PL_TIMELINE_SHIFT_FIRST, 0);
+    reserve_moments(process);
+}
+
+static void take(struct pl_process *process, uint64_t now, bool last)
+{
+    struct pl_timeline *timeline = &process->timeline;
+    if (!timeline->ready)
+        begin(process);
+    uint32_t shift = make_room(process, now);
+    unsigned slot = (unsigned) (now >> shift);
+    timeline->taken = (uint64_t) (slot + 1) << shift;
+    store_relaxed(&timeline->due, timeline->taken); /* early: others need not come meanwhile */
+    begin_cohort(process, shift, pl_timeline_cohort(now, shift));
+    store_relaxed(&pl_file_header(&process->file)->timeline_shift, shift);
+    uint64_t time_ns = take_time(process);
+    if (!time_ns)
+        return;
+    write_moment(process, slot, time_ns, last);
+    write_snapshot(process, slot / PL_MOMENTS_PER_SNAPSHOT, time_ns);
+}
+
+static bool claim(struct pl_process *process, uint64_t now)
+{
+    struct pl_timeline *timeline = &process->timeline;
+    if (!load_acquire(&process->file.base) || now > UNITS_MAX)
+        return false;
+    uintptr_t self = pl_thread_pointer(), holder = load_relaxed(&timeline->taking);
+    if (holder == self) /* thrown out by longjmp the last time: visits do not nest */
+        return true;
+    if (!holder && swap_if(&timeline->taking, 0, self))
+        return true;
+    store_relaxed(&timeline->due, now + (1ull << load_relaxed(&timeline->shift))); /* it may be held for ever */
+    return false;
+}
+
+/* Whoever looked at the clock, and was then kept waiting for a processor, may find that its slot is history. */
+void pl_timeline_take(struct pl_process *process, uint64_t now, bool last)
+{
+    struct pl_timeline *timeline = &process->timeline;
+    if (!claim(process, now))
+        return;
+    if (last && now < timeline->taken)
+        now = timeline->taken - 1;
+    if (last || now >= timeline->taken)
+        take(process, now, last);
+    store_release(&timeline->taking, 0);
+}

@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * figures.h - arithmetic on sums, amounts and figures: adding, and subtracting without leaving rounding behind.
+ */
+#ifndef PL_FIGURES_H
+#define PL_FIGURES_H
+
+#include "profile.h"
+
+void pl_sums_join(struct pl_sums *to, const struct pl_sums *more);
+
+/* Sums over the samples of `from` that are not in `what`. When no sample is left, nothing is. */
+struct pl_sums pl_sums_rest(const struct pl_sums *from, const struct pl_sums *what);
+
+void pl_amount_add(struct pl_amount *to, const struct pl_amount *more);
+struct pl_amount pl_amount_rest(const struct pl_amount *from, const struct pl_amount *what);
+
+/* Is every component of `part` between 0 and that of `whole`? */
+bool pl_amount_within(const struct pl_amount *part, const struct pl_amount *whole);
+
+#endif

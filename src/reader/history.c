@@ -1,0 +1,178 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * history.c - moments and snapshots, in order of time.
+ *
+ * Slots are given up and used again as the timeline is thinned, so records come in any order; a slot that was taken
+ * again by mistake shows as a time that is there twice. Snapshots name rows and tallies; people ask about sites.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "history.h"
+
+#define FIGURE_MAX (1ull << 62) /* what is larger is a difference that went below zero, or made up */
+
+static int by_time(const void *left, const void *right)
+{
+    const double *a = left, *b = right; /* moments and snapshots begin with their seconds */
+    return (*a > *b) - (*a < *b);
+}
+_Static_assert(offsetof(struct pl_moment_view, seconds) == 0 && offsetof(struct pl_snapshot_view, seconds) == 0,
+               "by_time() looks at the first member");
+
+/* Sorts, and leaves one of those with the same time. Returns how many are left. */
+static uint32_t put_in_order(void *views, uint32_t count, size_t bytes)
+{
+    char *view = views;
+    uint32_t kept = 0;
+    qsort(view, count, bytes, by_time);
+    for (uint32_t i = 0; i < count; i++) {
+        if (kept > 0 && by_time(view + (kept - 1) * bytes, view + i * bytes) == 0)
+            continue;
+        if (kept != i)
+            memcpy(view + kept * bytes, view + i * bytes, bytes);
+        kept++;
+    }
+    return kept;
+}
+
+/* How many records of a kind to look at: there is one for each slot. */
+static uint32_t records_of(const struct pl_sites *sites, enum pl_kind kind, uint32_t slots)
+{
+    uint32_t records = pl_snapshot_count(sites->snapshot, kind);
+    return records < slots + 1 ? records : slots + 1;
+}
+
+/* ---- moments ---- */
+
+static bool is_moment(const struct pl_moment *record)
+{
+    return record->time_ns <= FIGURE_MAX && record->live_bytes <= FIGURE_MAX && record->live_objects <= FIGURE_MAX &&
+           record->allocated_bytes <= FIGURE_MAX && record->allocated_calls <= FIGURE_MAX &&
+           record->rss_bytes <= FIGURE_MAX;
+}
+
+static struct pl_moment_view view_moment(const struct pl_moment *record)
+{
+    return (struct pl_moment_view){
+        .seconds = (double) record->time_ns / 1e9,
+        .live_bytes = (double) record->live_bytes,
+        .live_objects = (double) record->live_objects,
+        .allocated_bytes = (double) record->allocated_bytes,
+        .allocated_calls = (double) record->allocated_calls,
+        .rss_bytes = (double) record->rss_bytes,
+        .interval_bytes = record->interval_bytes,
+    };
+}
+
+static void fold_moments(const struct pl_sites *sites)
+{
+    const struct pl_moment *record = pl_snapshot_moments(sites->snapshot);
+    struct pl_profile *profile = sites->profile;
+    uint32_t records = records_of(sites, PL_KIND_MOMENT, PL_MOMENTS);
+    profile->moment = pl_arena_alloc(profile->arena, records * sizeof *profile->moment);
+    for (uint32_t i = 1; i < records; i++) {
+        if (record[i].time_ns == 0)
+            continue;
+        if (is_moment(&record[i]))
+            profile->moment[profile->moments++] = view_moment(&record[i]);
+        else
+            sites->snapshot->damage++;
+    }
+    profile->moments = put_in_order(profile->moment, profile->moments, sizeof *profile->moment);
+}
+
+/* ---- snapshots ---- */
+
+static int by_site(const void *left, const void *right)
+{
+    const struct pl_snapshot_share *a = left, *b = right;
+    return (a->site > b->site) - (a->site < b->site);
+}
+
+static int by_bytes(const void *left, const void *right)
+{
+    const struct pl_snapshot_share *a = left, *b = right;
+    return a->bytes != b->bytes ? (a->bytes < b->bytes) - (a->bytes > b->bytes) : by_site(left, right);
+}
+
+/* Shares of the same site become one. Returns how many there are then. */
+static uint32_t join_shares(struct pl_snapshot_share *share, uint32_t count)
+{
+    uint32_t kept = 0;
+    qsort(share, count, sizeof *share, by_site);
+    for (uint32_t i = 0; i < count; i++) {
+        if (kept > 0 && share[kept - 1].site == share[i].site) {
+            share[kept - 1].objects += share[i].objects;
+            share[kept - 1].bytes += share[i].bytes;
+        } else {
+            share[kept++] = share[i];
+        }
+    }
+    qsort(share, kept, sizeof *share, by_bytes);
+    return kept;
+}
+
+/* Entries that name what is not there are left out, and counted. Returns how many are left. */
+static uint32_t view_shares(const struct pl_sites *sites, const struct pl_snapshot_record *record, uint32_t entries,
+                            struct pl_snapshot_share *share)
+{
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < entries; i++) {
+        const struct pl_snapshot_entry *entry = &record->entry[i];
+        uint32_t site = pl_sites_find(sites, entry->who);
+        if (site != PL_NO_SITE && entry->bytes <= FIGURE_MAX)
+            share[count++] = (struct pl_snapshot_share){site, entry->objects, (double) entry->bytes};
+        else
+            sites->snapshot->damage++;
+    }
+    return join_shares(share, count);
+}
+
+static struct pl_snapshot_view view_snapshot(const struct pl_sites *sites, const struct pl_snapshot_record *record)
+{
+    uint32_t entries = record->entries < PL_SNAPSHOT_ENTRIES ? record->entries : PL_SNAPSHOT_ENTRIES;
+    struct pl_snapshot_share *share = pl_arena_alloc(sites->profile->arena, entries * sizeof *share);
+    struct pl_snapshot_view view = {
+        .seconds = (double) record->time_ns / 1e9,
+        .live_bytes = (double) record->live_bytes,
+        .live_objects = (double) record->live_objects,
+        .left_out_bytes = (double) record->live_bytes,
+        .shares = view_shares(sites, record, entries, share),
+        .share = share,
+    };
+    for (uint32_t i = 0; i < view.shares; i++)
+        view.left_out_bytes -= share[i].bytes;
+    if (view.left_out_bytes < 0)
+        view.left_out_bytes = 0; /* threads went on while they were asked */
+    return view;
+}
+
+static bool is_snapshot(const struct pl_snapshot_record *record)
+{
+    return record->time_ns <= FIGURE_MAX && record->live_bytes <= FIGURE_MAX && record->live_objects <= FIGURE_MAX &&
+           record->entries <= PL_SNAPSHOT_ENTRIES;
+}
+
+static void fold_snapshots(const struct pl_sites *sites)
+{
+    const struct pl_snapshot_record *record = pl_snapshot_snapshots(sites->snapshot);
+    struct pl_profile *profile = sites->profile;
+    uint32_t records = records_of(sites, PL_KIND_SNAPSHOT, PL_SNAPSHOTS);
+    profile->snapshot = pl_arena_alloc(profile->arena, records * sizeof *profile->snapshot);
+    for (uint32_t i = 1; i < records; i++) {
+        if (record[i].time_ns == 0)
+            continue;
+        if (is_snapshot(&record[i]))
+            profile->snapshot[profile->snapshots++] = view_snapshot(sites, &record[i]);
+        else
+            sites->snapshot->damage++;
+    }
+    profile->snapshots = put_in_order(profile->snapshot, profile->snapshots, sizeof *profile->snapshot);
+}
+
+void pl_history_fold(const struct pl_sites *sites)
+{
+    fold_moments(sites);
+    fold_snapshots(sites);
+}

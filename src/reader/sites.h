@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * sites.h - rows and tallies, added up per stack and thread.
+ *
+ * Use: mark, so that the trie knows which stacks are wanted; join the trie; fold.
+ */
+#ifndef PL_SITES_H
+#define PL_SITES_H
+
+#include "snapshot.h"
+#include "trie.h"
+
+/* The records of a kind that have shares in sites. */
+struct pl_shares {
+    uint32_t records;
+    uint32_t *innermost; /* record -> frame record of its stack, 0: none; UINT32_MAX if the record does not count */
+    uint32_t *site;      /* record -> index into profile->site, or PL_NO_SITE */
+};
+#define PL_NO_SITE UINT32_MAX
+
+struct pl_sites {
+    struct pl_snapshot *snapshot;
+    struct pl_profile *profile;
+    struct pl_arena *scratch;
+    struct pl_trie *trie;
+    const uint32_t *thread_of; /* thread record -> index into profile->thread, PL_NO_THREAD if there is none */
+    struct pl_shares rows, tallies;
+    uint32_t *first_remote; /* tally -> the first record of frees by others, 0: none */
+    uint32_t *next_remote;  /* and from each to the next */
+};
+#define PL_NO_THREAD UINT32_MAX
+
+/* Decides which records count. snapshot .. thread_of are to be set. */
+void pl_sites_mark(struct pl_sites *sites);
+
+/* Fills profile->site and what each site's figures are, but for its metrics. */
+void pl_sites_fold(struct pl_sites *sites);
+
+/* The site of a pl_snapshot_entry.who, or PL_NO_SITE. */
+uint32_t pl_sites_find(const struct pl_sites *sites, uint32_t who);
+
+#endif

@@ -1,0 +1,132 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * totals.c - metrics of sites and of the whole, and when the heap was largest.
+ *
+ * Calls and bytes of the whole are known exactly, whatever the mode: threads count them. Sites can only claim more than
+ * that after a kill, when a thread had not told of its last calls; then the sites are right.
+ *
+ * Sites hold what was live at the last peak that the writer noticed, which is when the heap fell from a new height. If
+ * more is live now it has not fallen yet, and the peak is now.
+ */
+#include "figures.h"
+#include "totals.h"
+
+static struct pl_estimate exactly(double value)
+{
+    return (struct pl_estimate){.value = value, .low = value, .high = value};
+}
+
+static double larger(double a, double b)
+{
+    return a > b ? a : b;
+}
+
+/* No more can be in use than was allocated, and that is known exactly. */
+static void cap(struct pl_estimate *part, double allocated)
+{
+    if (part->high <= allocated || part->high <= part->value)
+        return;
+    part->high = larger(allocated, part->value);
+    part->error = part->value > 0 ? (part->high - part->low) / 2 : part->high;
+}
+
+static struct pl_figures add_sites(const struct pl_profile *profile)
+{
+    struct pl_figures figures = {0};
+    for (uint32_t i = 0; i < profile->sites; i++)
+        pl_figures_add(&figures, &profile->site[i].figures);
+    return figures;
+}
+
+/* ---- the peak ---- */
+
+static double live_bytes(const struct pl_figures *figures)
+{
+    struct pl_amount live = pl_amount_rest(&figures->allocated, &figures->freed);
+    return live.exact_space + live.sampled.space;
+}
+
+static void move_peak_to_now(struct pl_profile *profile, struct pl_figures *all)
+{
+    all->peak = (struct pl_amount){0};
+    for (uint32_t i = 0; i < profile->sites; i++) {
+        struct pl_figures *figures = &profile->site[i].figures;
+        figures->peak = pl_amount_rest(&figures->allocated, &figures->freed);
+        pl_amount_add(&all->peak, &figures->peak);
+    }
+    profile->peak_s = profile->duration_s;
+}
+
+/* With several threads the heap's height is known to within what each keeps to itself. */
+static double slack_of(const struct pl_profile *profile)
+{
+    return profile->threads > 1 ? (double) profile->threads * profile->header.batch_bytes : 0;
+}
+
+static void fold_peak(struct pl_profile *profile, struct pl_figures *all)
+{
+    const struct pl_peak *peak = &profile->header.peak;
+    profile->peak_slack_bytes = slack_of(profile);
+    if (peak->peaks == 0 || live_bytes(all) > (double) peak->bytes)
+        move_peak_to_now(profile, all);
+}
+
+/* ---- metrics ---- */
+
+static void fold_spread(struct pl_profile *profile)
+{
+    for (uint32_t i = 0; i < profile->sites; i++)
+        pl_spread_add(&profile->spread, &profile->site[i].spread);
+}
+
+/* Sampled, but without a sample: what was counted, and how much may hide behind the rest. */
+static void allow_for_the_unseen(struct pl_profile *profile)
+{
+    const struct pl_header *header = &profile->header;
+    struct pl_estimate hidden[PL_METRIC_COUNT];
+    bool automatic = header->mode != PL_MODE_SAMPLED && header->automatic.interval_bytes > 0;
+    pl_estimate_unsampled(automatic ? header->automatic.interval_bytes : header->interval_bytes, header->call_charge,
+                          hidden);
+    for (int m = 0; m < PL_METRIC_COUNT; m++) {
+        struct pl_estimate *total = &profile->total[m];
+        total->high = total->value + hidden[m].high;
+        total->error = total->value > 0 ? (total->high - total->low) / 2 : total->high;
+    }
+}
+
+static void fold_calls(struct pl_profile *profile)
+{
+    double calls = 0, bytes = 0;
+    for (uint32_t i = 0; i < profile->threads; i++) {
+        for (int f = 0; f < PL_FN_COUNT; f++)
+            calls += (double) profile->thread[i].calls[f];
+        bytes += (double) profile->thread[i].bytes;
+    }
+    profile->total[PL_METRIC_ALLOC_OBJECTS] = exactly(larger(calls, profile->exact_calls));
+    profile->total[PL_METRIC_ALLOC_SPACE] = exactly(larger(bytes, profile->exact_bytes));
+    for (int m = 0; m < PL_METRIC_COUNT; m++) {
+        bool space = m == PL_METRIC_INUSE_SPACE || m == PL_METRIC_PEAK_SPACE;
+        cap(&profile->total[m], profile->total[space ? PL_METRIC_ALLOC_SPACE : PL_METRIC_ALLOC_OBJECTS].value);
+    }
+}
+
+void pl_totals_fold(struct pl_profile *profile)
+{
+    const struct pl_header *header = &profile->header;
+    struct pl_figures all = add_sites(profile);
+    fold_peak(profile, &all);
+    fold_spread(profile);
+    for (uint32_t i = 0; i < profile->sites; i++)
+        pl_figures_estimate(&profile->site[i].figures, profile->site[i].metric);
+    pl_figures_estimate(&all, profile->total);
+
+    profile->samples = all.allocated.sampled.samples;
+    profile->samples_live = profile->samples - all.freed.sampled.samples;
+    profile->exact_calls = all.allocated.exact_objects;
+    profile->exact_bytes = all.allocated.exact_space;
+    profile->exact = profile->samples == 0 && header->mode != PL_MODE_SAMPLED && header->automatic.left == 0 &&
+                     header->control.interval_bytes == 0;
+    if (profile->samples == 0 && !profile->exact)
+        allow_for_the_unseen(profile);
+    fold_calls(profile);
+}

@@ -1,0 +1,104 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * service.c - a small server with one leak, and with everything that is none: `service SECONDS [killed]`.
+ *
+ * It makes tables at the start, fills a cache and then leaves it alone, keeps a ring of sessions in which new ones take
+ * the place of old ones, and handles requests; now and then it forgets to free a line of its log. When it exits, a
+ * handler frees the configuration. With `killed` it kills itself in the middle of a request.
+ */
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#define NOINLINE __attribute__((noinline))
+
+#define TABLES 200
+#define CACHE_MAX 100000
+#define SESSION_BYTES 2000
+#define CONFIG_BLOCKS 30
+
+static void *table[TABLES], *cache[CACHE_MAX], *config[CONFIG_BLOCKS];
+static void **session;
+static char *volatile request, *volatile line;
+static double start_s, seconds;
+
+static double elapsed_s(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (double) now.tv_sec + (double) now.tv_nsec * 1e-9 - start_s;
+}
+
+NOINLINE static void make_tables(void)
+{
+    for (int i = 0; i < TABLES; i++)
+        table[i] = malloc(64);
+}
+
+NOINLINE static void read_config(void)
+{
+    for (int i = 0; i < CONFIG_BLOCKS; i++)
+        config[i] = malloc(100);
+}
+
+static void free_config(void)
+{
+    for (int i = 0; i < CONFIG_BLOCKS; i++)
+        free(config[i]);
+}
+
+NOINLINE static void fill_cache(int tick)
+{
+    if (elapsed_s() < 0.4 * seconds && tick < CACHE_MAX)
+        cache[tick] = malloc(256);
+}
+
+/* A session lasts half of the run. */
+NOINLINE static void replace_session(void)
+{
+    int sessions = (int) (seconds * 250), number = (int) (elapsed_s() * 500) % sessions;
+    if (!session)
+        session = calloc((size_t) sessions, sizeof *session);
+    free(session[number]);
+    session[number] = malloc(SESSION_BYTES);
+}
+
+NOINLINE static void begin_request(void)
+{
+    request = malloc(3000);
+    memset(request, 1, 3000);
+}
+
+NOINLINE static void log_request(int tick)
+{
+    line = malloc(48);
+    if (tick % 4)
+        free(line);
+}
+
+int main(int argc, char **argv)
+{
+    struct timespec pause = {.tv_nsec = 1000000};
+    start_s = elapsed_s();
+    seconds = argc > 1 ? atof(argv[1]) : 1;
+    make_tables();
+    read_config();
+    atexit(free_config);
+    puts("serving");
+    for (int tick = 0; elapsed_s() < seconds; tick++) {
+        fill_cache(tick);
+        replace_session();
+        begin_request();
+        log_request(tick);
+        free(request);
+        nanosleep(&pause, NULL);
+    }
+    begin_request();
+    if (argc > 2)
+        kill(getpid(), SIGKILL);
+    free(request);
+    return 0;
+}

@@ -1,0 +1,254 @@
+# SPDX-License-Identifier: MIT
+# The views of a report, on a made-up program of which everything is known: tests/cli/story.c.
+
+load support
+
+views="--peak --timeline --sizes --temporary --reallocs"
+
+@test "the first screen says that all was counted, and what that cost" {
+    story exact
+    expect 0 "$plimsoll" report exact.plim
+    [[ ${lines[1]} =~ ^"exact: all 256,098 allocations"\ +"runtime cost 61 ms (0.5%)"$ ]]
+    [[ $output != *±* && $output != *estimated* ]]
+}
+
+@test "the first screen has totals, peak, what is left, sizes, RSS, temporaries and reallocs" {
+    story exact
+    expect 0 "$plimsoll" report exact.plim
+    shows "allocated    52.9 MiB in 256,098 calls (4.1 MiB/s)" "size       p50 about 48 B · p99 about " "max 8.0 MiB"
+    shows "peak         29.0 MiB in 3,401 blocks at 9.2 s" "RSS        30.1 MiB"
+    shows "never freed  2.0 MiB in 1,204 blocks" "temporary  98.4% of calls"
+    shows "realloc      8.0 MiB copied in 13 calls, 2 stayed in place"
+}
+
+@test "the two halves of the first screen follow one another where they do not fit side by side" {
+    story exact
+    COLUMNS=70 expect 0 "$plimsoll" report exact.plim
+    [ "$(sed -n 4,9p <<<"$output" | cut -c3-13 | tr -s ' \n' ' ')" = "allocated size peak RSS never freed temporary " ]
+}
+
+@test "sizes that are all the same are not called about" {
+    story flat
+    expect 0 "$plimsoll" report flat.plim
+    shows "size  64 B, all of them"
+    [[ $output != *about* && $output != *realloc\ * && $output != *temporary* ]]
+}
+
+@test "what stands out names the peak, the temporaries and the reallocs, with what to do" {
+    story exact
+    expect 0 "$plimsoll" report exact.plim
+    shows "1. index_add_term (src/index.c:40) holds 2.0 MiB: 100.0% of what was never freed" \
+        "2. cache_put (src/cache.c:30) held 19.5 MiB when the heap was largest: 67.4% of the peak" \
+        "3. string_new (src/parse.c:50) makes 251,880 temporary blocks: 98.4% of all calls" \
+        "4. rows_grow (src/table.c:30) copies 8.0 MiB in 13 reallocs, to blocks of up to 8.0 MiB: reserve room ahead"
+}
+
+@test "counted and sampled figures of one profile add up, and only the sampled ones have an error" {
+    story mixed
+    expect 0 "$plimsoll" report mixed.plim
+    [[ ${lines[1]} == "exact for the first 256,098 allocations, then sampled about every 97 KiB; ± is 95%"* ]]
+    grep -E '3\.8 MiB ± 1\.1 MiB +65\.8% +480 ± 145 +cache_put' <<<"$output"
+    grep -E '2\.0 MiB +34\.2% +1,204 +index_add_term' <<<"$output"
+    shows "allocated    71.7 MiB in 258,498 calls (5.6 MiB/s)  exact"
+}
+
+@test "--peak lists who held the heap when it was largest, and what is left of that" {
+    story exact
+    expect 0 "$plimsoll" report --peak exact.plim
+    shows "The heap was largest 9.2 s after the start: 29.0 MiB in 3,401 blocks."
+    [[ $output =~ "At the peak    bytes   share  blocks  at the end  site" ]]
+    [[ $output =~ "19.5 MiB   67.4%   2,500         0 B  cache_put".*"8.0 MiB   27.6%       1         0 B  rows_grow".*"1.5 MiB    5.0%     900     2.0 MiB  index_add_term" ]]
+    [[ $output != *string_new* ]]
+}
+
+@test "--temporary lists who allocates what is freed at once, with the share of its own calls" {
+    story exact
+    expect 0 "$plimsoll" report --temporary exact.plim
+    shows "251,880 of 256,098 calls (98.4%) were temporary"
+    grep -E '251,880  100\.0% +100\.0% +48 B  string_new' <<<"$output"
+    [[ $output != *cache_put* ]]
+}
+
+@test "--reallocs lists who copies, how often in place, and to what size" {
+    story exact
+    expect 0 "$plimsoll" report --reallocs exact.plim
+    shows "13 reallocs copied 8.0 MiB, as much as 15.1% of all bytes allocated; 2 of them stayed in place."
+    grep -E '8\.0 MiB  100\.0% +13 +2 +8\.0 MiB  rows_grow' <<<"$output"
+    [ "$(grep -c '\[example\]' <<<"$output")" -eq 1 ]
+}
+
+@test "--sizes has a histogram of all sizes, and a small one for each site" {
+    story exact
+    expect 0 "$plimsoll" report --sizes exact.plim
+    shows "Sizes  smallest 48 B · mean 217 B · largest 8.0 MiB"
+    grep -E '^ +32 to 63 B  █+ +251,880   98\.4%$' <<<"$output"
+    grep -E '^ +64 to 127 B +0    0\.0%$' <<<"$output"
+    grep -E '^ +8\.0 to 16\.0 KiB  [^ ]+ +3,001    1\.2%$' <<<"$output"
+    grep -E '^ *512 KiB to 1\.0 MiB  ▏ +1    0\.0%$' <<<"$output"
+    grep -E '251,880   98\.4%  █ +48 B +48 B  string_new' <<<"$output"
+    grep -E '14    0\.0%  {6,}█{14}  1\.1 MiB  8\.0 MiB  rows_grow' <<<"$output"
+}
+
+@test "--sizes has lifetimes likewise, in units of time" {
+    story exact
+    expect 0 "$plimsoll" report --sizes exact.plim
+    shows "Lifetimes  of blocks that were freed: half of them within about 1 µs"
+    grep -E '^ +below 3\.2 µs  █+ +250,000 +98\.1%$' <<<"$output"
+    grep -E '^ +839 ms to 3\.4 s  [^ ]+ +3,002 +1\.2%$' <<<"$output"
+    grep -E '3,000    1\.2% .* 1\.3 s  cache_put' <<<"$output"
+    story flat
+    expect 0 "$plimsoll" report --sizes flat.plim
+    shows "Lifetimes: none are known, as no block was seen to be freed."
+}
+
+@test "--timeline plots the heap, with its peak, RSS, rate and times" {
+    story exact
+    COLUMNS=80 expect 0 "$plimsoll" report --timeline exact.plim
+    python3 -c '
+import sys
+lines = sys.stdin.read().split("\n")
+mark = next(i for i, line in enumerate(lines) if "▼" in line)
+column = lines[mark].index("▼")
+assert "peak 29.0 MiB at 9.2 s" in lines[mark]
+plot = lines[mark + 1:mark + 11]
+assert plot[0].startswith("   29.0 MiB ┤") and plot[5].startswith("   14.5 MiB ┤") and "live" in plot[9]
+heights = [sum(c < len(row) and row[c] == "█" for row in plot) for c in range(13, 79)]
+assert plot[0][column] == "█" and max(heights) == heights[column - 13] == 10
+assert heights[:column - 12] == sorted(heights[:column - 12]) # a ramp up to the peak,
+assert heights[column - 14] == 8                               # which no moment saw
+assert all(height <= 1 for height in heights[column - 12:])   # and next to nothing after it
+assert abs((column - 13) / 67 - 9.2 / 12.8) < 0.02
+axis, times = lines[mark + 11:mark + 13]
+assert axis.count("┬") == 2 and times.split() == ["0", "5", "s", "10", "s"]
+for tick, time in ((axis.index("┬"), "5 s"), (axis.rindex("┬"), "10 s")):
+    assert abs(times.index(time) + 1 - tick) <= 1
+assert any("30.1 MiB ┤" in line for line in lines) and any("RSS │" in line for line in lines)
+assert any("4.1 MiB/s ┤" in line for line in lines) and any("allocated │" in line for line in lines)' <<<"$output"
+}
+
+@test "a run of any length has times below its plot" {
+    story blink
+    for width in 60 80 100 120 160 200; do
+        COLUMNS=$width expect 0 "$plimsoll" report --timeline blink.plim
+        [[ $(grep └ <<<"$output") == *┬*┬* ]]
+    done
+}
+
+@test "--timeline says which sites grew, most first, and how; what was set up at the start did not grow" {
+    story exact
+    expect 0 "$plimsoll" report --timeline exact.plim
+    shows "What grew, in 8 snapshots from 1.6 s to 12.8 s"
+    [[ $output =~ "+13.0 MiB   ▂▄▅▇█     3.2 MiB      0 B  cache_put".*"+1.7 MiB   ▁▂▃▄▅▆▇█  249 KiB  2.0 MiB  index_add_term" ]]
+}
+
+@test "--timeline says from when on it is estimated" {
+    story mixed
+    expect 0 "$plimsoll" report --timeline mixed.plim
+    shows "Live bytes are exact until 6.5 s" "What grew is not known: there are fewer than two snapshots to compare."
+    story exact
+    expect 0 "$plimsoll" report --timeline exact.plim
+    [[ $output != *"exact until"* ]]
+}
+
+@test "a timeline that is too short says so, and what to type instead" {
+    story brief
+    expect 0 "$plimsoll" report --timeline brief.plim
+    shows "Too short for a timeline: a plot takes 2 moments, and the program allocated in one." "plimsoll report --peak"
+    story flat
+    expect 0 "$plimsoll" report --timeline flat.plim
+    shows "allocated in none."
+}
+
+@test "a view with nothing to show says why" {
+    story flat
+    expect 0 "$plimsoll" report --temporary flat.plim
+    shows "No allocation was seen to be temporary"
+    expect 0 "$plimsoll" report --reallocs flat.plim
+    shows "No block was seen to be reallocated."
+    forge empty
+    for view in $views; do
+        expect 0 "$plimsoll" report $view empty.plim
+        [ "$(wc -l <<<"$output")" -ge 3 ]
+    done
+}
+
+@test "a view with nothing to show of a sampled program says how to count" {
+    forge leak
+    COLUMNS=200 expect 0 "$plimsoll" report --temporary leak.plim
+    shows "To see every allocation: plimsoll run --exact -- PROGRAM"
+    story flat
+    expect 0 "$plimsoll" report --temporary flat.plim
+    [[ $output != *--exact* ]]
+}
+
+@test "views fit into the width there is, and have no colour in a pipe" {
+    for story in exact mixed flat; do
+        story $story
+        for width in 60 80 120 200; do
+            for view in --top=5 $views --tree; do
+                COLUMNS=$width "$plimsoll" report $view $story.plim >"$width$view$story.out"
+            done
+        done
+    done
+    python3 - *.out <<'P'
+import re, sys
+assert len(sys.argv) == 1 + 3 * 4 * 7
+for name in sys.argv[1:]:
+    for line in open(name, encoding="utf-8").read().split("\n"):
+        assert len(line) <= int(re.match(r"\d+", name)[0]) and not line.endswith(" ") and "\033" not in line, (name, line)
+P
+}
+
+@test "the plot is coloured on a terminal, unless NO_COLOR is set" {
+    story exact
+    [[ $(TERM=xterm script -qec "$plimsoll report --timeline exact.plim" /dev/null) == *$'\e[34m'* ]]
+    [[ $(NO_COLOR=1 TERM=xterm script -qec "$plimsoll report --timeline exact.plim" /dev/null) != *$'\e['* ]]
+}
+
+@test "--metric takes the words of the new metrics, and their keys" {
+    story exact
+    for metric in peak peak_space; do
+        expect 0 "$plimsoll" report --metric $metric exact.plim
+        [[ $output =~ "At the peak    bytes   share  blocks  site".*cache_put.*rows_grow ]]
+    done
+    expect 0 "$plimsoll" report --metric peak-blocks exact.plim
+    shows "Blocks at the peak"
+    for metric in temporary temp_objects; do
+        expect 0 "$plimsoll" report --metric $metric exact.plim
+        [[ $output =~ Temporary\ +temporary\ +share\ +calls ]]
+    done
+    expect 0 "$plimsoll" report --tree --metric peak exact.plim
+    grep -E '19\.5 MiB +2,500 +67\.4%  [├└]─ cache_put' <<<"$output"
+}
+
+@test "--top and --depth hold in every view" {
+    story exact
+    for view in --peak --sizes --timeline; do
+        expect 0 "$plimsoll" report $view --top 1 exact.plim
+        shows " more)"
+    done
+    expect 0 "$plimsoll" report --peak --depth 1 exact.plim
+    [[ $output != *"← main"* ]]
+}
+
+@test "two views are refused, and a view with a metric" {
+    story exact
+    expect 2 "$plimsoll" report --peak --sizes exact.plim
+    says "--peak and --sizes are two views; choose one"
+    expect 2 "$plimsoll" report --tree --timeline exact.plim
+    says "--timeline and --tree are two views; choose one"
+    expect 2 "$plimsoll" report --peak --metric calls exact.plim
+    says "--peak has an order of its own; leave out --metric, or --peak"
+    expect 2 "$plimsoll" report --no-default-suppressions exact.plim
+    says "suppressions are for --leaks"
+}
+
+@test "a program that was counted is shown in every view" {
+    "$plimsoll" run -q --exact -o out.plim -- "$(program cli-leaky)" 10000 || [ $? -eq 3 ]
+    expect 0 "$plimsoll" report out.plim
+    shows "exact: all 10,00" "keep_block"
+    for view in $views --leaks; do
+        expect 0 "$plimsoll" report $view out.plim
+        shows "exact: all 10,00"
+    done
+}

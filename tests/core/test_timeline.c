@@ -1,0 +1,720 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * test_timeline.c - what timeline.h and format.h promise of moments and snapshots: each is in its slot and true, in
+ * whatever state the process is stopped; there are never more than there may be, and taking them disturbs nobody.
+ *
+ * file.c is part of this program, so that each test can begin with the tables of a new process. Time is what the tests
+ * say it is: `now` in slots of the first length. At slot n, all totals are n + 1.
+ */
+#include "support.h"
+
+#include <fcntl.h>
+#include <signal.h>
+#include <sys/prctl.h>
+#include <sys/ptrace.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
+
+#include "file.c"
+#include "process.h"
+
+#define LIMIT (64u << 20)
+#define SMALL (256u << 10)
+#define FIRST PL_TIMELINE_SHIFT_FIRST
+#define TALLIES 20000
+#define PER_MOMENT_BYTES 1000 /* the second tally's, of each slot */
+
+static struct pl_process process;
+
+/* ---- a process ---- */
+
+static struct pl_header *header(void)
+{
+    return pl_file_header(&process.file);
+}
+
+static int begin(const char *name, uint64_t limit_bytes)
+{
+    memset(&process, 0, sizeof process);
+    memset(&chunks, 0, sizeof chunks);
+    process.pid = (uint32_t) getpid();
+    process.start_ns = pl_sys_clock_ns(CLOCK_MONOTONIC);
+    process.start_ticks = pl_ticks();
+    process.interval_bytes = 4096;
+    return pl_file_create(&process.file, in_directory(name), limit_bytes) == 0 ? 0 : -1;
+}
+
+static int start_large(void **state)
+{
+    (void) state;
+    new_directory();
+    return begin("x.plim", LIMIT);
+}
+
+static int start_small(void **state)
+{
+    (void) state;
+    new_directory();
+    return begin("x.plim", SMALL);
+}
+
+static int end(void **state)
+{
+    (void) state;
+    munmap(process.file.base, process.file.mapped_bytes);
+    inherited.base = NULL;
+    close(process.file.fd);
+    drop_directory();
+    return 0;
+}
+
+static struct pl_tally *add_tally(uint64_t calls, uint64_t bytes)
+{
+    void *at;
+    assert_int_not_equal(pl_file_append(&process.file, PL_KIND_TALLY, &at), 0);
+    struct pl_tally *tally = at;
+    tally->calls = calls;
+    tally->bytes = bytes;
+    tally->site = 1;
+    return tally;
+}
+
+static struct pl_row *add_row(uint64_t samples, double objects, double space)
+{
+    void *at;
+    assert_int_not_equal(pl_file_append(&process.file, PL_KIND_ROW, &at), 0);
+    struct pl_row *row = at;
+    row->allocated = (struct pl_sums){.samples = samples, .objects = objects, .space = space};
+    row->site = 1;
+    return row;
+}
+
+static void look(uint64_t slot, bool last)
+{
+    process.totals = (struct pl_totals){(int64_t) slot + 1, (int64_t) slot + 1, slot + 1, slot + 1};
+    pl_timeline_take(&process, slot << FIRST, last);
+}
+
+/* ---- what the file says ---- */
+
+static const struct pl_moment *moment(unsigned slot)
+{
+    return pl_file_record(&process.file, PL_KIND_MOMENT, slot + 1);
+}
+
+static const struct pl_snapshot_record *snapshot(unsigned slot)
+{
+    return pl_file_record(&process.file, PL_KIND_SNAPSHOT, slot + 1);
+}
+
+/* How many first slots a slot lasts now. */
+static uint64_t length(void)
+{
+    return 1ull << (header()->timeline_shift - FIRST);
+}
+
+static unsigned moments(void)
+{
+    unsigned n = 0;
+    for (unsigned slot = 0; slot < PL_MOMENTS; slot++)
+        n += moment(slot)->time_ns != 0;
+    return n;
+}
+
+/* Every moment is in its slot, as a whole, and later than those before it. */
+static void check_moments(void)
+{
+    uint64_t last_ns = 0;
+    for (unsigned slot = 0; slot < PL_MOMENTS; slot++) {
+        const struct pl_moment *m = moment(slot);
+        if (!m->time_ns)
+            continue;
+        assert_true(m->time_ns > last_ns);
+        last_ns = m->time_ns;
+        assert_int_equal((m->allocated_calls - 1) / length(), slot);
+        assert_int_equal(m->allocated_bytes, m->allocated_calls);
+        assert_int_equal(m->live_bytes, m->allocated_calls);
+        assert_int_equal(m->live_objects, m->allocated_calls);
+    }
+}
+
+static uint64_t bytes_of(const struct pl_snapshot_record *s, uint32_t who)
+{
+    for (uint32_t i = 0; i < s->entries; i++)
+        if (s->entry[i].who == who)
+            return s->entry[i].bytes;
+    return 0;
+}
+
+/* ---- moments ---- */
+
+static void slots_double_when_they_are_used_up_and_keep_their_first_looks(void **state)
+{
+    (void) state;
+    for (uint64_t n = 0; n < PL_MOMENTS << 5; n++) {
+        look(n, false);
+        if (n % 64 && n % PL_MOMENTS > 2)
+            continue;
+        check_moments();
+        uint64_t current = n / length();
+        for (unsigned slot = 0; slot <= current; slot++)
+            assert_int_equal(moment(slot)->allocated_calls, slot * length() + 1);
+        assert_int_equal(moments(), current + 1);
+    }
+    assert_int_equal(header()->timeline_shift, FIRST + 5);
+    assert_int_equal(process.timeline.shift, FIRST + 5);
+}
+
+static void a_program_that_was_idle_has_empty_slots_and_all_its_moments_are_true(void **state)
+{
+    (void) state;
+    uint64_t random = 1;
+    for (uint64_t n = 0, step = 1; n < 1ull << 30; n += 1 + draw(&random, step += step / 5 + 1)) {
+        look(n, false);
+        check_moments();
+    }
+    assert_in_range(moments(), 2, PL_MOMENTS - 1);
+    assert_int_equal(moment(0)->allocated_calls, 1);
+}
+
+static void the_last_moment_is_taken_whatever_is_due(void **state)
+{
+    (void) state;
+    look(7, false);
+    uint64_t first_ns = moment(7)->time_ns;
+    process.totals.calls = 100;
+    pl_timeline_take(&process, (7 << FIRST) + 1, true);
+    assert_int_equal(moment(7)->allocated_calls, 100);
+    assert_true(moment(7)->time_ns > first_ns);
+    process.totals.calls = 101;
+    pl_timeline_take(&process, 2 << FIRST, true); /* the thread that ends the process has been waiting */
+    assert_int_equal(moment(7)->allocated_calls, 101);
+    assert_int_equal(moments(), 1);
+}
+
+static void who_comes_late_finds_the_slot_taken(void **state)
+{
+    (void) state;
+    look(7, false);
+    struct pl_moment before = *moment(7);
+    process.totals.calls = 100;
+    pl_timeline_take(&process, (8 << FIRST) - 1, false);
+    pl_timeline_take(&process, 3 << FIRST, false);
+    assert_memory_equal(moment(7), &before, sizeof before);
+    assert_int_equal(moments(), 1);
+    assert_int_equal(process.timeline.due, 8 << FIRST);
+}
+
+static void a_look_from_before_the_start_changes_nothing(void **state)
+{
+    (void) state;
+    look(7, false);
+    pl_timeline_take(&process, (uint64_t) -5 >> PL_UNIT_SHIFT, false); /* another processor's clock is 5 ticks behind */
+    assert_int_equal(header()->timeline_shift, FIRST);
+    assert_int_equal(moments(), 1);
+    process.start_ticks = pl_ticks() + 1000000000;
+    assert_int_equal(pl_timeline_now(&process), 0);
+}
+
+static void a_moment_says_how_it_was_sampled_and_never_less_than_nothing(void **state)
+{
+    (void) state;
+    process.totals.live_bytes = process.totals.live_objects = -5;
+    pl_timeline_take(&process, 0, false);
+    assert_int_equal(moment(0)->live_bytes, 0);
+    assert_int_equal(moment(0)->live_objects, 0);
+    assert_int_equal(moment(0)->interval_bytes, 4096);
+    process.counting = PL_COUNT_ALL;
+    look(1, false);
+    assert_int_equal(moment(1)->interval_bytes, 0);
+    process.counting = PL_COUNT_NOTHING;
+    header()->control.interval_bytes = 65536;
+    look(2, false);
+    assert_int_equal(moment(2)->interval_bytes, 65536);
+}
+
+static void the_clock_is_read_along_with_the_ticks(void **state)
+{
+    (void) state;
+    look(0, false);
+    usleep(2000);
+    look(1, false);
+    const struct pl_clock *clock = &header()->clock;
+    assert_true(clock->last_ticks > process.start_ticks && clock->last_ticks <= pl_ticks());
+    assert_int_equal(clock->last_ns - process.start_ns, moment(1)->time_ns);
+    assert_true(moment(1)->time_ns - moment(0)->time_ns >= 2000000);
+    assert_true(pl_timeline_now(&process) >= (clock->last_ticks - process.start_ticks) >> PL_UNIT_SHIFT);
+}
+
+static void resident_memory_is_read_and_no_descriptor_comes_and_goes(void **state)
+{
+    (void) state;
+    struct rlimit before, none;
+    long next = dup(0), pages = 0;
+    close((int) next);
+    look(0, false);
+    FILE *statm = fopen("/proc/self/statm", "r");
+    assert_int_equal(fscanf(statm, "%*d %ld", &pages), 1);
+    fclose(statm);
+    assert_in_range(moment(0)->rss_bytes, (uint64_t) pages * 2048, (uint64_t) pages * 8192);
+    assert_int_equal(dup(0), next);
+    close((int) next);
+
+    assert_int_equal(getrlimit(RLIMIT_NOFILE, &before), 0);
+    none = (struct rlimit){0, before.rlim_max};
+    assert_int_equal(setrlimit(RLIMIT_NOFILE, &none), 0);
+    look(1, false);
+    assert_int_equal(setrlimit(RLIMIT_NOFILE, &before), 0);
+    assert_in_range(moment(1)->rss_bytes, (uint64_t) pages * 2048, (uint64_t) pages * 8192);
+    assert_int_equal(moment(1)->allocated_calls, 2);
+}
+
+/* ---- cohorts ---- */
+
+static void each_cohort_is_an_era_and_so_is_each_doubling(void **state)
+{
+    (void) state;
+    look(0, false);
+    uint32_t era = process.era;
+    for (uint64_t n = 1; n < 4 * PL_MOMENTS; n++) {
+        uint32_t shift = process.timeline.shift, cohort = process.timeline.cohort;
+        look(n, false);
+        bool changed = process.timeline.shift != shift || process.timeline.cohort != cohort;
+        assert_int_equal(process.era, era + changed);
+        assert_int_equal(process.timeline.cohort, n / length() / PL_MOMENTS_PER_COHORT);
+        assert_in_range(process.timeline.cohort, 0, PL_COHORTS - 1);
+        era = process.era;
+    }
+    assert_true(era > 2 * PL_COHORTS);
+}
+
+/* ---- snapshots ---- */
+
+static void a_snapshot_names_everybody_while_there_is_room(void **state)
+{
+    (void) state;
+    void *at;
+    for (unsigned i = 1; i <= 400; i++)
+        add_tally(i, 10 * i);
+    struct pl_tally *gone = add_tally(3, 30), *shared = add_tally(10, 1000), *torn = add_tally(5, 50);
+    gone->freed_calls = 3, gone->freed_bytes = 30;
+    torn->freed_calls = 6, torn->freed_bytes = 60;
+    shared->freed_calls = 2, shared->freed_bytes = 200;
+    shared->remote = pl_file_append(&process.file, PL_KIND_REMOTE, &at);
+    *(struct pl_remote *) at = (struct pl_remote){.tally = 402, .calls = 3, .bytes = 300};
+    struct pl_row *row = add_row(5, 1000.4, 64000.6), *empty = add_row(3, 0.1 + 0.2, 99);
+    row->freed = (struct pl_sums){.samples = 1, .objects = 100, .space = 4000};
+    row->remote = (struct pl_sums){.samples = 2, .objects = 300, .space = 10000};
+    empty->freed = (struct pl_sums){.samples = 3, .objects = 0.3, .space = 98.5}; /* but for rounding */
+    pl_file_append(&process.file, PL_KIND_TALLY, &at);                            /* not published */
+    ((struct pl_tally *) at)->calls = ((struct pl_tally *) at)->bytes = 1000000;
+    look(0, false);
+
+    const struct pl_snapshot_record *s = snapshot(0);
+    assert_int_equal(s->time_ns, moment(0)->time_ns);
+    assert_int_equal(s->entries, 402);
+    assert_int_equal(s->left_out, 0);
+    for (uint32_t i = 1; i <= 400; i++)
+        assert_int_equal(bytes_of(s, i), 10 * i);
+    assert_int_equal(bytes_of(s, 402), 500);
+    assert_int_equal(bytes_of(s, PL_SNAPSHOT_ROW | 1), 50001);
+    assert_int_equal(s->entry[401].objects, 600);
+    assert_int_equal(s->live_bytes, 10 * 400 * 401 / 2 + 500 + 50001);
+    assert_int_equal(s->live_objects, 400 * 401 / 2 + 5 + 600);
+}
+
+/* More to be named than there are places for: small ones, and among them some that matter. */
+static uint64_t mixed(uint64_t i)
+{
+    uint64_t random = i * 0x9e3779b97f4a7c15u;
+    return i % 64 ? 1 + draw(&random, 1000) : 1000000 + draw(&random, 200000);
+}
+
+/* Those that matter come first, and have to keep their places against all others. */
+static uint64_t growing(uint64_t i)
+{
+    return i <= 50 ? 30000000 : 50 * i;
+}
+
+static uint64_t alike(uint64_t i)
+{
+    return i == TALLIES / 2 ? 50 * TALLIES : 50;
+}
+
+static void check_crowd(uint64_t (*bytes_held)(uint64_t i))
+{
+    uint64_t sum = 0;
+    for (uint64_t i = 1; i <= TALLIES; i++)
+        sum += add_tally(1, bytes_held(i))->bytes;
+    look(0, false);
+    const struct pl_snapshot_record *s = snapshot(0);
+    assert_int_equal(s->live_bytes, sum);
+    assert_int_equal(s->live_objects, TALLIES);
+    assert_int_equal(s->entries + s->left_out, TALLIES);
+    assert_true(s->entries <= PL_SNAPSHOT_ENTRIES);
+    unsigned matter = 0;
+    for (uint32_t i = 1; i <= TALLIES; i++)
+        if (bytes_held(i) > sum / 500) {
+            assert_int_equal(bytes_of(s, i), bytes_held(i));
+            matter++;
+        }
+    assert_true(matter > 0);
+    for (uint32_t i = 0; i < s->entries; i++)
+        assert_int_equal(s->entry[i].bytes, bytes_held(s->entry[i].who));
+}
+
+static void a_crowd_of_all_sizes_leaves_out_only_the_small(void **state)
+{
+    (void) state;
+    check_crowd(mixed);
+}
+
+static void a_crowd_that_comes_later_and_grows_leaves_out_only_the_small(void **state)
+{
+    (void) state;
+    check_crowd(growing);
+}
+
+static void a_crowd_of_equals_leaves_out_only_the_small(void **state)
+{
+    (void) state;
+    check_crowd(alike);
+}
+
+static void snapshots_are_the_first_look_of_their_slots_and_show_who_grows(void **state)
+{
+    (void) state;
+    struct pl_tally *still = add_tally(1, 5000000), *grows = add_tally(1, 0);
+    for (uint64_t n = 0; n < PL_MOMENTS << 4; n++) {
+        grows->bytes = (n + 1) * PER_MOMENT_BYTES;
+        look(n, false);
+        if (n % 97)
+            continue;
+        unsigned current = (unsigned) (n / length()) / PL_MOMENTS_PER_SNAPSHOT;
+        for (unsigned slot = 0; slot < PL_SNAPSHOTS; slot++) {
+            uint64_t first = slot * length() * PL_MOMENTS_PER_SNAPSHOT;
+            assert_int_equal(snapshot(slot)->time_ns != 0, slot <= current);
+            if (slot > current)
+                continue;
+            assert_int_equal(bytes_of(snapshot(slot), 1), still->bytes);
+            assert_int_equal(bytes_of(snapshot(slot), 2), (first + 1) * PER_MOMENT_BYTES);
+            assert_true(slot == 0 || snapshot(slot)->time_ns > snapshot(slot - 1)->time_ns);
+        }
+    }
+}
+
+/* ---- bounds ---- */
+
+static void a_long_life_needs_no_more_room_than_a_short_one(void **state)
+{
+    (void) state;
+    for (uint64_t n = 0; n < 1ull << 40; n += n / 100 + 1)
+        look(n, false);
+    assert_int_equal(header()->count[PL_KIND_MOMENT], PL_MOMENTS + 1);
+    assert_int_equal(header()->count[PL_KIND_SNAPSHOT], PL_SNAPSHOTS + 1);
+    assert_int_equal(header()->chunks, 1 + 9);
+    assert_int_equal(header()->losses[PL_LOSS_FILE_FULL], 0);
+}
+
+static uint64_t fill_file(void)
+{
+    void *at;
+    uint64_t tallies = 0;
+    for (; pl_file_append(&process.file, PL_KIND_TALLY, &at); tallies++)
+        *(struct pl_tally *) at = (struct pl_tally){.site = 1, .calls = 1, .bytes = 10};
+    return tallies;
+}
+
+static void a_file_without_room_has_no_timeline_but_cohorts(void **state)
+{
+    (void) state;
+    static const uint8_t nothing[sizeof pl_file_nowhere];
+    memset(pl_file_nowhere, 0, sizeof pl_file_nowhere);
+    fill_file();
+    uint64_t lost = header()->losses[PL_LOSS_FILE_FULL];
+    for (uint64_t n = 0; n < 4 * PL_MOMENTS; n++)
+        look(n, n % 10 == 0);
+    assert_int_equal(process.timeline.cohort, 7);
+    assert_true(process.era > 2 * PL_COHORTS);
+    assert_in_range(header()->losses[PL_LOSS_FILE_FULL] - lost, 1, 1 + PL_SNAPSHOTS);
+    assert_memory_equal(pl_file_nowhere, nothing, sizeof pl_file_nowhere);
+}
+
+static void a_snapshot_counts_what_found_room_and_nothing_else(void **state)
+{
+    (void) state;
+    look(0, false);
+    look(PL_MOMENTS_PER_SNAPSHOT, false);
+    uint64_t tallies = fill_file();
+    *(struct pl_tally *) (void *) pl_file_nowhere = (struct pl_tally){.site = 1, .calls = 1, .bytes = 1000000};
+    header()->count[PL_KIND_TALLY] += 1000;   /* which found none */
+    look(2 * PL_MOMENTS_PER_SNAPSHOT, false); /* its record lies in the chunk of the one before */
+    assert_int_equal(snapshot(2)->live_objects, tallies);
+    assert_int_equal(snapshot(2)->live_bytes, 10 * tallies);
+}
+
+/* ---- not disturbing ---- */
+
+static void floating_point_flags_stay_as_they_were(void **state)
+{
+    (void) state;
+    struct pl_fp_state fp;
+    struct pl_row *row = add_row(3, 1.0 / 3, 1e300);
+    row->freed = (struct pl_sums){.samples = 1, .objects = 1e-9, .space = 1.0 / 7};
+    pl_fp_enter(&fp);
+    fp.mxcsr = 0x1f80;
+    pl_fp_leave(&fp);
+    look(0, false);
+    pl_fp_enter(&fp);
+    assert_int_equal(fp.mxcsr, 0x1f80);
+}
+
+/* From now on the kernel kills this process for any system call but exit. */
+static void enter_sandbox(void)
+{
+    struct sock_filter filter[] = {
+        BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_exit_group, 0, 1),
+        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_KILL_PROCESS),
+    };
+    struct sock_fprog program = {sizeof filter / sizeof filter[0], filter};
+    prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
+    if (prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program, 0, 0))
+        _exit(2);
+}
+
+static _Noreturn void sandboxed_child(void)
+{
+    begin("y.plim", LIMIT);
+    add_tally(1, 100);
+    look(0, false);
+    usleep(1000);
+    pl_file_reserve(&process.file, 1 << 20);
+    pl_file_freeze(&process.file, true);
+    process.sandboxed = 1;
+    enter_sandbox();
+    for (uint64_t n = 1; n < 3 * PL_MOMENTS; n++)
+        look(n, false);
+    const struct pl_moment *m = moment(100);
+    bool good = m->time_ns > 1000000 && m->time_ns < 60000000000 && m->allocated_calls > 100 && m->rss_bytes == 0 &&
+                snapshot(5)->time_ns && snapshot(5)->live_bytes == 100;
+    for (;;)
+        syscall(SYS_exit_group, !good); /* not _exit(): a sanitizer has something to ask the kernel before that */
+}
+
+static void in_a_sandbox_it_makes_no_system_call_and_goes_on(void **state)
+{
+    (void) state;
+    int status;
+    pid_t pid = fork();
+    if (!pid)
+        sandboxed_child();
+    assert_int_equal(waitpid(pid, &status, 0), pid);
+    assert_int_equal(status, 0);
+}
+
+/* ---- threads ---- */
+
+#define LOOKS 20000
+static uint64_t next_look;
+
+static void look_often(unsigned number)
+{
+    (void) number;
+    for (unsigned i = 0; i < LOOKS; i++) {
+        uint64_t n = fetch_add(&next_look, 1);
+        fetch_add(&process.totals.calls, 1);
+        pl_timeline_take(&process, n << FIRST, n % 100 == 0);
+    }
+}
+
+static void threads_that_come_at_once_leave_a_timeline_in_order(void **state)
+{
+    (void) state;
+    uint64_t last_ns = 0, last_calls = 0;
+    next_look = 0;
+    add_tally(1, 100);
+    run_threads(4, look_often);
+    for (unsigned slot = 0; slot < PL_MOMENTS; slot++)
+        if (moment(slot)->time_ns) {
+            assert_true(moment(slot)->time_ns > last_ns && moment(slot)->allocated_calls >= last_calls);
+            last_ns = moment(slot)->time_ns;
+            last_calls = moment(slot)->allocated_calls;
+        }
+    assert_int_equal(process.timeline.taking, 0);
+    assert_true(moments() > 10);
+    assert_int_equal(header()->count[PL_KIND_MOMENT], PL_MOMENTS + 1);
+}
+
+static void nobody_waits_for_a_thread_that_died_taking(void **state)
+{
+    (void) state;
+    look(3, false);
+    process.timeline.taking = 1;
+    look(4, false);
+    assert_int_equal(moments(), 1);
+    assert_true(process.timeline.due > 4 << FIRST); /* and does not try again at every visit */
+    look(5, true);
+    assert_int_equal(moments(), 1);
+    process.timeline.taking = 0; /* it was only slow */
+    look(6, false);
+    assert_int_equal(moments(), 2);
+}
+
+/* ---- kill -9 ---- */
+
+#define STEPPED                                                                                                        \
+    (PL_MOMENTS + 1) /* the look that is stepped through: slots double, and it is the first of a new one               \
+                      */
+
+static void look_at_two(uint64_t n, struct pl_tally *one, struct pl_tally *two)
+{
+    one->bytes = n + 1;
+    two->bytes = 2 * (n + 1);
+    look(n, false);
+}
+
+/* Fills all slots, and stops before and after the look that makes them double. */
+static _Noreturn void stepped_child(struct pl_tally *one, struct pl_tally *two)
+{
+    if (ptrace(PTRACE_TRACEME, 0, 0, 0))
+        _exit(1);
+    for (uint64_t n = 1; n < PL_MOMENTS; n++)
+        look_at_two(n, one, two);
+    raise(SIGSTOP);
+    look_at_two(STEPPED, one, two);
+    raise(SIGSTOP);
+    _exit(0);
+}
+
+struct evidence {
+    uint64_t time_ns[STEPPED + 2]; /* by the figure that all totals had */
+    unsigned found;
+    unsigned newest;
+};
+
+static void add_evidence(struct evidence *evidence, uint64_t figure, uint64_t time_ns)
+{
+    assert_in_range(figure, 1, STEPPED + 1);
+    if (evidence->time_ns[figure])
+        assert_int_equal(evidence->time_ns[figure], time_ns); /* in both places */
+    else
+        evidence->found++;
+    evidence->time_ns[figure] = time_ns;
+    if (figure > evidence->newest)
+        evidence->newest = (unsigned) figure;
+}
+
+static void check_order(const struct evidence *evidence)
+{
+    uint64_t last_ns = 0;
+    for (unsigned i = 1; i < STEPPED + 2; i++)
+        if (evidence->time_ns[i]) {
+            assert_true(evidence->time_ns[i] > last_ns);
+            last_ns = evidence->time_ns[i];
+        }
+}
+
+/* What is there is true, and no more is missing than has to be. */
+static void check_what_a_kill_would_leave(void)
+{
+    static struct evidence of_moments, of_snapshots;
+    memset(&of_moments, 0, sizeof of_moments);
+    memset(&of_snapshots, 0, sizeof of_snapshots);
+    for (unsigned slot = 0; slot < PL_MOMENTS; slot++) {
+        const struct pl_moment *m = moment(slot);
+        if (!m->time_ns)
+            continue;
+        add_evidence(&of_moments, m->live_bytes, m->time_ns);
+        assert_true(m->live_objects == m->live_bytes && m->allocated_bytes == m->live_bytes &&
+                    m->allocated_calls == m->live_bytes && m->interval_bytes == 4096 && m->rss_bytes);
+    }
+    for (unsigned slot = 0; slot < PL_SNAPSHOTS; slot++) {
+        const struct pl_snapshot_record *s = snapshot(slot);
+        if (!s->time_ns)
+            continue;
+        add_evidence(&of_snapshots, s->live_bytes / 3, s->time_ns);
+        assert_true(s->entries == 2 && s->entry[0].bytes + s->entry[1].bytes == s->live_bytes);
+        assert_int_equal(s->entry[1].bytes, 2 * s->entry[0].bytes);
+    }
+    check_order(&of_moments);
+    check_order(&of_snapshots);
+    assert_true(of_moments.found > PL_MOMENTS / 2 && of_moments.newest >= PL_MOMENTS);
+    assert_true(of_snapshots.found >= PL_SNAPSHOTS / 2);
+}
+
+/* A traced copy of this process, which has the same records in the same places. */
+static pid_t start_stepping(void)
+{
+    void *at;
+    int status;
+    struct pl_tally *one = add_tally(1, 0), *two = add_tally(1, 0);
+    while (process.timeline.snapshots < PL_SNAPSHOTS)
+        process.timeline.snapshots += pl_file_append(&process.file, PL_KIND_SNAPSHOT, &at) != 0;
+    look_at_two(0, one, two);
+    assert_int_equal(madvise(&chunks, sizeof chunks & ~4095ul, 19 /* MADV_KEEPONFORK */), 0);
+    pid_t pid = fork();
+    if (!pid)
+        stepped_child(one, two);
+    assert_int_equal(waitpid(pid, &status, 0), pid);
+    if (!WIFSTOPPED(status))
+        skip(); /* there is no tracing here */
+    ptrace(PTRACE_SETOPTIONS, pid, 0, PTRACE_O_EXITKILL);
+    return pid;
+}
+
+static void killed_at_any_instruction_it_leaves_what_is_true(void **state)
+{
+    (void) state;
+    int status;
+    unsigned steps = 0;
+    pid_t pid = start_stepping();
+    do {
+        check_what_a_kill_would_leave();
+        assert_int_equal(ptrace(PTRACE_SINGLESTEP, pid, 0, 0), 0);
+        assert_int_equal(waitpid(pid, &status, 0), pid);
+        steps++;
+    } while (WIFSTOPPED(status) && WSTOPSIG(status) == SIGTRAP);
+    kill(pid, SIGKILL);
+    waitpid(pid, &status, 0);
+    assert_int_equal(header()->timeline_shift, FIRST + 1);
+    assert_int_equal(moment(STEPPED / 2)->allocated_calls, STEPPED + 1);
+    assert_int_equal(snapshot(PL_SNAPSHOTS / 2)->live_bytes, 3 * (STEPPED + 1));
+    assert_true(steps > 10000);
+}
+
+#define LARGE(test) cmocka_unit_test_setup_teardown(test, start_large, end)
+#define SMALL_ONE(test) cmocka_unit_test_setup_teardown(test, start_small, end)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        LARGE(slots_double_when_they_are_used_up_and_keep_their_first_looks),
+        LARGE(a_program_that_was_idle_has_empty_slots_and_all_its_moments_are_true),
+        LARGE(the_last_moment_is_taken_whatever_is_due),
+        LARGE(who_comes_late_finds_the_slot_taken),
+        LARGE(a_look_from_before_the_start_changes_nothing),
+        LARGE(a_moment_says_how_it_was_sampled_and_never_less_than_nothing),
+        LARGE(the_clock_is_read_along_with_the_ticks),
+        LARGE(resident_memory_is_read_and_no_descriptor_comes_and_goes),
+        LARGE(each_cohort_is_an_era_and_so_is_each_doubling),
+        LARGE(a_snapshot_names_everybody_while_there_is_room),
+        LARGE(a_crowd_of_all_sizes_leaves_out_only_the_small),
+        LARGE(a_crowd_that_comes_later_and_grows_leaves_out_only_the_small),
+        LARGE(a_crowd_of_equals_leaves_out_only_the_small),
+        LARGE(snapshots_are_the_first_look_of_their_slots_and_show_who_grows),
+        LARGE(a_long_life_needs_no_more_room_than_a_short_one),
+        SMALL_ONE(a_file_without_room_has_no_timeline_but_cohorts),
+        SMALL_ONE(a_snapshot_counts_what_found_room_and_nothing_else),
+        LARGE(floating_point_flags_stay_as_they_were),
+        LARGE(in_a_sandbox_it_makes_no_system_call_and_goes_on),
+        LARGE(threads_that_come_at_once_leave_a_timeline_in_order),
+        LARGE(nobody_waits_for_a_thread_that_died_taking),
+        LARGE(killed_at_any_instruction_it_leaves_what_is_true),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,491 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * test_exact.c - what was counted: tallies and remote frees as figures without errors, the peak, ages, and how counted
+ * and sampled parts of one site come together.
+ *
+ * Most claims are about the scenario "exact": 1,000 terms of 48 bytes that nobody frees, 5,000 strings of 24 bytes that
+ * are all freed, and a table of 8 MiB, grown by realloc, that was there at the peak and is gone.
+ */
+#include <math.h>
+
+#include "support.h"
+
+#define TERMS 0
+#define STRINGS 1
+#define ROWS 2
+#define MIB8 ((double) (8 << 20))
+
+static bool is_exactly(const struct pl_estimate *estimate, double value)
+{
+    return estimate->value == value && estimate->low == value && estimate->high == value && estimate->error == 0;
+}
+
+static struct pl_tally *tally_at(struct forge *forge, uint32_t site)
+{
+    return forge_tally_at(forge, site + 1);
+}
+
+/* An image with one tally of 10 blocks of 100 bytes. */
+static struct forge *one_tally(void)
+{
+    struct forge *forge = forge_build("empty");
+    uint32_t frame = forge_frame(forge, 0, forge_module(forge, "/bin/app", 1), 0x1000);
+    forge_count(forge_tally_at(forge, forge_tally(forge, forge_site(forge, frame), 1)), 10, 100);
+    forge_header(forge)->mode = PL_MODE_EXACT;
+    forge_header(forge)->interval_bytes = 0;
+    return forge;
+}
+
+static void every_figure_of_a_counted_program_is_exact(void **state)
+{
+    (void) state;
+    struct pl_profile *profile = load_scenario("exact");
+    assert_true(profile->exact);
+    assert_int_equal(profile->samples, 0);
+    assert_true(profile->exact_calls == 6014);
+    assert_true(is_exactly(&profile->total[PL_METRIC_ALLOC_OBJECTS], 6014));
+    assert_true(is_exactly(&profile->total[PL_METRIC_INUSE_OBJECTS], 1000));
+    assert_true(is_exactly(&profile->total[PL_METRIC_INUSE_SPACE], 48000));
+    assert_true(is_exactly(&profile->total[PL_METRIC_PEAK_SPACE], MIB8 + 48000));
+    assert_true(is_exactly(&profile->total[PL_METRIC_TEMP_OBJECTS], 3500));
+    assert_true(is_exactly(&profile->site[STRINGS].metric[PL_METRIC_ALLOC_OBJECTS], 5000));
+    assert_true(is_exactly(&profile->site[STRINGS].metric[PL_METRIC_INUSE_OBJECTS], 0));
+    assert_int_equal(profile->damage + profile->in_flight, 0);
+    pl_profile_close(profile);
+}
+
+static void what_other_threads_free_is_freed(void **state)
+{
+    (void) state;
+    struct forge *forge = forge_build("exact");
+    struct pl_remote *remote = forge_record(forge, PL_KIND_REMOTE, 1);
+    remote->calls -= 10;
+    remote->bytes -= 240;
+    remote->gone[0] -= 10;
+    struct pl_profile *profile = forge_load(forge);
+    assert_true(is_exactly(&profile->site[STRINGS].metric[PL_METRIC_INUSE_OBJECTS], 10));
+    assert_true(is_exactly(&profile->site[STRINGS].metric[PL_METRIC_INUSE_SPACE], 240));
+    assert_true(profile->site[STRINGS].spread.ages[0] == 10);
+    pl_profile_close(profile);
+    forge_free(forge);
+}
+
+static void tallies_of_one_site_are_added_up(void **state)
+{
+    (void) state;
+    struct forge *forge = one_tally();
+    forge_count(forge_tally_at(forge, forge_tally(forge, 2, 1)), 5, 7);
+    struct pl_profile *profile = forge_load(forge);
+    assert_int_equal(profile->sites, 1);
+    assert_true(is_exactly(&profile->site[0].metric[PL_METRIC_ALLOC_OBJECTS], 15));
+    assert_true(is_exactly(&profile->site[0].metric[PL_METRIC_ALLOC_SPACE], 1035));
+    assert_int_equal(profile->site[0].spread.smallest, 7);
+    assert_int_equal(profile->site[0].spread.largest, 100);
+    pl_profile_close(profile);
+    forge_free(forge);
+}
+
+static void no_block_means_no_bytes(void **state)
+{
+    (void) state;
+    struct forge *forge = one_tally();
+    forge_tally_at(forge, 1)->freed_calls = 10; /* the bytes of the last one are not there yet */
+    forge_tally_at(forge, 1)->freed_bytes = 900;
+    struct pl_profile *profile = forge_load(forge);
+    assert_true(is_exactly(&profile->total[PL_METRIC_INUSE_SPACE], 0));
+    pl_profile_close(profile);
+    forge_free(forge);
+}
+
+static void sites_that_know_of_more_than_their_threads_are_believed(void **state)
+{
+    (void) state;
+    struct forge *forge = one_tally(); /* killed before the thread could tell: its counters are 0 */
+    struct pl_profile *profile = forge_load(forge);
+    assert_true(is_exactly(&profile->total[PL_METRIC_ALLOC_OBJECTS], 10));
+    assert_true(is_exactly(&profile->total[PL_METRIC_ALLOC_SPACE], 1000));
+    pl_profile_close(profile);
+    forge_free(forge);
+}
+
+/* ---- the peak ---- */
+
+static void what_changed_since_the_peak_is_taken_as_it_was_saved(void **state)
+{
+    (void) state;
+    struct pl_profile *profile = load_scenario("exact");
+    assert_true(is_exactly(&profile->site[ROWS].metric[PL_METRIC_PEAK_SPACE], MIB8));
+    assert_true(is_exactly(&profile->site[ROWS].metric[PL_METRIC_INUSE_SPACE], 0));
+    assert_true(is_exactly(&profile->site[TERMS].metric[PL_METRIC_PEAK_OBJECTS], 1000));
+    assert_true(is_exactly(&profile->site[STRINGS].metric[PL_METRIC_PEAK_OBJECTS], 0));
+    assert_true(fabs(profile->peak_s - 3 * 32 * 65536 * (4096 / 3e9)) < 1e-9);
+    assert_true(profile->peak_slack_bytes == 2 * 65536);
+    pl_profile_close(profile);
+}
+
+static void each_side_of_a_tally_has_its_own_era(void **state)
+{
+    (void) state;
+    struct forge *forge = forge_build("exact");
+    struct pl_tally *terms = tally_at(forge, TERMS), *strings = tally_at(forge, STRINGS);
+    struct pl_remote *remote = forge_record(forge, PL_KIND_REMOTE, 1);
+    terms->era = 8; /* 100 of them came after the peak */
+    terms->peak_calls = 900;
+    terms->peak_bytes = 900 * 48;
+    strings->era = 6; /* none came after it; of the frees, 20 by the owner and 30 by others did */
+    strings->freed_era = 7;
+    strings->peak_freed_calls = 3980;
+    strings->peak_freed_bytes = 3980 * 24;
+    remote->era = 9;
+    remote->peak_calls = 970;
+    remote->peak_bytes = 970 * 24;
+    struct pl_profile *profile = forge_load(forge);
+    assert_true(is_exactly(&profile->site[TERMS].metric[PL_METRIC_PEAK_SPACE], 900 * 48));
+    assert_true(is_exactly(&profile->site[STRINGS].metric[PL_METRIC_PEAK_OBJECTS], 50));
+    assert_true(is_exactly(&profile->site[STRINGS].metric[PL_METRIC_PEAK_SPACE], 50 * 24));
+    pl_profile_close(profile);
+    forge_free(forge);
+}
+
+static void eras_go_round(void **state)
+{
+    (void) state;
+    struct forge *forge = forge_build("exact");
+    forge_header(forge)->peak.era = UINT32_MAX - 1;
+    for (uint32_t i = 0; i < 3; i++)
+        tally_at(forge, i)->era = tally_at(forge, i)->freed_era = UINT32_MAX - 2;
+    ((struct pl_remote *) forge_record(forge, PL_KIND_REMOTE, 1))->era = UINT32_MAX - 2;
+    tally_at(forge, ROWS)->freed_era = 1;
+    struct pl_profile *profile = forge_load(forge);
+    assert_true(is_exactly(&profile->total[PL_METRIC_PEAK_SPACE], MIB8 + 48000));
+    pl_profile_close(profile);
+    forge_free(forge);
+}
+
+static void a_row_saves_its_own_figures_and_those_of_others_apart(void **state)
+{
+    (void) state;
+    struct forge *forge = forge_build("empty");
+    uint32_t frame = forge_frame(forge, 0, forge_module(forge, "/bin/app", 1), 0x1000);
+    struct pl_row *row = forge_row_at(forge, forge_row(forge, forge_site(forge, frame), 1));
+    forge_header(forge)->peak = (struct pl_peak){.bytes = 1 << 20, .era = 5, .peaks = 2};
+    forge_sample(&row->allocated, 100, 10, 30);
+    forge_sample(&row->freed, 100, 10, 12);
+    forge_sample(&row->remote, 100, 10, 6);
+    forge_sample(&row->peak, 100, 10, 20);
+    forge_sample(&row->peak_remote, 100, 10, 4);
+    static const struct {
+        uint32_t era, remote_era;
+        double samples;
+    } cases[] = {{4, 4, 12}, {5, 4, 14}, {4, 5, 14}, {9, 9, 16}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        row->era = cases[i].era;
+        row->remote_era = cases[i].remote_era;
+        struct pl_profile *profile = forge_load(forge);
+        assert_true(profile->site[0].metric[PL_METRIC_PEAK_OBJECTS].value == 10 * cases[i].samples);
+        assert_true(profile->site[0].metric[PL_METRIC_PEAK_SPACE].value == 1000 * cases[i].samples);
+        assert_true(profile->site[0].metric[PL_METRIC_PEAK_SPACE].error > 0);
+        pl_profile_close(profile);
+    }
+    forge_free(forge);
+}
+
+static void a_heap_that_never_fell_has_its_peak_now(void **state)
+{
+    (void) state;
+    struct forge *forge = forge_build("exact");
+    tally_at(forge, TERMS)->bytes += 100 << 20; /* more than ever */
+    for (int peaks = 0; peaks < 2; peaks++) {
+        forge_header(forge)->peak.peaks = (uint32_t) peaks;
+        struct pl_profile *profile = forge_load(forge);
+        for (uint32_t i = 0; i < profile->sites; i++) {
+            const struct pl_estimate *metric = profile->site[i].metric;
+            assert_true(metric[PL_METRIC_PEAK_SPACE].value == metric[PL_METRIC_INUSE_SPACE].value);
+        }
+        assert_true(profile->total[PL_METRIC_PEAK_SPACE].value == profile->total[PL_METRIC_INUSE_SPACE].value);
+        assert_true(profile->peak_s == profile->duration_s);
+        pl_profile_close(profile);
+    }
+    forge_free(forge);
+}
+
+/* ---- the spread ---- */
+
+static void sizes_lives_and_reallocs_are_those_of_the_tally_and_its_remotes(void **state)
+{
+    (void) state;
+    struct pl_profile *profile = load_scenario("exact");
+    const struct pl_spread *strings = &profile->site[STRINGS].spread, *rows = &profile->site[ROWS].spread;
+    assert_true(strings->sizes[1] == 5000); /* 16 to 31 bytes */
+    assert_true(strings->lives[0] == 3500 && strings->lives[3] == 500 && strings->lives[20] == 1000);
+    assert_true(strings->exit_objects == 30 && strings->exit_space == 720);
+    assert_int_equal(rows->smallest, 1 << 10);
+    assert_int_equal(rows->largest, 8 << 20);
+    assert_true(rows->realloc_calls == 13 && rows->realloc_in_place == 2);
+    assert_true(rows->realloc_moved == MIB8 - 3072);
+    assert_int_equal(profile->spread.smallest, 24);
+    assert_int_equal(profile->spread.largest, 8 << 20);
+    assert_true(profile->spread.sizes[2] == 1000 && profile->spread.sizes[20] == 1);
+    pl_profile_close(profile);
+}
+
+static void buckets_begin_where_the_format_says(void **state)
+{
+    (void) state;
+    assert_true(pl_size_bucket_from(0) == 0 && pl_size_bucket_from(1) == 16 && pl_size_bucket_from(21) == 16 << 20);
+    assert_true(pl_life_bucket_from(0) == 0 && pl_life_bucket_from(1) == 1 && pl_life_bucket_from(3) == 4);
+    assert_true(pl_life_bucket_from(31) == 1 << 30);
+}
+
+static double all_ages(const struct pl_spread *spread)
+{
+    double sum = 0;
+    for (unsigned i = 0; i < PL_COHORTS; i++)
+        sum += spread->ages[i];
+    return sum;
+}
+
+static void ages_are_of_what_is_live(void **state)
+{
+    (void) state;
+    struct pl_profile *profile = load_scenario("exact");
+    for (unsigned i = 0; i < PL_COHORTS; i++)
+        assert_true(profile->site[TERMS].spread.ages[i] == (i < 5 ? 200 : 0));
+    for (uint32_t i = 0; i < profile->sites; i++)
+        assert_true(all_ages(&profile->site[i].spread) == profile->site[i].metric[PL_METRIC_INUSE_OBJECTS].value);
+    double class_s = 32 * 65536 * (4096 / 3e9);
+    for (unsigned i = 0; i < PL_COHORTS; i++)
+        assert_true(fabs(profile->age[i] - fmin((i + 1) * class_s, 12.8)) < 1e-9);
+    assert_true(fabs(profile->unit_s - 4096 / 3e9) < 1e-15);
+    assert_true(fabs(profile->exit_s - 12.7) < 1e-9);
+    pl_profile_close(profile);
+}
+
+static void the_last_age_goes_on_to_the_end(void **state)
+{
+    (void) state;
+    struct forge *forge = forge_build("exact");
+    forge_header(forge)->end_monotonic_ns += 100000000000; /* it did nothing for 100 s, and took no moment */
+    struct pl_profile *profile = forge_load(forge);
+    assert_true(profile->age[6] < 21 && fabs(profile->age[7] - 112.8) < 1e-6);
+    pl_profile_close(profile);
+    forge_free(forge);
+}
+
+static void a_block_booked_to_another_cohort_than_its_own_is_made_up_for(void **state)
+{
+    (void) state;
+    static const uint32_t gone[][5] = {{0, 0, 207}, {200, 0, 200, 0, 7}, {207}};
+    static const double expected[][PL_COHORTS] = {
+        {200, 193, 0, 200, 200}, {0, 200, 0, 200, 193}, {0, 193, 200, 200, 200}};
+    for (int i = 0; i < 3; i++) {
+        struct forge *forge = forge_build("exact");
+        struct pl_tally *terms = tally_at(forge, TERMS);
+        memcpy(terms->gone, gone[i], sizeof gone[i]);
+        for (int c = 0; c < 5; c++)
+            terms->gone_calls += gone[i][c];
+        terms->freed_calls = terms->gone_calls;
+        terms->freed_bytes = 48 * terms->freed_calls;
+        struct pl_profile *profile = forge_load(forge);
+        assert_memory_equal(profile->site[TERMS].spread.ages, expected[i], sizeof expected[i]);
+        assert_true(all_ages(&profile->spread) == profile->total[PL_METRIC_INUSE_OBJECTS].value);
+        pl_profile_close(profile);
+        forge_free(forge);
+    }
+}
+
+static void shorter_cohorts_are_joined_in_pairs(void **state)
+{
+    (void) state;
+    static const double expected[5][PL_COHORTS] = {
+        {200, 200, 200, 200, 200}, {400, 400, 200}, {800, 200}, {1000}, {1000}};
+    for (uint32_t behind = 0; behind < 5; behind++) {
+        struct forge *forge = forge_build("exact");
+        tally_at(forge, TERMS)->cohort_shift -= behind;
+        struct pl_profile *profile = forge_load(forge);
+        assert_memory_equal(profile->site[TERMS].spread.ages, expected[behind], sizeof expected[behind]);
+        pl_profile_close(profile);
+        forge_free(forge);
+    }
+}
+
+static void rows_have_ages_too(void **state)
+{
+    (void) state;
+    struct forge *forge = forge_build("empty");
+    uint32_t frame = forge_frame(forge, 0, forge_module(forge, "/bin/app", 1), 0x1000);
+    struct pl_row *row = forge_row_at(forge, forge_row(forge, forge_site(forge, frame), 1));
+    forge_sample(&row->allocated, 100, 10, 30);
+    forge_sample(&row->remote, 100, 10, 6);
+    row->made[0] = row->made[1] = row->made[4] = 100;
+    row->gone[1] = 60;
+    row->cohort_shift = 9;
+    forge_header(forge)->timeline_shift = 10;
+    struct pl_profile *profile = forge_load(forge);
+    assert_true(profile->site[0].spread.ages[0] == 140 && profile->site[0].spread.ages[2] == 100);
+    assert_true(all_ages(&profile->spread) == 240);
+    pl_profile_close(profile);
+    forge_free(forge);
+}
+
+/* ---- counted and sampled ---- */
+
+static void counted_and_sampled_parts_of_a_site_are_added(void **state)
+{
+    (void) state;
+    struct pl_profile *profile = load_scenario("auto");
+    double weight = 96.0 * 1024 / 112;
+    const struct pl_estimate *metric = profile->site[0].metric;
+    assert_int_equal(profile->sites, 1);
+    assert_false(profile->exact);
+    assert_true(fabs(metric[PL_METRIC_ALLOC_OBJECTS].value - (400000 + 1800 * weight)) < 1e-6);
+    assert_true(fabs(metric[PL_METRIC_INUSE_OBJECTS].value - (1000 + 100 * weight)) < 1e-6);
+    assert_true(fabs(metric[PL_METRIC_TEMP_OBJECTS].value - (100000 + 425 * weight)) < 1e-6);
+    for (int m = 0; m < PL_METRIC_COUNT; m++)
+        assert_true(metric[m].low < metric[m].value && metric[m].value < metric[m].high && metric[m].error > 0);
+    assert_true(metric[PL_METRIC_ALLOC_OBJECTS].low > 400000);
+    assert_true(metric[PL_METRIC_INUSE_OBJECTS].low >= 1000 + 100); /* counted, and seen */
+    assert_true(profile->total[PL_METRIC_ALLOC_OBJECTS].error == 0);
+    pl_profile_close(profile);
+}
+
+static void the_error_is_that_of_the_samples_alone(void **state)
+{
+    (void) state;
+    struct pl_figures sampled = {0}, mixed;
+    struct pl_estimate alone[PL_METRIC_COUNT], with[PL_METRIC_COUNT];
+    forge_sample(&sampled.allocated.sampled, 48, 800, 100);
+    forge_sample(&sampled.freed.sampled, 48, 800, 60);
+    mixed = sampled;
+    mixed.allocated.exact_objects = 1e6;
+    mixed.allocated.exact_space = 48e6;
+    pl_figures_estimate(&sampled, alone);
+    pl_figures_estimate(&mixed, with);
+    for (int m = PL_METRIC_ALLOC_OBJECTS; m <= PL_METRIC_INUSE_SPACE; m++) {
+        double exact = m % 2 ? 48e6 : 1e6;
+        assert_true(fabs(with[m].value - alone[m].value - exact) < 1e-6);
+        assert_true(fabs(with[m].low - alone[m].low - exact) < 1e-6);
+        assert_true(fabs(with[m].error - alone[m].error) < 1e-6);
+    }
+}
+
+/* Most of the variance comes from samples ten times as heavy as the mean, and may do so in what is live. */
+static void uneven_samples_raise_the_upper_end(void **state)
+{
+    (void) state;
+    struct forge *forge = forge_build("auto");
+    struct pl_row *row = forge_row_at(forge, 1);
+    struct pl_profile *even = forge_load(forge);
+    row->skew.objects = 10 * row->allocated.objects_variance * row->allocated.objects_variance / row->allocated.objects;
+    row->skew.space = 10 * row->allocated.space_variance * row->allocated.space_variance / row->allocated.space;
+    struct pl_profile *uneven = forge_load(forge);
+    for (int m = 0; m < PL_METRIC_COUNT; m++) {
+        const struct pl_estimate *before = &even->site[0].metric[m], *after = &uneven->site[0].metric[m];
+        assert_true(after->value == before->value && after->low == before->low && after->high > before->high);
+    }
+    struct pl_figures sum = uneven->site[0].figures;
+    pl_figures_add(&sum, &uneven->site[0].figures);
+    assert_true(sum.skew.objects == 2 * row->skew.objects && sum.skew.space == 2 * row->skew.space);
+    pl_profile_close(even);
+    pl_profile_close(uneven);
+    forge_free(forge);
+}
+
+static void temporaries_have_their_share_of_the_variance(void **state)
+{
+    (void) state;
+    struct pl_profile *profile = load_scenario("auto");
+    const struct pl_figures *figures = &profile->site[0].figures;
+    const struct pl_sums *all = &figures->allocated.sampled, *some = &figures->temporary.sampled;
+    assert_int_equal(some->samples, 425);
+    assert_true(fabs(some->objects_variance / all->objects_variance - 425.0 / 1800) < 1e-9);
+    pl_profile_close(profile);
+}
+
+static void sampled_without_a_sample_is_not_exact(void **state)
+{
+    (void) state;
+    struct forge *forge = forge_build("auto");
+    memset(&forge_row_at(forge, 1)->allocated, 0, sizeof(struct pl_sums));
+    struct pl_profile *profile = forge_load(forge);
+    const struct pl_estimate *live = &profile->total[PL_METRIC_INUSE_SPACE];
+    assert_false(profile->exact);
+    assert_true(live->value == 1000 * 48 && live->low == live->value);
+    assert_true(live->high > live->value + 2.9 * (96 << 10) && live->high < live->value + 3.1 * (96 << 10));
+    pl_profile_close(profile);
+    forge_free(forge);
+}
+
+/* ---- in words ---- */
+
+static void assert_method(struct forge *forge, const char *expected)
+{
+    char words[256];
+    struct pl_profile *profile = forge_load(forge);
+    pl_profile_method(profile, words, sizeof words);
+    assert_string_equal(words, expected);
+    pl_profile_close(profile);
+}
+
+static void the_method_is_said_in_words(void **state)
+{
+    (void) state;
+    struct forge *forge = forge_build("exact");
+    assert_method(forge, "exact: all 6,014 allocations");
+    forge_header(forge)->losses[PL_LOSS_NESTED] = 11;
+    forge_header(forge)->losses[PL_LOSS_TABLE_FULL] = 1;
+    assert_method(forge, "exact, but for 12 allocations that were lost");
+    forge_header(forge)->losses[PL_LOSS_MISSED_FREE] = 1;
+    assert_method(forge, "exact, but for 12 allocations that were lost and 1 block whose free was not seen");
+    forge_free(forge);
+
+    forge = forge_build("auto");
+    assert_method(forge, "exact for the first 400,000 allocations, then sampled about every 96 KiB; ± is 95%");
+    forge_header(forge)->automatic.returned = 1;
+    assert_method(forge, "exact for 400,000 of 2,000,000 allocations, the rest sampled about every 96 KiB; ± is 95%");
+    forge_free(forge);
+
+    forge = forge_build("leak");
+    assert_method(forge, "sampled every 512 KiB on average: 101 samples; ± is 95%");
+    forge_free(forge);
+}
+
+static void calls_that_were_not_counted_are_not_called_exact(void **state)
+{
+    (void) state;
+    struct forge *forge = one_tally();
+    ((struct pl_thread_record *) forge_record(forge, PL_KIND_THREAD, 1))->calls[PL_FN_MALLOC] = 2000;
+    assert_method(forge, "exact for 10 of 2,000 allocations; the rest failed, or were made while Plimsoll was off");
+    forge_free(forge);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(every_figure_of_a_counted_program_is_exact),
+        cmocka_unit_test(what_other_threads_free_is_freed),
+        cmocka_unit_test(tallies_of_one_site_are_added_up),
+        cmocka_unit_test(no_block_means_no_bytes),
+        cmocka_unit_test(sites_that_know_of_more_than_their_threads_are_believed),
+        cmocka_unit_test(what_changed_since_the_peak_is_taken_as_it_was_saved),
+        cmocka_unit_test(each_side_of_a_tally_has_its_own_era),
+        cmocka_unit_test(eras_go_round),
+        cmocka_unit_test(a_row_saves_its_own_figures_and_those_of_others_apart),
+        cmocka_unit_test(a_heap_that_never_fell_has_its_peak_now),
+        cmocka_unit_test(sizes_lives_and_reallocs_are_those_of_the_tally_and_its_remotes),
+        cmocka_unit_test(buckets_begin_where_the_format_says),
+        cmocka_unit_test(ages_are_of_what_is_live),
+        cmocka_unit_test(the_last_age_goes_on_to_the_end),
+        cmocka_unit_test(a_block_booked_to_another_cohort_than_its_own_is_made_up_for),
+        cmocka_unit_test(shorter_cohorts_are_joined_in_pairs),
+        cmocka_unit_test(rows_have_ages_too),
+        cmocka_unit_test(counted_and_sampled_parts_of_a_site_are_added),
+        cmocka_unit_test(the_error_is_that_of_the_samples_alone),
+        cmocka_unit_test(uneven_samples_raise_the_upper_end),
+        cmocka_unit_test(temporaries_have_their_share_of_the_variance),
+        cmocka_unit_test(sampled_without_a_sample_is_not_exact),
+        cmocka_unit_test(the_method_is_said_in_words),
+        cmocka_unit_test(calls_that_were_not_counted_are_not_called_exact),
+    };
+    return cmocka_run_group_tests_name("exact", tests, NULL, NULL);
+}

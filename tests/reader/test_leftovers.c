@@ -1,0 +1,472 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * test_leftovers.c - what was never freed, judged: leaks are suspected, and nothing else is.
+ */
+#include <math.h>
+
+#include "leftovers.h"
+#include "model.h"
+
+#define LIBC "/lib/x86_64-linux-gnu/libc.so.6"
+#define APP "/opt/app/server"
+
+static void end_as_killed(struct model *model)
+{
+    model->profile.header.flags = PL_FLAG_WAITED;
+    model->profile.header.wait_status = 9;
+}
+
+static void end_as_exited(struct model *model)
+{
+    model->profile.header.end = PL_END_EXIT;
+}
+
+static struct pl_leftovers *judge(struct model *model)
+{
+    return pl_leftovers_new(&model->profile, NULL, NULL, 0);
+}
+
+/* The judgement of a profile with one site. */
+static struct pl_leftover judge_only(struct model *model)
+{
+    struct pl_leftovers *leftovers = judge(model);
+    assert_int_equal(leftovers->count, 1);
+    struct pl_leftover item = leftovers->item[0];
+    assert_int_equal(leftovers->suspected, item.verdict == PL_LEFT_SUSPECTED);
+    pl_leftovers_free(leftovers);
+    return item;
+}
+
+static bool near(double value, double expected)
+{
+    return fabs(value - expected) <= 0.1 * expected;
+}
+
+static void survivors_from_all_of_the_run_are_suspected(void **state)
+{
+    (void) state;
+    struct model *model = model_new(8, 8);
+    end_as_exited(model);
+    SITE(model, STACK(model, APP, "add_term", APP, "main"), 1000, 0, 100, 100, 100, 100, 100, 100, 100, 100);
+    struct pl_leftover item = judge_only(model);
+    assert_int_equal(item.verdict, PL_LEFT_SUSPECTED);
+    assert_true(near(item.growth.bytes_per_s, 100000));
+    assert_true(near(item.growth.seconds, 7));
+    assert_false(item.growth.seen);
+    assert_true(item.freed == 0);
+    assert_true(near(item.old_objects, 600));
+    assert_true(item.metric[PL_METRIC_INUSE_OBJECTS].value == 800);
+    free(model);
+}
+
+static void a_leak_beside_many_frees_is_suspected_all_the_same(void **state)
+{
+    (void) state;
+    struct model *model = model_new(8, 5);
+    end_as_exited(model);
+    uint32_t site = SITE(model, STACK(model, APP, "handle", APP, "main"), 64, 99000, 200, 210, 190, 200, 40);
+    model->site[site].spread.lives[10] = 99000;
+    struct pl_leftover item = judge_only(model);
+    assert_int_equal(item.verdict, PL_LEFT_SUSPECTED);
+    assert_true(item.freed > 0.99 && item.freed < 1);
+    assert_true(item.life_s > 0 && item.life_s < 0.01);
+    free(model);
+}
+
+static void a_server_killed_in_a_request_does_not_leak_the_request(void **state)
+{
+    (void) state;
+    struct model *model = model_new(10, 8);
+    end_as_killed(model);
+    uint32_t request = STACK(model, APP, "read_body", APP, "main"), slow = STACK(model, APP, "log_line", APP, "main");
+    SITE(model, request, 1 << 20, 5000, 0, 0, 0, 0, 0, 0, 0, 3);
+    SITE(model, slow, 100, 0, 2, 3, 2, 2, 3, 2, 2, 1);
+    struct pl_leftovers *leftovers = judge(model);
+    assert_int_equal(leftovers->ending, PL_ENDING_KILLED);
+    assert_int_equal(leftovers->suspected, 1);
+    assert_int_equal(leftovers->item[0].stack, slow); /* the suspected one first, though it is smaller */
+    assert_int_equal(leftovers->item[1].stack, request);
+    assert_int_equal(leftovers->item[1].verdict, PL_LEFT_YOUNG);
+    assert_true(near(leftovers->item[1].first_s, 8.75));
+    pl_leftovers_free(leftovers);
+    free(model);
+}
+
+static void a_request_that_began_before_the_last_class_is_young_too(void **state)
+{
+    (void) state;
+    struct model *model = model_new(10, 8);
+    end_as_killed(model);
+    SITE(model, STACK(model, APP, "read_body", APP, "main"), 4096, 5000, 0, 0, 0, 0, 0, 0, 2, 1);
+    assert_int_equal(judge_only(model).verdict, PL_LEFT_YOUNG);
+    free(model);
+}
+
+static void a_running_process_is_using_what_is_young(void **state)
+{
+    (void) state;
+    struct model *model = model_new(10, 8);
+    model->profile.running = true;
+    SITE(model, STACK(model, APP, "read_body", APP, "main"), 4096, 0, 0, 0, 0, 0, 0, 0, 0, 1);
+    struct pl_leftovers *leftovers = judge(model);
+    assert_int_equal(leftovers->ending, PL_ENDING_RUNNING);
+    assert_int_equal(leftovers->item[0].verdict, PL_LEFT_YOUNG);
+    pl_leftovers_free(leftovers);
+    free(model);
+}
+
+static void tables_made_at_the_start_are_not_suspected(void **state)
+{
+    (void) state;
+    struct model *model = model_new(10, 8);
+    end_as_exited(model);
+    SITE(model, STACK(model, APP, "load_tables", APP, "main"), 4096, 0, 5000, 0, 0, 0, 0, 0, 0, 0);
+    assert_int_equal(judge_only(model).verdict, PL_LEFT_ONCE);
+    free(model);
+}
+
+static void a_single_block_is_made_once_whenever_that_was(void **state)
+{
+    (void) state;
+    struct model *model = model_new(10, 8);
+    end_as_exited(model);
+    SITE(model, STACK(model, APP, "lazy", APP, "main"), 4096, 0, 0, 0, 0, 1, 0, 0, 0, 0);
+    struct pl_leftover item = judge_only(model);
+    assert_int_equal(item.verdict, PL_LEFT_ONCE);
+    assert_true(near(item.first_s, 3.75) && near(item.last_s, 5));
+    free(model);
+}
+
+static void a_cache_that_has_filled_up_is_not_suspected(void **state)
+{
+    (void) state;
+    struct model *model = model_new(10, 8);
+    end_as_killed(model);
+    SITE(model, STACK(model, APP, "cache_put", APP, "main"), 4096, 0, 300, 500, 500, 200, 0, 0, 0, 0);
+    struct pl_leftover item = judge_only(model);
+    assert_int_equal(item.verdict, PL_LEFT_STOPPED);
+    assert_false(item.turnover);
+    assert_true(near(item.last_s, 5));
+    free(model);
+}
+
+static void a_cache_that_replaces_its_entries_is_not_suspected(void **state)
+{
+    (void) state;
+    struct model *model = model_new(10, 8);
+    double level[PL_SNAPSHOTS];
+    end_as_killed(model);
+    uint32_t site =
+        SITE(model, STACK(model, APP, "cache_put", APP, "main"), 1000, 400, 0, 60, 80, 100, 120, 160, 200, 280);
+    for (uint32_t i = 0; i < PL_SNAPSHOTS; i++)
+        level[i] = 1000000 + (i % 3 ? 4000 : -8000);
+    model_seen(model, site, level, PL_SNAPSHOTS);
+    struct pl_leftover item = judge_only(model);
+    assert_int_equal(item.verdict, PL_LEFT_STOPPED);
+    assert_true(item.turnover);
+    free(model);
+}
+
+static void a_few_snapshots_are_enough_to_see_turnover(void **state)
+{
+    (void) state;
+    struct model *model = model_new(10, 8);
+    static const double level[] = {640000, 800000, 800000, 800000};
+    end_as_killed(model);
+    uint32_t site =
+        SITE(model, STACK(model, APP, "cache_put", APP, "main"), 1000, 400, 0, 100, 100, 100, 100, 100, 150, 150);
+    model_seen(model, site, level, 4);
+    assert_true(judge_only(model).turnover);
+    free(model);
+}
+
+static void a_full_cache_that_snapshots_saw_level_has_stopped_not_turned_over(void **state)
+{
+    (void) state;
+    struct model *model = model_new(10, 8);
+    double level[PL_SNAPSHOTS];
+    end_as_killed(model);
+    uint32_t site = SITE(model, STACK(model, APP, "cache_put", APP, "main"), 1000, 0, 300, 300, 200, 200, 100);
+    for (uint32_t i = 0; i < PL_SNAPSHOTS; i++)
+        level[i] = fmin(1100000, 130000 * (i + 1));
+    model_seen(model, site, level, PL_SNAPSHOTS);
+    struct pl_leftover item = judge_only(model);
+    assert_int_equal(item.verdict, PL_LEFT_STOPPED);
+    assert_false(item.turnover);
+    free(model);
+}
+
+static void what_no_snapshot_names_is_not_suspected_if_older_ones_go(void **state)
+{
+    (void) state;
+    struct model *model = model_new(10, 8);
+    end_as_killed(model);
+    SITE(model, STACK(model, APP, "session", APP, "main"), 16, 9000, 0, 2, 4, 8, 16, 32, 64, 128);
+    struct pl_leftover item = judge_only(model);
+    assert_int_equal(item.verdict, PL_LEFT_UNKNOWN);
+    assert_int_equal(item.doubt, PL_DOUBT_PATTERN);
+    free(model);
+}
+
+static void growth_that_fades_is_not_suspected(void **state)
+{
+    (void) state;
+    struct model *model = model_new(10, 8);
+    end_as_exited(model);
+    SITE(model, STACK(model, APP, "learn", APP, "main"), 16, 0, 900, 300, 100, 30, 10, 9, 8, 40);
+    assert_int_not_equal(judge_only(model).verdict, PL_LEFT_SUSPECTED);
+    free(model);
+}
+
+static void a_cache_that_has_just_become_full_is_not_suspected(void **state)
+{
+    (void) state;
+    struct model *model = model_new(10, 8);
+    double seen[PL_SNAPSHOTS];
+    end_as_killed(model);
+    uint32_t site =
+        SITE(model, STACK(model, APP, "cache_put", APP, "main"), 1000, 250, 0, 125, 125, 125, 125, 125, 125, 125);
+    for (uint32_t i = 0; i < PL_SNAPSHOTS; i++)
+        seen[i] = fmin(875000, 875000.0 * (i + 1) / 12);
+    model_seen(model, site, seen, PL_SNAPSHOTS);
+    struct pl_leftover item = judge_only(model);
+    assert_int_equal(item.verdict, PL_LEFT_STOPPED);
+    assert_true(item.turnover);
+    free(model);
+}
+
+static void the_same_survivors_are_suspected_if_snapshots_rise(void **state)
+{
+    (void) state;
+    struct model *model = model_new(10, 8);
+    double rising[PL_SNAPSHOTS];
+    end_as_killed(model);
+    uint32_t site =
+        SITE(model, STACK(model, APP, "cache_put", APP, "main"), 1000, 400, 0, 60, 80, 100, 120, 160, 200, 280);
+    for (uint32_t i = 0; i < PL_SNAPSHOTS; i++)
+        rising[i] = 1000000.0 * (i + 1) / (PL_SNAPSHOTS + 1);
+    rising[9] = 1; /* one odd reading does not matter */
+    model_seen(model, site, rising, PL_SNAPSHOTS);
+    struct pl_leftover item = judge_only(model);
+    assert_int_equal(item.verdict, PL_LEFT_SUSPECTED);
+    assert_true(item.growth.seen);
+    assert_true(near(item.growth.bytes_per_s, 100000));
+    free(model);
+}
+
+static void a_base_from_the_start_does_not_hide_what_grows_on_it(void **state)
+{
+    (void) state;
+    struct model *model = model_new(10, 8);
+    double seen[PL_SNAPSHOTS];
+    end_as_killed(model);
+    uint32_t site =
+        SITE(model, STACK(model, APP, "put", APP, "main"), 1000, 0, 100000, 300, 300, 300, 300, 300, 300, 300);
+    for (uint32_t i = 0; i < PL_SNAPSHOTS; i++)
+        seen[i] = 1e8 + 2.1e6 * (i + 1) / (PL_SNAPSHOTS + 1);
+    model_seen(model, site, seen, PL_SNAPSHOTS);
+    /* Survivors elsewhere than at the start are fewer than one in forty, and still they are thousands. */
+    assert_int_equal(judge_only(model).verdict, PL_LEFT_SUSPECTED);
+    free(model);
+}
+
+static void a_short_run_proves_nothing(void **state)
+{
+    (void) state;
+    struct model *model = model_new(0.4, 8);
+    end_as_exited(model);
+    SITE(model, STACK(model, APP, "add_term", APP, "main"), 1000, 0, 100, 100, 100, 100, 100, 100, 100, 100);
+    struct pl_leftover item = judge_only(model);
+    assert_int_equal(item.verdict, PL_LEFT_UNKNOWN);
+    assert_int_equal(item.doubt, PL_DOUBT_SHORT);
+    free(model);
+}
+
+static void without_ages_nothing_is_suspected(void **state)
+{
+    (void) state;
+    struct model *model = model_new(100, 0);
+    end_as_exited(model);
+    uint32_t site = SITE(model, STACK(model, APP, "add_term", APP, "main"), 1000, 0, 800);
+    memset(model->site[site].spread.ages, 0, sizeof model->site[site].spread.ages);
+    struct pl_leftover item = judge_only(model);
+    assert_int_equal(item.verdict, PL_LEFT_UNKNOWN);
+    assert_int_equal(item.doubt, PL_DOUBT_AGES);
+    assert_false(item.aged);
+    free(model);
+}
+
+static void survivors_here_and_there_are_not_growth(void **state)
+{
+    (void) state;
+    struct model *model = model_new(10, 8);
+    end_as_exited(model);
+    SITE(model, STACK(model, APP, "now_and_then", APP, "main"), 1000, 0, 5, 0, 0, 7, 0, 0, 9, 0);
+    struct pl_leftover item = judge_only(model);
+    assert_int_equal(item.verdict, PL_LEFT_UNKNOWN);
+    assert_int_equal(item.doubt, PL_DOUBT_PATTERN);
+    free(model);
+}
+
+static void a_few_samples_are_not_enough_and_many_are(void **state)
+{
+    (void) state;
+    struct model *few = model_new(10, 8), *many = model_new(10, 8);
+    end_as_exited(few);
+    end_as_exited(many);
+    SAMPLED(few, STACK(few, APP, "add_term", APP, "main"), 1000, 500, 1, 1, 1, 1, 1, 1, 1, 1);
+    SAMPLED(many, STACK(many, APP, "add_term", APP, "main"), 1000, 500, 9, 8, 9, 10, 9, 8, 9, 9);
+    struct pl_leftover item = judge_only(few);
+    assert_int_equal(item.verdict, PL_LEFT_UNKNOWN);
+    assert_int_equal(item.doubt, PL_DOUBT_SAMPLES);
+    item = judge_only(many);
+    assert_int_equal(item.verdict, PL_LEFT_SUSPECTED);
+    assert_true(item.metric[PL_METRIC_INUSE_SPACE].error > 0);
+    assert_true(near(item.growth.bytes_per_s, 9 * 500 * 1000 / 1.25));
+    free(few);
+    free(many);
+}
+
+static void what_exit_handlers_freed_is_told_apart(void **state)
+{
+    (void) state;
+    struct model *model = model_new(10, 8);
+    end_as_exited(model);
+    SITE(model, STACK(model, APP, "tidy", APP, "main"), 100, 50, 0);
+    model->profile.spread.exit_objects = 50;
+    model->profile.spread.exit_space = 5000;
+    struct pl_leftovers *leftovers = judge(model);
+    assert_int_equal(leftovers->count, 0);
+    assert_true(leftovers->exit_objects == 50 && leftovers->exit_space == 5000);
+    pl_leftovers_free(leftovers);
+    free(model);
+}
+
+static void stacks_of_a_group_are_judged_together(void **state)
+{
+    (void) state;
+    struct model *model = model_new(8, 8);
+    end_as_exited(model);
+    uint32_t first = STACK(model, APP, "put", APP, "a"), second = STACK(model, APP, "put", APP, "b");
+    SITE(model, first, 10, 0, 1, 0, 1, 0, 1, 0, 1, 0);
+    SITE(model, second, 20, 0, 0, 1, 0, 1, 0, 1, 0, 1);
+    struct pl_leftovers *leftovers = judge(model);
+    assert_int_equal(leftovers->count, 2);
+    assert_int_equal(leftovers->suspected, 0);
+    pl_leftovers_free(leftovers);
+    const uint32_t group[] = {5, 5, 0};
+    leftovers = pl_leftovers_new(&model->profile, NULL, group, 6);
+    assert_int_equal(leftovers->count, 1);
+    assert_int_equal(leftovers->suspected, 1);
+    assert_int_equal(leftovers->item[0].group, 5);
+    assert_int_equal(leftovers->item[0].stacks, 2);
+    assert_int_equal(leftovers->item[0].stack, second); /* the larger one stands for both */
+    assert_true(leftovers->left_metric[PL_METRIC_INUSE_SPACE].value == 120);
+    pl_leftovers_free(leftovers);
+    free(model);
+}
+
+/* --- with suppressions --- */
+
+static struct pl_leftovers *judge_with(struct model *model, struct pl_suppressions *set)
+{
+    return pl_leftovers_new(&model->profile, set, NULL, 0);
+}
+
+static struct pl_suppressions *builtin(void)
+{
+    struct pl_suppressions *set = pl_suppressions_new();
+    pl_suppressions_add_builtin(set);
+    return set;
+}
+
+static void what_is_suppressed_is_counted_by_rule(void **state)
+{
+    (void) state;
+    char why[PL_WHY_BYTES];
+    struct model *model = model_new(8, 8);
+    end_as_exited(model);
+    SITE(model, STACK(model, LIBC, "", LIBC, "setlocale", APP, "main"), 100, 0, 12);
+    SITE(model, STACK(model, APP, "known_leak", APP, "main"), 1000, 0, 5, 5, 5, 5, 5, 5, 5, 5);
+    SITE(model, STACK(model, APP, "other", APP, "main"), 10, 0, 7);
+    struct pl_suppressions *set = pl_suppressions_new();
+    assert_int_equal(pl_suppressions_parse(set, "a", "leak:unused\nleak:known", 22, why), 0);
+    pl_suppressions_add_builtin(set);
+    struct pl_leftovers *leftovers = judge_with(model, set);
+    assert_int_equal(leftovers->count, 1);
+    assert_int_equal(leftovers->suspected, 0);
+    assert_true(leftovers->left_metric[PL_METRIC_INUSE_SPACE].value == 70);
+    assert_true(leftovers->suppressed_metric[PL_METRIC_INUSE_SPACE].value == 41200);
+    assert_true(leftovers->suppressed_metric[PL_METRIC_INUSE_OBJECTS].value == 52);
+    assert_int_equal(leftovers->rules, set->count);
+    assert_int_equal(leftovers->rules_used, 2);
+    assert_int_equal(leftovers->builtin_used, 1);
+    assert_true(set->rule[1].blocks == 40 && set->rule[1].bytes == 40000 && set->rule[1].stacks == 1);
+    pl_leftovers_free(leftovers);
+    pl_suppressions_free(set);
+    free(model);
+}
+
+static void a_built_in_rule_does_not_hide_what_grows(void **state)
+{
+    (void) state;
+    struct model *model = model_new(8, 8);
+    end_as_exited(model);
+    SITE(model, STACK(model, LIBC, "", LIBC, "setlocale", APP, "main"), 100, 0, 2, 2, 2, 2, 2, 2, 2, 2);
+    struct pl_suppressions *set = builtin();
+    struct pl_leftovers *leftovers = judge_with(model, set);
+    assert_int_equal(leftovers->suspected, 1);
+    assert_int_equal(leftovers->rules_used, 0);
+    pl_leftovers_free(leftovers);
+    pl_suppressions_free(set);
+    free(model);
+}
+
+static void a_built_in_rule_does_not_hide_many_blocks(void **state)
+{
+    (void) state;
+    struct model *model = model_new(0.1, 1);
+    end_as_exited(model);
+    SITE(model, STACK(model, LIBC, "_IO_file_doallocate", LIBC, "fprintf", APP, "log"), 4096, 0, 3);
+    SITE(model, STACK(model, LIBC, "_IO_file_doallocate", LIBC, "fprintf", APP, "leak_files"), 4096, 0, 400);
+    struct pl_suppressions *set = builtin();
+    struct pl_leftovers *leftovers = judge_with(model, set);
+    assert_int_equal(leftovers->count, 1);
+    assert_int_equal(leftovers->item[0].stack, 1);
+    assert_int_equal(leftovers->rules_used, 1);
+    pl_leftovers_free(leftovers);
+    pl_suppressions_free(set);
+    free(model);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(survivors_from_all_of_the_run_are_suspected),
+        cmocka_unit_test(a_leak_beside_many_frees_is_suspected_all_the_same),
+        cmocka_unit_test(a_server_killed_in_a_request_does_not_leak_the_request),
+        cmocka_unit_test(a_request_that_began_before_the_last_class_is_young_too),
+        cmocka_unit_test(a_running_process_is_using_what_is_young),
+        cmocka_unit_test(tables_made_at_the_start_are_not_suspected),
+        cmocka_unit_test(a_single_block_is_made_once_whenever_that_was),
+        cmocka_unit_test(a_cache_that_has_filled_up_is_not_suspected),
+        cmocka_unit_test(a_cache_that_replaces_its_entries_is_not_suspected),
+        cmocka_unit_test(a_few_snapshots_are_enough_to_see_turnover),
+        cmocka_unit_test(a_full_cache_that_snapshots_saw_level_has_stopped_not_turned_over),
+        cmocka_unit_test(what_no_snapshot_names_is_not_suspected_if_older_ones_go),
+        cmocka_unit_test(growth_that_fades_is_not_suspected),
+        cmocka_unit_test(a_cache_that_has_just_become_full_is_not_suspected),
+        cmocka_unit_test(the_same_survivors_are_suspected_if_snapshots_rise),
+        cmocka_unit_test(a_base_from_the_start_does_not_hide_what_grows_on_it),
+        cmocka_unit_test(a_short_run_proves_nothing),
+        cmocka_unit_test(without_ages_nothing_is_suspected),
+        cmocka_unit_test(survivors_here_and_there_are_not_growth),
+        cmocka_unit_test(a_few_samples_are_not_enough_and_many_are),
+        cmocka_unit_test(what_exit_handlers_freed_is_told_apart),
+        cmocka_unit_test(stacks_of_a_group_are_judged_together),
+        cmocka_unit_test(what_is_suppressed_is_counted_by_rule),
+        cmocka_unit_test(a_built_in_rule_does_not_hide_what_grows),
+        cmocka_unit_test(a_built_in_rule_does_not_hide_many_blocks),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,139 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""check_phases.py - auto mode while another process, this one, writes T into the profile of the running program.
+
+    check_phases.py PLIMSOLL LIBRARY PROGRAM [RUNS]
+
+T goes up and down by factors of up to 128, exact counting in between, and a site lives in each phase: figures
+must be right per site, since whoever weighs a sample with the wrong T gets every total right and every phase wrong.
+The program stands still while T is written, so that a run can be repeated from its seed. Tolerances are those of
+check.py. A thread hears of a new T at the end of a part of its gap (in auto mode; in sampled mode when the gap runs out):
+what a site does until then is in the figures only if the gap ran out in that very site, so a site that has been counted
+and never sampled may have done a little more.
+
+Which samples fall where depends on the seed and on every allocation before, so a change of the runtime is a new throw of
+the dice. Few runs are not enough then: with 40 of them a mean is 4 of its own standard errors off once in some 3,700
+checks, not in 16,000.
+
+Prints TAP.
+"""
+
+import math
+import mmap
+import os
+import struct
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+import check
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "lib"))
+import plim
+
+CONTROL_AT = 832  # pl_header.control: interval_bytes
+LEAVE_IT = 0
+KIB, MIB = 1 << 10, 1 << 20
+
+# T, blocks
+PHASES = [(LEAVE_IT, 3000), (1 * MIB, 20000), (32 * KIB, 4000), (LEAVE_IT, 3000), (4 * MIB, 40000), (64 * KIB, 6000),
+          (LEAVE_IT, 3000), (256 * KIB, 10000)]
+BLOCK_BYTES = 4096
+RULE_OF_THREE = 3
+
+
+def may_hide(site, metric):
+    """How much of a site that was only counted may be missing: what it did before the gap ran out that was running."""
+    phase = site.removeprefix("site_phase_")
+    if not phase.isdigit() or int(phase) == 0:
+        return 0
+    space = RULE_OF_THREE * PHASES[int(phase) - 1][0]
+    return space if metric.endswith("_space") else space / BLOCK_BYTES
+
+
+def set_interval(path, interval):
+    with open(path, "r+b") as file, mmap.mmap(file.fileno(), 4096) as header:
+        header[CONTROL_AT:CONTROL_AT + 8] = struct.pack("=Q", interval)
+
+
+def run_program(library, program, seed, directory):
+    """Leaves the profile at directory/run.plim."""
+    live = directory / "live"
+    live.mkdir()
+    environment = dict(os.environ, LD_PRELOAD=str(library), PLIMSOLL_SEED=str(seed), PLIMSOLL_SAMPLE="auto",
+                       PLIMSOLL_OUT=str(directory / "run.plim"), PLIMSOLL_LIVE_DIR=str(live))
+    command = [program, *(str(blocks) for _, blocks in PHASES)]
+    truth = {}
+    with subprocess.Popen(command, env=environment, text=True, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
+        phases = iter(PHASES)
+        for line in process.stdout:
+            if line == "ready\n":
+                set_interval(next(live.iterdir()), next(phases)[0])
+                process.stdin.write("go\n")
+                process.stdin.flush()
+            else:
+                site, *figures = line.split()
+                truth[site] = dict(zip(check.METRICS, map(int, figures)))
+    assert process.returncode == 0 and len(truth) == len(PHASES) + 1, (process.returncode, truth)
+    return truth
+
+
+def skew_is_kept(path):
+    """Sums of the third order: those of bytes follow from those of blocks where all have one size, and by the inequality
+    of Cauchy and Schwarz they are no smaller than the others say, but larger where weights differ."""
+    rows = [row for row in plim.Profile(path).rows.values() if row.smallest == row.largest == BLOCK_BYTES]
+    return any(row.objects_skew > 0 for row in rows) and all(
+        math.isclose(row.space_skew, row.objects_skew * BLOCK_BYTES**3)
+        and row.objects_skew * row.allocated.objects >= row.allocated.objects_variance**2 * (1 - 1e-9) for row in rows)
+
+
+def holds(entry, site, metric, truth):
+    figure = entry[metric]
+    if figure["low"] == figure["high"]:
+        return 0 <= truth - figure["value"] <= may_hide(site, metric)
+    return check.covers(entry, metric, truth)
+
+
+def observe(plimsoll, library, program, runs):
+    """(site, metric) -> errors; whether the interval held the truth; the truth. And in how many runs rows kept the skew."""
+    errors, held, truth_of, skews = {}, {}, {}, 0
+    for seed in range(1, runs + 1):
+        with tempfile.TemporaryDirectory() as name:
+            directory = Path(name)
+            truth = run_program(library, program, seed, directory)
+            profile = check.export(plimsoll, directory / "run.plim")
+            skews += skew_is_kept(directory / "run.plim")
+        sites = check.entries_by_site(profile)
+        for site, figures in truth.items():
+            entries = sites.get(site, [])
+            assert len(entries) <= 1, f"{site}: {len(entries)} entries for one thread"
+            for metric, value in figures.items():
+                estimate = sum(entry[metric]["value"] for entry in entries)
+                errors.setdefault((site, metric), []).append(estimate - value)
+                truth_of[site, metric] = value
+                held.setdefault((site, metric), []).append(any(holds(e, site, metric, value) for e in entries))
+    return errors, held, truth_of, skews
+
+
+def main():
+    plimsoll, library, program = (Path(argument).resolve() for argument in sys.argv[1:4])
+    runs = int(sys.argv[4]) if len(sys.argv) > 4 else 120
+    errors, held, truth, skews = observe(plimsoll, library, program, runs)
+    least = check.fewest_covered(runs)
+    checks = [(skews == runs, f"rows keep the sums of the third order: in {skews} of {runs} runs")]
+    for (site, metric), values in errors.items():
+        bias = check.standard_errors(values)
+        share = sum(values) / len(values) / truth[site, metric]
+        covered = sum(held[site, metric])
+        checks.append((abs(bias) <= check.BIAS_LIMIT and covered >= least,
+                       f"{site} {metric}: {share:+.2%}, {bias:+.2f} standard errors; held in {covered} of {runs} runs, "
+                       f"at least {least}"))
+    print(f"1..{len(checks)}")
+    for number, (good, words) in enumerate(checks, 1):
+        print("ok" if good else "not ok", number, "-", words)
+    return 0 if all(good for good, _ in checks) else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())
