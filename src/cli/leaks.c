@@ -466,6 +466,27 @@ static void put_suspected(const struct table *table)
                       leftovers->suspected, leftovers->suspected == 1 ? "" : "s", bytes);
 }
 
+/* Sites of which nothing can be said, for want of samples. */
+static uint32_t count_blind(const struct pl_leftovers *leftovers)
+{
+    uint32_t blind = 0;
+    for (uint32_t i = 0; i < leftovers->count; i++)
+        blind += leftovers->item[i].doubt == PL_DOUBT_UNSEEN || leftovers->item[i].doubt == PL_DOUBT_SAMPLES;
+    return blind;
+}
+
+static void put_unsuspected(const struct table *table)
+{
+    uint32_t blind = count_blind(table->leftovers);
+    if (blind)
+        pl_view_paragraph(table->view,
+                          "no leak is suspected, but of %u of %u sites too little was seen to tell; plimsoll run "
+                          "--exact sees all",
+                          blind, table->leftovers->count);
+    else
+        pl_view_paragraph(table->view, "no leak is suspected: nothing here is seen to grow");
+}
+
 static void put_conclusion(const struct table *table)
 {
     const struct pl_leftovers *leftovers = table->leftovers;
@@ -476,7 +497,7 @@ static void put_conclusion(const struct table *table)
     else if (leftovers->count && !leftovers->aged)
         pl_view_paragraph(table->view, "the ages of blocks are not in this profile, so nothing can be said of growth");
     else if (leftovers->count && leftovers->timed)
-        pl_view_paragraph(table->view, "no leak is suspected: nothing here is seen to grow");
+        put_unsuspected(table);
     else if (leftovers->count)
         pl_view_paragraph(table->view, "a run of %s is too short to see what grows", seconds);
 }

@@ -9,7 +9,9 @@ const struct pl_topic pl_topics[] = {
      "A program is profiled when libplimsoll.so is preloaded: `LD_PRELOAD=/path/to/libplimsoll.so ./server`. These "
      "variables then say how; `plimsoll run` sets them from its options, and options win over variables. A value that "
      "is "
-     "not understood is ignored, and the report names the variable. The CLI itself looks at PLIMSOLL_LIBRARY (the "
+     "not understood is ignored, and the report names the variable. Without `run` a file that exists is never "
+     "replaced: "
+     "the new profile gets a suffix, the pid or a number. The CLI itself looks at PLIMSOLL_LIBRARY (the "
      "libplimsoll.so that `run` preloads), NO_COLOR, COLUMNS and DEBUGINFOD_URLS."},
     {"figures", "which figures are exact, and what ± means",
      "`plimsoll run` counts every allocation and every free, with its stack, as long as it can afford to: until "

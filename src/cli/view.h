@@ -13,7 +13,7 @@ struct pl_view {
     struct pl_spots *spots;
     struct pl_term *term;
     const char *subject; /* the file or the pid, as one would type it */
-    double threshold; /* a fraction: what is less of the whole is not shown by itself */
+    double threshold;    /* a fraction: what is less of the whole is not shown by itself */
     uint32_t top;
     uint32_t depth; /* frames of a stack; 0: all */
 };

@@ -256,6 +256,23 @@ void pl_cold_uncount(enum pl_function function, uint64_t size)
     count(&pl_tls, function, size, (uint64_t) -1);
 }
 
+/* Most visits in auto mode are ends of parts of a gap, at which nothing has changed: on to the next part. Computes with
+ * whole numbers only. */
+static bool go_on(struct pl_process *process, struct pl_thread *thread, struct pl_tls *tls, uint64_t charge)
+{
+    struct pl_sampler *sampler = &thread->sampler;
+    const struct pl_budget *budget = &process->budget;
+    uint64_t left = load_relaxed(&tls->charge_left) + charge, countdown;
+    if (!sampler->armed || sampler->rest + left < charge || left >= charge || load_relaxed(&thread->slept) ||
+        load_relaxed(&process->counting) || interval_now(process) != sampler->interval ||
+        pl_clock() - load_relaxed(&budget->looked_at) >= load_relaxed(&budget->rest))
+        return false;
+    pl_sampler_meet(sampler, charge, left, sampler->interval, &countdown);
+    settle(thread, tls, countdown);
+    leave(process, thread, tls);
+    return true;
+}
+
 double pl_cold_due(enum pl_function function, uint64_t size)
 {
     struct pl_process *process = pl_process;
@@ -263,6 +280,8 @@ double pl_cold_due(enum pl_function function, uint64_t size)
     pl_cold_uncount(function, size);
     struct pl_thread *thread = enter(process, tls, pl_stack_pointer());
     if (!thread)
+        return 0;
+    if (pl_config.mode == PL_MODE_AUTO && go_on(process, thread, tls, size + PL_CALL_CHARGE))
         return 0;
     struct pl_fp_state fp;
     uint64_t countdown, began = pl_clock();

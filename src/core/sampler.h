@@ -25,7 +25,7 @@
  * A long gap is counted down in parts. At the end of each the thread looks at the T now in force: a gap drawn when T
  * was coarse would otherwise reach far into a time when it is fine, and one heavy sample stand for all of it.
  */
-#define PL_SAMPLER_PARTS 4
+#define PL_SAMPLER_PARTS 32
 #define PL_SAMPLER_PART_LEAST (128u << 10)
 
 struct pl_sampler {

@@ -19,6 +19,7 @@
 #include <string.h>
 
 #include "figures.h"
+#include "settings.h"
 
 #define Z 1.959963984540054             /* 95% of a normal distribution lie within */
 #define RULE_OF_THREE 2.995732273553991 /* -log 0.05 */
@@ -169,6 +170,29 @@ static struct pl_estimate part_space(const struct pl_amount *part, const struct 
                                              : none_seen_of(whole->space, whole->space_variance, whole, heavy));
 }
 
+static void widen(struct pl_estimate *estimate, double spread)
+{
+    estimate->high += RULE_OF_THREE * spread;
+    estimate->error = (estimate->high - estimate->low) / 2;
+}
+
+/*
+ * A site that was counted for a while, and of which no sample was taken since: it may have gone on all the same. As
+ * much as three samples would have stood for, of blocks like those that were counted, can hide behind that.
+ */
+static void allow_for_the_unseen(const struct pl_figures *figures, struct pl_estimate metric[PL_METRIC_COUNT])
+{
+    const struct pl_amount *allocated = &figures->allocated;
+    if (!(figures->unseen_interval > 0) || allocated->sampled.samples > 0 || !(allocated->exact_objects > 0))
+        return;
+    double size = allocated->exact_space / allocated->exact_objects;
+    double objects = figures->unseen_interval / (size + PL_CALL_CHARGE);
+    widen(&metric[PL_METRIC_ALLOC_OBJECTS], objects);
+    widen(&metric[PL_METRIC_ALLOC_SPACE], objects * size);
+    widen(&metric[PL_METRIC_INUSE_OBJECTS], objects);
+    widen(&metric[PL_METRIC_INUSE_SPACE], objects * size);
+}
+
 void pl_figures_estimate(const struct pl_figures *figures, struct pl_estimate metric[PL_METRIC_COUNT])
 {
     struct pl_amount live = pl_amount_rest(&figures->allocated, &figures->freed);
@@ -179,6 +203,7 @@ void pl_figures_estimate(const struct pl_figures *figures, struct pl_estimate me
     metric[PL_METRIC_PEAK_OBJECTS] = part_objects(&figures->peak, figures);
     metric[PL_METRIC_PEAK_SPACE] = part_space(&figures->peak, figures);
     metric[PL_METRIC_TEMP_OBJECTS] = part_objects(&figures->temporary, figures);
+    allow_for_the_unseen(figures, metric);
 }
 
 /* A sample stands for at most interval bytes' worth of small blocks, and for at most interval / K of the smallest. */

@@ -6,6 +6,8 @@
  * of weights: the same samples added in another order differ in the last bits, so what is left of a subtraction is
  * compared with what was subtracted from before it is believed.
  */
+#include <math.h>
+
 #include "figures.h"
 
 /* What is this much smaller than what was subtracted from is rounding, not memory. */
@@ -78,6 +80,7 @@ void pl_figures_add(struct pl_figures *to, const struct pl_figures *more)
     pl_amount_add(&to->temporary, &more->temporary);
     to->skew.objects += more->skew.objects;
     to->skew.space += more->skew.space;
+    to->unseen_interval = fmax(to->unseen_interval, more->unseen_interval);
 }
 
 static void add_all(double *to, const double *more, unsigned count)

@@ -267,7 +267,7 @@ static enum pl_leftover_doubt blind_spot(const struct evidence *e)
     if (samples == 0)
         return e->profile->header.automatic.left > 0 ? PL_DOUBT_UNSEEN : PL_DOUBT_NONE;
     return samples < 2 * SETTLED_WITNESSES_LEAST && !samples_everything(&e->profile->header) ? PL_DOUBT_SAMPLES
-                                                                                            : PL_DOUBT_NONE;
+                                                                                             : PL_DOUBT_NONE;
 }
 
 /* When counting first gave way to samples, as the timeline has it; without one, when the last survivor was made. */

@@ -152,7 +152,8 @@ static void say_damaged(const struct pl_profile *profile, char *out, size_t byte
     print_count(counted, profile->exact_calls);
     print_count(samples, (double) profile->samples);
     if (profile->samples > 0)
-        snprintf(out, bytes, "%s: %s counted allocations and %s samples could be read; ± is 95%%", file, counted, samples);
+        snprintf(out, bytes, "%s: %s counted allocations and %s samples could be read; ± is 95%%", file, counted,
+                 samples);
     else
         snprintf(out, bytes, "%s: %s counted allocations could be read, and more may be missing", file, counted);
 }

@@ -128,6 +128,7 @@ struct pl_figures {
     struct pl_amount peak;      /* live when the heap was largest */
     struct pl_amount temporary; /* only its objects are meant */
     struct pl_skew skew;        /* of the samples in `allocated`; 0: not known */
+    double unseen_interval;     /* mean gap between samples while not everything was counted; 0: everything was */
 };
 
 /* A thread's share of a site. */

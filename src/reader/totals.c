@@ -8,7 +8,10 @@
  * Sites hold what was live at the last peak that the writer noticed, which is when the heap fell from a new height. If
  * more is live now it has not fallen yet, and the peak is now.
  */
+#include <math.h>
+
 #include "figures.h"
+#include "settings.h"
 #include "totals.h"
 
 static struct pl_estimate exactly(double value)
@@ -110,14 +113,29 @@ static void fold_calls(struct pl_profile *profile)
     }
 }
 
+/* The mean gap between samples, where some allocations were counted and others were not. */
+static double unseen_interval(const struct pl_profile *profile, const struct pl_figures *all)
+{
+    const struct pl_sums *sampled = &all->allocated.sampled;
+    if (profile->header.automatic.left == 0 && sampled->samples == 0)
+        return 0;
+    double charge = sampled->space + profile->header.call_charge * sampled->objects;
+    double mean =
+        sampled->samples ? charge / (double) sampled->samples : (double) profile->header.automatic.interval_bytes;
+    return isfinite(mean) && mean < PL_SAMPLE_MAX ? mean : 0;
+}
+
 void pl_totals_fold(struct pl_profile *profile)
 {
     const struct pl_header *header = &profile->header;
     struct pl_figures all = add_sites(profile);
     fold_peak(profile, &all);
     fold_spread(profile);
-    for (uint32_t i = 0; i < profile->sites; i++)
+    double unseen = unseen_interval(profile, &all);
+    for (uint32_t i = 0; i < profile->sites; i++) {
+        profile->site[i].figures.unseen_interval = unseen;
         pl_figures_estimate(&profile->site[i].figures, profile->site[i].metric);
+    }
     pl_figures_estimate(&all, profile->total);
 
     profile->samples = all.allocated.sampled.samples;

@@ -69,6 +69,28 @@ lacks() {
     [[ $(grep -m1 -A1 "blocks  made when" <<<"$output" | tail -1) == *log_request* ]]
 }
 
+@test "the first screen begins with a suspected leak, its evidence, and where there is more" {
+    COLUMNS=400 expect 0 "$plimsoll" report "$BATS_FILE_TMPDIR/killed.plim"
+    [[ $(grep -A1 "^What stands out" <<<"$output" | tail -1) =~ \
+        ^" 1. log_request (".*") holds ".*": suspected leak: growing "[0-9.]+" "(KiB|B)"/s over "[0-9.]+" s; plimsoll report --leaks /".*"killed.plim shows all"$ ]]
+    [ "$(grep -c "^ [0-9]\. log_request .*never freed" <<<"$output")" -eq 0 ]
+}
+
+@test "the first screen accuses nobody of what libraries keep on purpose" {
+    c++ -o hello -x c++ - <<<'#include <iostream>
+int main() { std::cout << "hello\n"; }' 2>/dev/null || skip "no C++ compiler"
+    "$plimsoll" run -q --exact -o hello.plim -- ./hello
+    expect 0 "$plimsoll" report hello.plim
+    shows "Never freed" "[libstdc++.so.6]"
+    lacks "What stands out"
+}
+
+@test "a rule that matches nothing is mentioned, once" {
+    printf 'leak:^log_requests$\nleak:make_tables\n' >a.supp
+    leaks --suppressions a.supp killed
+    [ "$stderr" = 'plimsoll: 1 rule matched nothing: leak:^log_requests$' ]
+}
+
 @test "what libraries keep is suppressed, counted, and shown on demand" {
     leaks killed
     shows "suppressed (by " "--no-default-suppressions shows them"

@@ -113,6 +113,16 @@ P
     wait $started || true
 }
 
+@test "profiles in an older format are counted in one line" {
+    forge leak
+    printf '\1' | dd of=leak.plim bs=1 seek=8 conv=notrunc status=none
+    cp leak.plim live/left.1.plim
+    cp leak.plim live/left.2.plim
+    expect 0 "$plimsoll" ls --no-header --all
+    [ "$(grep -c "in an older format" <<<"$stderr")" -eq 1 ]
+    [[ $stderr != *left.1.plim* && $output != *left.1.plim* ]]
+}
+
 @test "of many profiles left behind the newest ten are listed, and --all lists the rest" {
     forge leak
     for i in $(seq 12); do

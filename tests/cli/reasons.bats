@@ -5,11 +5,12 @@ load support
 
 hello='int main(void) { return 0; }'
 
-@test "a static program is called static, before and after it ran" {
+@test "a static program is called static before it ran, and once" {
     cc -static -o static -x c - <<<"$hello" 2>/dev/null || skip "no static libc"
     expect 0 "$plimsoll" run -- ./static
     [ "${stderr_lines[0]}" = 'plimsoll: ./static is statically linked, so it cannot be preloaded; build it with -lplimsoll, or see `plimsoll help static`' ]
-    says "nothing was recorded, because ./static is statically linked"
+    says "nothing was recorded, as was said at the start"
+    [ "$(grep -c "statically linked" <<<"$stderr")" -eq 1 ]
     [ -z "$(ls ./*.plim 2>/dev/null)" ]
     [ -z "$(ls -A live)" ]
 }

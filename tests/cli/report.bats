@@ -381,5 +381,6 @@ for line in sys.stdin:
 @test "a full stdout is a failure" {
     forge leak
     run -1 bash -c '"$0" report leak.plim >/dev/full' "$plimsoll"
+    [ "$output" = "plimsoll: cannot write to stdout: No space left on device" ]
     [[ $output == *"cannot write to stdout"* ]]
 }

@@ -10,6 +10,7 @@
  *   mixed   and then sampled: the cache's second half was seen by samples
  *   brief   the same without a history: over before there was a second moment
  *   flat    one thread, one size, nothing freed, nothing else
+ *   still   and three reallocs that found room where they were
  *   blink   a run of 584 ms that allocates in two moments
  */
 #include <stdbool.h>
@@ -192,6 +193,7 @@ static void tell_snapshots(struct forge *forge, const struct cast *cast)
         struct pl_snapshot_record *snapshot = forge_snapshot(forge, time_ns);
         uint32_t terms = TERMS * i / SNAPSHOTS;
         forge_holds(snapshot, cast->term_tally, terms, (uint64_t) terms * TERM_BYTES);
+        forge_holds(snapshot, cast->rows_tally, 1, TABLE_FIRST << i);
         if (time_ns < PEAK_NS)
             forge_holds(snapshot, cast->cache_tally, CACHED_AT_PEAK * i / 6, CACHED_AT_PEAK * i / 6 * CACHED_BYTES);
     }
@@ -271,6 +273,13 @@ static void tell_flat(struct forge *forge)
     set_peak(forge, 6400);
 }
 
+static void tell_still(struct forge *forge)
+{
+    tell_flat(forge);
+    struct pl_tally *tally = forge_tally_at(forge, 1);
+    tally->realloc_calls = tally->realloc_in_place = 3;
+}
+
 static void tell_blink(struct forge *forge)
 {
     struct pl_header *header = forge_header(forge);
@@ -286,8 +295,8 @@ static void tell_blink(struct forge *forge)
 static const struct story {
     const char *name;
     void (*tell)(struct forge *forge);
-} stories[] = {
-    {"exact", tell_exact}, {"mixed", tell_mixed}, {"brief", tell_brief}, {"flat", tell_flat}, {"blink", tell_blink}};
+} stories[] = {{"exact", tell_exact}, {"mixed", tell_mixed}, {"brief", tell_brief},
+               {"flat", tell_flat},   {"still", tell_still}, {"blink", tell_blink}};
 
 int main(int argc, char **argv)
 {
@@ -300,6 +309,6 @@ int main(int argc, char **argv)
         forge_free(forge);
         return result ? 1 : 0;
     }
-    fputs("usage: story exact|mixed|brief|flat|blink FILE\n", stderr);
+    fputs("usage: story exact|mixed|brief|flat|still|blink FILE\n", stderr);
     return 2;
 }

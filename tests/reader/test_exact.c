@@ -459,6 +459,29 @@ static void calls_that_were_not_counted_are_not_called_exact(void **state)
     forge_free(forge);
 }
 
+static void a_program_that_was_never_counted_is_not_called_exact(void **state)
+{
+    (void) state;
+    struct forge *forge = forge_build("empty");
+    struct pl_header *header = forge_header(forge);
+    header->mode = PL_MODE_AUTO;
+    header->interval_bytes = header->control.interval_bytes = 0;
+    forge_thread(forge, "example", 3000, 64);
+    assert_method(forge, "none of 3,000 allocations was recorded: they failed, or were made while Plimsoll was off");
+    header->control.off = 1;
+    assert_method(forge, "none of 3,000 allocations was recorded: Plimsoll was off");
+    forge_free(forge);
+}
+
+static void a_damaged_file_is_not_called_exact(void **state)
+{
+    (void) state;
+    struct forge *forge = one_tally();
+    forge_tally_at(forge, 1)->site = 4711;
+    assert_method(forge, "from a damaged file: 10 counted allocations could be read, and more may be missing");
+    forge_free(forge);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -486,6 +509,8 @@ int main(void)
         cmocka_unit_test(sampled_without_a_sample_is_not_exact),
         cmocka_unit_test(the_method_is_said_in_words),
         cmocka_unit_test(calls_that_were_not_counted_are_not_called_exact),
+        cmocka_unit_test(a_program_that_was_never_counted_is_not_called_exact),
+        cmocka_unit_test(a_damaged_file_is_not_called_exact),
     };
     return cmocka_run_group_tests_name("exact", tests, NULL, NULL);
 }

@@ -327,6 +327,53 @@ static void a_few_samples_are_not_enough_and_many_are(void **state)
     free(many);
 }
 
+static struct pl_leftover judge_after_exact(uint64_t samples)
+{
+    struct model *model = model_new(10, 8);
+    static struct pl_moment_view moment[] = {{.seconds = 2}, {.seconds = 3.5, .interval_bytes = 1 << 20}};
+    end_as_exited(model);
+    model->profile.header.automatic.left = 1;
+    model->profile.exact = false;
+    model->profile.moment = moment;
+    model->profile.moments = 2;
+    uint32_t site = SITE(model, STACK(model, APP, "cache_put", APP, "main"), 4096, 0, 300, 500, 500);
+    struct pl_figures *figures = &model->site[site].figures;
+    forge_sample(&figures->allocated.sampled, 4096, 500, samples);
+    forge_sample(&figures->freed.sampled, 4096, 500, samples);
+    struct pl_leftover item = judge_only(model);
+    free(model);
+    return item;
+}
+
+static void what_was_not_seen_since_counting_ended_is_not_said_to_have_stopped(void **state)
+{
+    (void) state;
+    struct pl_leftover item = judge_after_exact(0);
+    assert_int_equal(item.verdict, PL_LEFT_UNKNOWN);
+    assert_int_equal(item.doubt, PL_DOUBT_UNSEEN);
+    assert_true(item.unseen_s == 3.5);
+    item = judge_after_exact(7);
+    assert_int_equal(item.verdict, PL_LEFT_UNKNOWN);
+    assert_int_equal(item.doubt, PL_DOUBT_SAMPLES);
+    assert_int_equal(judge_after_exact(8).verdict, PL_LEFT_STOPPED);
+}
+
+static void a_few_samples_are_not_enough_to_rule_growth_out(void **state)
+{
+    (void) state;
+    struct model *few = model_new(10, 8), *many = model_new(10, 8);
+    SAMPLED(few, STACK(few, APP, "load_tables", APP, "main"), 1000, 500, 7);
+    SAMPLED(many, STACK(many, APP, "load_tables", APP, "main"), 1000, 500, 8);
+    few->profile.header.interval_bytes = many->profile.header.interval_bytes = 512 << 10;
+    assert_int_equal(judge_only(few).doubt, PL_DOUBT_SAMPLES);
+    assert_int_equal(judge_only(many).verdict, PL_LEFT_ONCE);
+    few->profile.header.mode = PL_MODE_SAMPLED;
+    few->profile.header.interval_bytes = 1; /* every allocation is a sample: seven are all there were */
+    assert_int_equal(judge_only(few).verdict, PL_LEFT_ONCE);
+    free(few);
+    free(many);
+}
+
 static void what_exit_handlers_freed_is_told_apart(void **state)
 {
     (void) state;
@@ -462,6 +509,8 @@ int main(void)
         cmocka_unit_test(without_ages_nothing_is_suspected),
         cmocka_unit_test(survivors_here_and_there_are_not_growth),
         cmocka_unit_test(a_few_samples_are_not_enough_and_many_are),
+        cmocka_unit_test(what_was_not_seen_since_counting_ended_is_not_said_to_have_stopped),
+        cmocka_unit_test(a_few_samples_are_not_enough_to_rule_growth_out),
         cmocka_unit_test(what_exit_handlers_freed_is_told_apart),
         cmocka_unit_test(stacks_of_a_group_are_judged_together),
         cmocka_unit_test(what_is_suppressed_is_counted_by_rule),

@@ -134,6 +134,34 @@ static uint32_t rule_of(struct model *model, const struct pl_suppressions *set, 
     return rule;
 }
 
+static bool matches_function(const char *rule, const char *function)
+{
+    char why[PL_WHY_BYTES];
+    struct model *model = model_new(1, 8);
+    struct pl_suppressions *set = pl_suppressions_new();
+    assert_int_equal(parse(set, rule, why), 0);
+    bool matches = rule_of(model, set, STACK(model, APP, function)) == 0;
+    pl_suppressions_free(set);
+    free(model);
+    return matches;
+}
+
+static void a_name_is_matched_as_it_is_printed_too(void **state)
+{
+    (void) state;
+    assert_true(matches_function("leak:^leak_one$", "leak_one(int, char const*)"));
+    assert_true(matches_function("leak:^leak_one(int", "leak_one(int, char const*)"));
+    assert_true(matches_function("leak:^ns::Table<int>::add$", "void ns::Table<int>::add<long>(long) const") == false);
+    assert_true(matches_function("leak:^ns::Table<int>::add<long>$", "void ns::Table<int>::add<long>(long) const"));
+    assert_true(matches_function("leak:^(anonymous namespace)::keep$",
+                                 "(anonymous namespace)::keep(std::function<int (int)>)"));
+    assert_true(matches_function("leak:^Visitor::operator()$", "Visitor::operator()(int) const"));
+    assert_true(matches_function("leak:^operator new$", "operator new(unsigned long)"));
+    assert_false(matches_function("leak:^main::{lambda$", "main::{lambda(int)#1}"));
+    assert_false(matches_function("leak:^leak$", "leak_one(int)"));
+    assert_false(matches_function("leak:^one$", ")("));
+}
+
 static void ones_own_rule_means_function_file_or_module_of_any_frame(void **state)
 {
     (void) state;
@@ -258,6 +286,7 @@ int main(void)
         cmocka_unit_test(lines_for_other_tools_are_counted_not_used),
         cmocka_unit_test(a_bad_line_is_named_and_nothing_of_the_file_is_kept),
         cmocka_unit_test(a_file_that_cannot_be_read_is_named),
+        cmocka_unit_test(a_name_is_matched_as_it_is_printed_too),
         cmocka_unit_test(ones_own_rule_means_function_file_or_module_of_any_frame),
         cmocka_unit_test(what_libraries_set_up_once_is_suppressed),
         cmocka_unit_test(ones_own_function_of_the_same_name_is_not),
