@@ -106,9 +106,13 @@ void pl_thread_book(struct pl_process *process, struct pl_thread *thread, const 
     uint64_t calls[PL_FN_COUNT], bytes;
     add_up(thread, tls, calls, &bytes);
     struct pl_thread_record *record = pl_file_record(&process->file, PL_KIND_THREAD, thread->record);
+    bool own = tls == &pl_tls;
     for (int i = 0; i < PL_FN_COUNT; i++)
-        store_relaxed(&record->calls[i], calls[i]);
-    store_relaxed(&record->bytes, bytes);
+        if (own || calls[i] > record->calls[i])
+            store_relaxed(&record->calls[i], calls[i]);
+    /* A copy of another's may have been made between counting a call and taking its charge. */
+    if (own || bytes > record->bytes)
+        store_relaxed(&record->bytes, bytes);
 }
 
 static void publish(struct pl_process *process, struct pl_thread *thread, uint32_t number)

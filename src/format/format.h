@@ -182,7 +182,7 @@ struct pl_auto {
     uint64_t spent_ns;
     uint64_t cpu_ns;      /* of the whole process, when `spent` was last written */
     uint64_t exact_calls; /* how many calls had been made when exact mode was first left; 0: it never was */
-    uint64_t exact_ns;    /* and when that was */
+    uint64_t exact_ns;    /* and how much CPU time the process had used */
     uint32_t left;        /* how often exact mode was left, and returned to */
     uint32_t returned;
 };

@@ -132,6 +132,15 @@ static double witnesses_wanted(const struct evidence *e)
     return e->sampled ? 2 * SETTLED_WITNESSES_LEAST : SETTLED_WITNESSES_LEAST;
 }
 
+/* Where most survivors are known by samples it is these that must be enough: ages do not tell which blocks of a class
+ * were counted, so a few samples would pass for as many witnesses as they stand for blocks. */
+static bool enough_samples(const struct evidence *e)
+{
+    const struct pl_amount *made = &e->pile->figures.allocated, *freed = &e->pile->figures.freed;
+    double counted = live_of(made, freed), estimated = made->sampled.objects - freed->sampled.objects;
+    return estimated <= counted || samples_of(made, freed) >= 2 * SETTLED_WITNESSES_LEAST;
+}
+
 /* Survivors in every settled class; one may be empty if there are many. */
 static bool everywhere(const struct evidence *e)
 {
@@ -151,7 +160,7 @@ static double freed_share(const struct pl_figures *figures)
 static bool grows_by_age(const struct evidence *e)
 {
     uint32_t half = settled_of(e) / 2, end = e->classes - 1;
-    if (sum_of(e, 1, end) < witnesses_wanted(e) || !everywhere(e))
+    if (sum_of(e, 1, end) < witnesses_wanted(e) || !enough_samples(e) || !everywhere(e))
         return false;
     double early = rate_of(e, 1, 1 + half), late = rate_of(e, end - half, end);
     return late >= RATE_KEPT * early && (late <= RATE_RISEN * early || freed_share(&e->pile->figures) < 0.5);

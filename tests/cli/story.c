@@ -236,6 +236,16 @@ static void tell_exact(struct forge *forge)
     tell_snapshots(forge, &cast);
 }
 
+/* A cache that seems to have grown by a sample or two, and terms that have grown. */
+static void tell_noise(struct forge *forge, const struct cast *cast)
+{
+    for (uint32_t i = 7; i <= SNAPSHOTS; i++) {
+        struct pl_snapshot_record *snapshot = forge_snapshot(forge, END_NS * i / SNAPSHOTS - 2000000);
+        forge_holds(snapshot, cast->cache_tally, 100 + i, (100ull + i) * CACHED_BYTES);
+        forge_holds(snapshot, cast->term_tally, 100 * i, 100ull * i * TERM_BYTES);
+    }
+}
+
 static void tell_mixed(struct forge *forge)
 {
     struct cast cast = tell(forge);
@@ -256,6 +266,7 @@ static void tell_mixed(struct forge *forge)
     automatic->left = 1;
     forge_header(forge)->visits = 200;
     tell_moments(forge, thread->bytes, PEAK, true);
+    tell_noise(forge, &cast);
 }
 
 static void tell_brief(struct forge *forge)

@@ -358,6 +358,28 @@ static void what_was_not_seen_since_counting_ended_is_not_said_to_have_stopped(v
     assert_int_equal(judge_after_exact(8).verdict, PL_LEFT_STOPPED);
 }
 
+/* Counted at first, then samples for most of the survivors. */
+static enum pl_leftover_verdict judge_growth(uint64_t samples)
+{
+    struct model *model = model_new(10, 8);
+    end_as_exited(model);
+    uint32_t site = SITE(model, STACK(model, APP, "add_term", APP, "main"), 1000, 0, 100);
+    model->profile.header.automatic.left = 1;
+    forge_sample(&model->site[site].figures.allocated.sampled, 1000, 500, samples);
+    for (uint32_t i = 1; i < 8; i++)
+        model->site[site].spread.ages[i] = 500.0 * (double) samples / 7;
+    struct pl_leftover item = judge_only(model);
+    free(model);
+    return item.verdict;
+}
+
+static void counted_blocks_do_not_make_up_for_samples(void **state)
+{
+    (void) state;
+    assert_int_equal(judge_growth(7), PL_LEFT_UNKNOWN);
+    assert_int_equal(judge_growth(9), PL_LEFT_SUSPECTED);
+}
+
 static void a_few_samples_are_not_enough_to_rule_growth_out(void **state)
 {
     (void) state;
@@ -510,6 +532,7 @@ int main(void)
         cmocka_unit_test(survivors_here_and_there_are_not_growth),
         cmocka_unit_test(a_few_samples_are_not_enough_and_many_are),
         cmocka_unit_test(what_was_not_seen_since_counting_ended_is_not_said_to_have_stopped),
+        cmocka_unit_test(counted_blocks_do_not_make_up_for_samples),
         cmocka_unit_test(a_few_samples_are_not_enough_to_rule_growth_out),
         cmocka_unit_test(what_exit_handlers_freed_is_told_apart),
         cmocka_unit_test(stacks_of_a_group_are_judged_together),
