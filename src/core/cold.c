@@ -119,12 +119,11 @@ static double meet(struct pl_sampler *sampler, uint64_t charge, uint64_t left, u
                                           : pl_sampler_visit(sampler, charge, interval, countdown);
 }
 
-/* `charge_left` is what is left of the countdown when the charge is taken: less than nothing. */
-static double decide(struct pl_process *process, struct pl_thread *thread, uint64_t charge, uint64_t charge_left,
-                     uint64_t *countdown)
+/* What is left in charge_left, once the charge is taken, is less than nothing. */
+static double decide(struct pl_process *process, struct pl_thread *thread, uint64_t charge, uint64_t *countdown)
 {
     struct pl_sampler *sampler = &thread->sampler;
-    uint64_t left = charge_left + charge;
+    uint64_t left = load_relaxed(&thread->tls->charge_left) + charge;
     if (left >= charge) /* a handler's calls were taken off it too */
         left = 0;
     if (__atomic_exchange_n(&thread->slept, 0, __ATOMIC_RELAXED))
@@ -287,7 +286,7 @@ double pl_cold_due(enum pl_function function, uint64_t size)
     uint64_t countdown, began = pl_clock();
     pl_fp_enter(&fp);
     pl_process_obey(process);
-    double weight = decide(process, thread, size + PL_CALL_CHARGE, load_relaxed(&tls->charge_left), &countdown);
+    double weight = decide(process, thread, size + PL_CALL_CHARGE, &countdown);
     settle(thread, tls, countdown);
     if (weight <= 0)
         pl_thread_book(process, thread, tls);
