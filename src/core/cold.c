@@ -276,9 +276,6 @@ double pl_cold_due(enum pl_function function, uint64_t size)
 {
     struct pl_process *process = pl_process;
     struct pl_tls *tls = &pl_tls;
-    /* Opaque: the compiler may test the address by the flags of the addition that makes it, which linkers turn into an
-     * instruction without any. Only sanitizers ask. */
-    __asm__("" : "+r"(tls));
     pl_cold_uncount(function, size);
     struct pl_thread *thread = enter(process, tls, pl_stack_pointer());
     if (!thread)
