@@ -3,8 +3,8 @@
 
 What a profiler adds is its CPU time less the bare program's, both the median of interleaved rounds. Heaptrack is two
 processes: the program, which writes an event for every allocation, and an interpreter, which reads them. It is started
-here as its own wrapper starts it, with a pipe in between, but each of the two is measured by itself. We are compared
-with the program alone; the interpreter's share is stated beside it.
+here as its own wrapper starts it, with a pipe in between, and each of the two is measured by itself. What heaptrack adds
+is the CPU time of both; the share of what it adds to the program alone is stated beside it.
 """
 
 import statistics
@@ -44,8 +44,11 @@ class Added:
     def __init__(self, runs):
         bare = median_of(runs["bare"])
         self.exact = median_of(runs["exact"]) - bare
-        self.heaptrack = median_of(runs["heaptrack"]) - bare if runs["heaptrack"] else None
-        self.share = self.exact / self.heaptrack if self.heaptrack else None
+        self.share = self.share_alone = None
+        if runs["heaptrack"]:
+            alone = median_of(runs["heaptrack"]) - bare
+            self.share_alone = self.exact / alone
+            self.share = self.exact / (alone + statistics.median(run.reader.cpu_s for run in runs["heaptrack"]))
 
 
 def exact_row(program, runs, columns, added):
@@ -53,9 +56,9 @@ def exact_row(program, runs, columns, added):
     bare = median_of(runs["bare"])
     cells = [program.name, f"{bare:.2f} s", *(ratios.get(way.name, "-") for way in columns[1:])]
     if not runs["heaptrack"]:
-        return [*cells, "-", "-"]
+        return [*cells, "-", "-", "-"]
     interpreter = statistics.median(run.reader.cpu_s for run in runs["heaptrack"])
-    return [*cells, f"{interpreter / bare:.1f}", f"{added.share:.3f}"]
+    return [*cells, f"{interpreter / bare:.1f}", f"{added.share:.3f}", f"{added.share_alone:.2f}"]
 
 
 def check_threads(targets, one, two, work):
@@ -103,9 +106,10 @@ def measure_exact(place, programs, options, targets):
     missing = f" Heaptrack: not available, {columns[-1].missing}." if columns[-1].missing else ""
     table("Exact mode: CPU time", f"User and system time as a ratio to the bare program's: the median of {rounds} "
           f"rounds, and its 95% interval; heaptrack: the median of {few}. Its interpreter is another process, and its "
-          "CPU time is stated apart, in the same unit. The last column is what exact mode adds to the program's CPU "
-          "time as a share of what heaptrack adds to it, its interpreter not counted." + missing,
-          ["program", *(way.title for way in columns), "its interpreter", "**added, of heaptrack's**"], rows)
+          "CPU time is stated apart, in the same unit. The last columns are what exact mode adds to the program's "
+          "CPU time as a share of what heaptrack adds in all, and in the program alone." + missing,
+          ["program", *(way.title for way in columns), "its interpreter", "**added, of heaptrack's**", "of the program's"],
+          rows)
 
 
 # ---- memory ----
