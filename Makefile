@@ -49,7 +49,7 @@ install: all                       ## install under $(DESTDIR)$(PREFIX)
 	@DESTDIR=$(DESTDIR) meson install -C $(BUILD)
 
 format:                            ## clang-format every C and C++ file
-	@git ls-files --cached --others --exclude-standard '*.c' '*.h' '*.cpp' | xargs clang-format -i
+	@git ls-files --cached --others --exclude-standard '*.c' '*.h' '*.cpp' '*.hpp' | xargs clang-format -i
 
 clean:                             ## remove what was built
 	rm -rf $(BUILD) build-check

@@ -57,7 +57,7 @@ static void sweep(const char *path)
     DIR *directory = opendir(path);
     for (struct dirent *entry; directory && (entry = readdir(directory));) {
         int pid;
-        if (sscanf(entry->d_name, "plimsoll-run.%d.", &pid) == 1 && pid > 0 && kill(pid, 0) && errno == ESRCH)
+        if (sscanf(entry->d_name, PL_COLLECT_PREFIX "%d.", &pid) == 1 && pid > 0 && kill(pid, 0) && errno == ESRCH)
             unlinkat(dirfd(directory), entry->d_name, AT_REMOVEDIR);
     }
     if (directory)
@@ -68,7 +68,7 @@ char *pl_collect_make_directory(const char *const *candidates)
 {
     for (; *candidates; candidates++) {
         sweep(*candidates);
-        char *path = pl_say_print("%s/plimsoll-run.%d.XXXXXX", *candidates, getpid());
+        char *path = pl_say_print("%s/" PL_COLLECT_PREFIX "%d.XXXXXX", *candidates, getpid());
         if (mkdtemp(path) && make_owner(path)) /* mode 0700 */
             return path;
         int error = errno;
@@ -93,7 +93,8 @@ struct leaving {
     char *path;
     char *destination;
     uint64_t start_ns;
-    bool first; /* it gets a plain name to itself */
+    bool first;    /* it gets a plain name to itself */
+    bool unwanted; /* by its own program */
     struct pl_collected about;
 };
 
@@ -124,15 +125,21 @@ static void describe(const struct pl_profile *profile, struct leaving *leaving)
     about->samples = profile->samples;
     about->exact = profile->exact;
     about->exact_calls = (uint64_t) profile->exact_calls;
+    about->unrecorded_calls = about->calls - (uint64_t) profile->recorded_calls;
     pl_profile_method(profile, about->method, sizeof about->method);
     about->inuse_objects = profile->total[PL_METRIC_INUSE_OBJECTS];
     about->inuse_space = profile->total[PL_METRIC_INUSE_SPACE];
     about->peak_space = profile->total[PL_METRIC_PEAK_SPACE];
+    about->peak_slack_bytes = profile->peak_slack_bytes;
     about->interval_bytes = sampling_interval(&profile->header);
     about->off = profile->header.control.off;
+    about->lost_threads = profile->header.losses[PL_LOSS_THREADS];
+    about->lost_records = profile->header.losses[PL_LOSS_FILE_FULL];
+    about->lost_scopes = profile->header.losses[PL_LOSS_TAGS];
     about->duration_s = profile->duration_s;
     leaving->destination = pl_say_print("%s", profile->destination);
     leaving->start_ns = profile->header.start_monotonic_ns;
+    leaving->unwanted = profile->header.flags & PL_FLAG_NO_OUTPUT;
 }
 
 static void take_in(struct state *state, const char *path)
@@ -157,6 +164,19 @@ static bool is_profile_name(const char *name)
     return name[0] != '.' && bytes > suffix && !strcmp(name + bytes - suffix, ".plim");
 }
 
+/* One that a program took of itself, and that went here for want of a better place. It is not a process's last word. */
+static bool move_snapshot(struct state *state, const char *path)
+{
+    struct pl_header header;
+    if (!pl_proc_header(path, &header) || !(header.flags & PL_FLAG_SNAPSHOT))
+        return false;
+    char *moved = pl_move(path, strrchr(path, '/') + 1, &state->taken);
+    if (!moved)
+        pl_say("cannot move %s here: %m", path);
+    free(moved);
+    return true;
+}
+
 /* Is the file that of a living process? `ending`: of one that has said goodbye. */
 static bool is_alive(const struct pl_proc_table *table, const char *path, bool *ending)
 {
@@ -179,7 +199,7 @@ static bool look_around(struct state *state, bool take)
         char *path = pl_say_print("%s/%s", state->options->directory, entry->d_name);
         bool alive = is_alive(&table, path, &ending);
         state->out->running += alive;
-        if (take && !alive)
+        if (take && !alive && !move_snapshot(state, path))
             take_in(state, path);
         free(path);
     }
@@ -308,10 +328,23 @@ static void move_out(struct state *state, struct leaving *leaving)
     add(state->out, &leaving->about);
 }
 
+static void remove_unwanted(struct pl_collection *out, const struct leaving *leaving)
+{
+    unlink(leaving->path);
+    if (out->unwanted++)
+        return;
+    memcpy(out->unwanted_comm, leaving->about.comm, sizeof out->unwanted_comm);
+    out->unwanted_pid = leaving->about.pid;
+}
+
 static void let_go(struct state *state, struct leaving *leaving)
 {
     char why[PL_WHY_BYTES];
     const struct pl_collect_options *options = state->options;
+    if (leaving->unwanted) {
+        remove_unwanted(state->out, leaving);
+        return;
+    }
     if (leaving->about.main && leaving->about.end != PL_END_EXEC &&
         pl_profile_set_ending(leaving->path, options->wait_status, options->end_ns, why))
         pl_say("%s", why);

@@ -17,6 +17,7 @@
  * .owner exists the runtime leaves finished profiles there. NULL: none of them does, and errno says why the last did
  * not.
  */
+#define PL_COLLECT_PREFIX "plimsoll-run." /* and the pid of `plimsoll run` */
 char *pl_collect_make_directory(const char *const *candidates);
 
 /* What has become of one profile. */
@@ -28,12 +29,15 @@ struct pl_collected {
     uint32_t end; /* enum pl_end */
     bool main;    /* of the process that we started */
     uint64_t calls, bytes, samples;
-    bool exact;           /* every allocation was counted */
-    uint64_t exact_calls; /* so many were, one by one */
-    char method[128];     /* how the figures were obtained, in words */
+    bool exact;                /* every allocation was counted */
+    uint64_t exact_calls;      /* so many were, one by one */
+    uint64_t unrecorded_calls; /* made while switched off or paused */
+    char method[128];          /* how the figures were obtained, in words */
     struct pl_estimate inuse_objects, inuse_space, peak_space;
-    uint64_t interval_bytes; /* of the samples; 0: none were to be taken */
-    bool off;                /* switched off from the start */
+    double peak_slack_bytes;
+    uint64_t interval_bytes;                          /* of the samples; 0: none were to be taken */
+    bool off;                                         /* it is, at the end */
+    uint64_t lost_threads, lost_records, lost_scopes; /* that found no room */
     double duration_s;
 };
 
@@ -44,6 +48,10 @@ struct pl_collection {
     size_t dropped;   /* profiles with little to show, removed */
     size_t running;   /* processes that live on */
     size_t failed;    /* could not be read, or not be moved; a line has been said for each */
+    size_t unwanted;  /* profiles that their programs did not want to leave, removed */
+
+    char unwanted_comm[17]; /* the first of these */
+    uint32_t unwanted_pid;
 };
 
 struct pl_collect_options {

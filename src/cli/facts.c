@@ -42,26 +42,35 @@ static struct fact make_fact(const char *label, const char *strong, char *rest)
 /* What was counted needs no word where all was. */
 static const char *exactness(const struct pl_profile *profile, const struct pl_estimate *estimate)
 {
-    return !pl_view_estimated(profile) ? "" : estimate->error > 0 ? "  estimated" : "  exact";
+    if (!pl_view_estimated(profile))
+        return "";
+    if (estimate->error > 0)
+        return "  estimated";
+    return profile->header.losses[PL_LOSS_THREADS] ? "  exact but for losses"
+           : pl_view_behind(profile)               ? "  exact up to each thread's last look"
+                                                   : "  exact";
 }
 
 /* --- one by one --- */
 
-static struct fact allocated(const struct pl_profile *profile)
+static struct fact allocated(const struct pl_view *view)
 {
+    const struct pl_profile *profile = view->profile;
     const struct pl_estimate *space = &profile->total[PL_METRIC_ALLOC_SPACE];
     char bytes[PL_FIGURE_BYTES], calls[PL_FIGURE_BYTES], rate[PL_FIGURE_BYTES];
-    bool timed = pl_view_timed(profile) && profile->duration_s >= 0.001;
+    double seconds = profile->duration_s - profile->reset_s;
+    bool timed = pl_view_timed(profile) && seconds >= 0.001;
     pl_figure_bytes(bytes, space->value);
     pl_figure_exact(calls, (uint64_t) profile->total[PL_METRIC_ALLOC_OBJECTS].value);
-    pl_figure_bytes(rate, timed ? space->value / profile->duration_s : 0);
+    pl_figure_bytes(rate, timed ? space->value / seconds : 0);
     return make_fact("allocated", bytes,
-                     pl_say_print(" in %s calls%s%s%s%s", calls, timed ? " (" : "", timed ? rate : "",
-                                  timed ? "/s)" : "", exactness(profile, space)));
+                     pl_say_print(" in %s call%s%s%s%s%s", calls, pl_figure_plural(calls), timed ? " (" : "",
+                                  timed ? rate : "", timed ? "/s)" : "", exactness(profile, space)));
 }
 
-static struct fact peak(const struct pl_profile *profile)
+static struct fact peak(const struct pl_view *view)
 {
+    const struct pl_profile *profile = view->profile;
     const struct pl_estimate *space = &profile->total[PL_METRIC_PEAK_SPACE];
     char bytes[2 * PL_FIGURE_BYTES], blocks[2 * PL_FIGURE_BYTES], when[PL_FIGURE_BYTES];
     if (!(space->value > 0))
@@ -69,11 +78,20 @@ static struct fact peak(const struct pl_profile *profile)
     pl_figure_estimate(bytes, PL_METRIC_PEAK_SPACE, space);
     pl_figure_estimate(blocks, PL_METRIC_PEAK_OBJECTS, &profile->total[PL_METRIC_PEAK_OBJECTS]);
     pl_figure_span(when, profile->peak_s);
-    return make_fact("peak", bytes, pl_say_print(" in %s blocks at %s%s", blocks, when, exactness(profile, space)));
+    if (view->selection) /* its own may have been at another time */
+        return make_fact("held then", bytes,
+                         pl_say_print(" in %s block%s at %s, when the whole heap was largest", blocks,
+                                      pl_figure_plural(blocks), when));
+    char slack[2 * PL_FIGURE_BYTES];
+    pl_figure_slack(slack, space->value, profile->peak_slack_bytes);
+    return make_fact("peak", bytes,
+                     pl_say_print(" in %s block%s at %s%s%s", blocks, pl_figure_plural(blocks), when, slack,
+                                  *slack ? "" : exactness(profile, space)));
 }
 
-static struct fact live(const struct pl_profile *profile)
+static struct fact live(const struct pl_view *view)
 {
+    const struct pl_profile *profile = view->profile;
     const struct pl_estimate *space = &profile->total[PL_METRIC_INUSE_SPACE];
     char bytes[2 * PL_FIGURE_BYTES], blocks[2 * PL_FIGURE_BYTES];
     pl_figure_estimate(bytes, PL_METRIC_INUSE_SPACE, space);
@@ -82,12 +100,13 @@ static struct fact live(const struct pl_profile *profile)
         return make_fact(pl_view_live_word(profile), "",
                          pl_say_print("not known: no allocation was %s", profile->exact ? "recorded" : "sampled"));
     return make_fact(pl_view_live_word(profile), bytes,
-                     pl_say_print(" in %s blocks%s", blocks, exactness(profile, space)));
+                     pl_say_print(" in %s block%s%s", blocks, pl_figure_plural(blocks), exactness(profile, space)));
 }
 
 /* Copying is what reallocs cost. */
-static struct fact reallocs(const struct pl_profile *profile)
+static struct fact reallocs(const struct pl_view *view)
 {
+    const struct pl_profile *profile = view->profile;
     const struct pl_spread *spread = &profile->spread;
     char moved[PL_FIGURE_BYTES], calls[PL_FIGURE_BYTES], in_place[PL_FIGURE_BYTES];
     if (!(pl_view_share(profile, PL_METRIC_ALLOC_SPACE, spread->realloc_moved) >= REALLOC_MATTERS))
@@ -95,12 +114,15 @@ static struct fact reallocs(const struct pl_profile *profile)
     pl_figure_bytes(moved, spread->realloc_moved);
     pl_figure_count(calls, spread->realloc_calls);
     pl_figure_count(in_place, spread->realloc_in_place);
-    return make_fact("realloc", moved, pl_say_print(" copied in %s calls, %s stayed in place", calls, in_place));
+    return make_fact(
+        "realloc", moved,
+        pl_say_print(" copied in %s call%s, %s stayed in place", calls, pl_figure_plural(calls), in_place));
 }
 
 /* Quantiles are interpolated; where all sizes are the same there is nothing to say "about" of. */
-static struct fact sizes(const struct pl_profile *profile)
+static struct fact sizes(const struct pl_view *view)
 {
+    const struct pl_profile *profile = view->profile;
     const struct pl_spread *spread = &profile->spread;
     struct pl_scale scale = pl_histogram_sizes();
     char half[PL_FIGURE_BYTES], most[PL_FIGURE_BYTES], largest[PL_FIGURE_BYTES];
@@ -115,8 +137,9 @@ static struct fact sizes(const struct pl_profile *profile)
     return make_fact("size", "", pl_say_print("p50 about %s · p99 about %s · max %s", half, most, largest));
 }
 
-static struct fact rss(const struct pl_profile *profile)
+static struct fact rss(const struct pl_view *view)
 {
+    const struct pl_profile *profile = view->profile;
     char most[PL_FIGURE_BYTES], last[PL_FIGURE_BYTES];
     double highest = 0, latest = 0;
     for (uint32_t i = 0; i < profile->moments; i++) {
@@ -132,8 +155,9 @@ static struct fact rss(const struct pl_profile *profile)
     return make_fact("RSS", most, pl_say_print(" at most · %s at last", last));
 }
 
-static struct fact temporary(const struct pl_profile *profile)
+static struct fact temporary(const struct pl_view *view)
 {
+    const struct pl_profile *profile = view->profile;
     char share[PL_FIGURE_BYTES];
     double part = pl_view_share(profile, PL_METRIC_ALLOC_OBJECTS, profile->total[PL_METRIC_TEMP_OBJECTS].value);
     if (!(part >= TEMPORARY_MATTERS))
@@ -144,7 +168,7 @@ static struct fact temporary(const struct pl_profile *profile)
 
 /* --- and together --- */
 
-static struct fact (*const makers[ROWS][2])(const struct pl_profile *) = {
+static struct fact (*const makers[ROWS][2])(const struct pl_view *) = {
     {allocated, sizes},
     {peak, rss},
     {live, temporary},
@@ -160,13 +184,13 @@ static void add(struct fact fact[ROWS], struct fact more)
     fact[i] = more;
 }
 
-static struct facts gather(const struct pl_profile *profile)
+static struct facts gather(const struct pl_view *view)
 {
     struct facts facts = {0};
     for (size_t i = 0; i < ROWS; i++) {
-        add(facts.left, makers[i][0](profile));
+        add(facts.left, makers[i][0](view));
         if (makers[i][1])
-            add(facts.right, makers[i][1](profile));
+            add(facts.right, makers[i][1](view));
     }
     return facts;
 }
@@ -266,25 +290,57 @@ static void put_functions(const struct pl_view *view, size_t indent)
     }
 }
 
+/* Of a part of a profile, those that are in it. */
+static uint32_t count_stacks(const struct pl_profile *profile)
+{
+    bool *seen = pl_say_memory(calloc(profile->stacks + 1ull, 1));
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < profile->sites; i++) {
+        uint32_t stack = profile->site[i].stack;
+        if (stack == PL_NO_STACK || seen[stack])
+            continue;
+        seen[stack] = true;
+        count++;
+    }
+    free(seen);
+    return count;
+}
+
+/* Those that the program entered. */
+static uint32_t count_tags(const struct pl_profile *profile)
+{
+    bool *seen = pl_say_memory(calloc(profile->tags + 1ull, 1));
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < profile->scopes; i++)
+        seen[profile->scope[i].tag] = true;
+    for (uint32_t i = 1; i < profile->tags; i++)
+        count += seen[i] && profile->tag[i].kind == PL_TAG_NAMED;
+    free(seen);
+    return count;
+}
+
 static void put_counts(const struct pl_view *view, size_t labels)
 {
     const struct pl_profile *profile = view->profile;
     uint64_t threads = 0;
-    char count[PL_FIGURE_BYTES], stacks[PL_FIGURE_BYTES];
+    uint32_t tagged = count_tags(profile);
+    char count[PL_FIGURE_BYTES], stacks[PL_FIGURE_BYTES], tags[PL_FIGURE_BYTES];
     for (uint32_t t = 0; t < profile->threads; t++)
         threads += profile->thread[t].threads ? profile->thread[t].threads : 1;
     pl_figure_exact(count, threads);
-    pl_figure_exact(stacks, profile->stacks);
+    pl_figure_exact(stacks, view->selection ? count_stacks(profile) : profile->stacks);
+    pl_figure_exact(tags, tagged);
     pl_term_print(view->term, PL_STYLE_PLAIN, "%*sthreads", INDENT, "");
     pl_term_pad(view->term, INDENT + labels + GAP);
-    pl_term_print(view->term, PL_STYLE_PLAIN, "%s · stacks %s", count, stacks);
+    pl_term_print(view->term, PL_STYLE_PLAIN, "%s · stacks %s%s%s", count, stacks, tagged ? " · tags " : "",
+                  tagged ? tags : "");
     put_functions(view, INDENT + labels + GAP);
     pl_term_end(view->term);
 }
 
 void pl_facts_print(const struct pl_view *view)
 {
-    struct facts facts = gather(view->profile);
+    struct facts facts = gather(view);
     size_t labels = label_width(facts.left), others = label_width(facts.right);
     size_t right = INDENT + labels + GAP + text_width(facts.left, facts.right) + PAIR_GAP;
     bool pairs = right + others + GAP + text_width(facts.right, facts.left) <= view->term->width;

@@ -12,6 +12,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#define SLACK_MATTERS 0.01 /* of a peak: less is lost in its last digit */
+
 struct scale {
     double one;
     const char *suffix;
@@ -94,6 +96,21 @@ void pl_figure_count(char out[PL_FIGURE_BYTES], double count)
 void pl_figure_exact(char out[PL_FIGURE_BYTES], uint64_t count)
 {
     group_digits(out, count);
+}
+
+const char *pl_figure_plural(const char *figure)
+{
+    const char *last = strrchr(figure, ' ');
+    return strcmp(last ? last + 1 : figure, "1") == 0 ? "" : "s";
+}
+
+void pl_figure_slack(char out[2 * PL_FIGURE_BYTES], double peak_bytes, double slack_bytes)
+{
+    char slack[PL_FIGURE_BYTES];
+    pl_figure_bytes(slack, slack_bytes);
+    *out = 0;
+    if (slack_bytes > peak_bytes * SLACK_MATTERS)
+        snprintf(out, 2 * PL_FIGURE_BYTES, ", to within %s", slack);
 }
 
 void pl_figure_percent(char out[PL_FIGURE_BYTES], double fraction)

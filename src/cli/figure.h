@@ -20,6 +20,12 @@ void pl_figure_percent(char out[PL_FIGURE_BYTES], double fraction); /* 38.1% */
 void pl_figure_seconds(char out[PL_FIGURE_BYTES], double seconds);  /* 12.8 s; 3 min 20 s; 2 d 4 h */
 void pl_figure_span(char out[PL_FIGURE_BYTES], double seconds); /* 1.5 µs; 20 ms; 12.8 s; 5 min: as round as it is */
 
+/* The end of the word behind a figure: "1 block", "at most 1 block", "2 blocks". */
+const char *pl_figure_plural(const char *figure);
+
+/* ", to within 256 KiB": how far a peak may be off, where that matters; or "". */
+void pl_figure_slack(char out[2 * PL_FIGURE_BYTES], double peak_bytes, double slack_bytes);
+
 /* In the unit of the metric. */
 void pl_figure_metric(char out[PL_FIGURE_BYTES], enum pl_metric metric, double value);
 

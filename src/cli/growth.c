@@ -145,6 +145,7 @@ static void put_listing(const struct pl_view *view, const struct pl_paths *paths
         .view = view,
         .paths = paths,
         .title = title,
+        .metric = PL_METRIC_INUSE_SPACE,
         .weight = weight,
         .keep = 2,
         .column = {{"grew", fill_growth}, {"over time", fill_shape}, {"first", fill_first}, {"last", fill_last}},

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "names.h"
 #include "nearest.h"
 #include "settings.h"
 #include "term.h"
@@ -138,6 +139,10 @@ static void print_topic(const struct pl_topic *topic)
     pl_term_fill(&term, topic->text, 0);
     if (!strcmp(topic->name, "environment"))
         print_settings(&term);
+    if (!strcmp(topic->name, "names")) {
+        print_title(&term, "Built in");
+        pl_names_print(&term);
+    }
 }
 
 /* --- as Markdown --- */
@@ -224,6 +229,8 @@ static void mark_everything(void)
         mark_prose(topic->text);
         if (!strcmp(topic->name, "environment"))
             mark_settings();
+        if (!strcmp(topic->name, "names"))
+            printf("```\n%s```\n\n", pl_simplify_builtin);
     }
 }
 

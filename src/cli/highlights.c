@@ -149,6 +149,12 @@ static bool is_excused(const struct choice *choice, uint32_t function, enum pl_m
     return (counts_bytes(metric) ? kept->space : kept->objects) * 2 > value;
 }
 
+/* Other sizes were left out on purpose: nobody can be named for them. */
+static bool is_function(const struct choice *choice, uint32_t function)
+{
+    return choice->functions.path[function].spot[0] != choice->view->spots->other_sizes;
+}
+
 /* The first among those that may be named; UINT32_MAX if there is none. */
 static uint32_t find_first(const struct choice *choice, enum pl_metric metric)
 {
@@ -156,7 +162,7 @@ static uint32_t find_first(const struct choice *choice, enum pl_metric metric)
     double most = 0;
     for (uint32_t i = 0; i < choice->functions.count; i++) {
         double value = choice->functions.path[i].metric[metric].value;
-        if (value > most && !is_excused(choice, i, metric)) {
+        if (value > most && is_function(choice, i) && !is_excused(choice, i, metric)) {
             first = i;
             most = value;
         }

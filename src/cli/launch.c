@@ -149,7 +149,7 @@ static int wait_for(pid_t child)
     return status;
 }
 
-int pl_launch(char **argv, void (*prepare)(void *context), void *context, struct pl_launch *out)
+int pl_launch(char **argv, const struct pl_launch_hooks *hooks, struct pl_launch *out)
 {
     int report[2];
     struct inherited inherited;
@@ -159,7 +159,7 @@ int pl_launch(char **argv, void (*prepare)(void *context), void *context, struct
     take_signals(&inherited);
     pid_t child = fork();
     if (child == 0) {
-        prepare(context);
+        hooks->prepare(hooks->context);
         give_back_signals(&inherited);
         become(argv, report[1]);
     }
@@ -169,6 +169,8 @@ int pl_launch(char **argv, void (*prepare)(void *context), void *context, struct
     if (child > 0 && read(report[0], &out->exec_error, sizeof out->exec_error) < 0)
         out->exec_error = 0;
     close(report[0]);
+    if (child > 0 && !out->exec_error)
+        hooks->started(hooks->context, child);
     if (child > 0)
         out->wait_status = wait_for(child);
     clock_gettime(CLOCK_MONOTONIC, &now);

@@ -15,9 +15,15 @@ struct pl_launch {
     uint64_t end_ns; /* CLOCK_MONOTONIC */
 };
 
-/* Runs argv with the environment given by `prepare`, which is called in the child. Returns when it has ended. 0 or
- * -errno. */
-int pl_launch(char **argv, void (*prepare)(void *context), void *context, struct pl_launch *out);
+/* What is done in the child before it becomes the program, and by us when it has; signals are blocked then. */
+struct pl_launch_hooks {
+    void (*prepare)(void *context);
+    void (*started)(void *context, pid_t pid);
+    void *context;
+};
+
+/* Runs argv. Returns when it has ended. 0 or -errno. */
+int pl_launch(char **argv, const struct pl_launch_hooks *hooks, struct pl_launch *out);
 
 /* What our own exit status must be to say the same: the program's, or 128 + the signal that ended it. */
 int pl_launch_status(int wait_status);

@@ -18,6 +18,7 @@
 
 #include "figure.h"
 #include "page.h"
+#include "tags.h"
 #include "utf8.h"
 
 #define INDENT 2
@@ -298,31 +299,21 @@ static void put_made(const struct table *table, const struct pl_leftover *item)
 static void put_callers(const struct table *table, const struct pl_path *path)
 {
     struct pl_term *term = table->view->term;
-    const struct pl_spot *spots = table->view->spots->spot;
     size_t indent = text_column(table);
     if (path->count < 2)
         return;
     pl_term_pad(term, indent);
-    for (uint32_t i = 1; i < path->count; i++) {
-        const struct pl_spot *spot = &spots[path->spot[i]];
-        bool elsewhere = strcmp(spot->module, spots[path->spot[i - 1]].module) != 0;
-        pl_view_spot(term, "← ", spot, indent, elsewhere);
-    }
-    if (path->more)
-        pl_view_more(term, indent);
+    pl_view_callers(table->view, path, indent);
     pl_term_end(term);
 }
 
-static void put_site(const struct table *table, const struct pl_path *path)
+static void put_site(const struct table *table, uint32_t number)
 {
     struct pl_term *term = table->view->term;
-    const struct pl_spot *spots = table->view->spots->spot;
     pl_term_pad(term, site_column(table));
-    pl_view_spot(term, "", &spots[path->spot[0]], site_column(table), true);
-    if (path->via != PL_PATH_NO_SPOT) {
-        struct pl_spot called = {.name = spots[path->via].name, .file = "", .module = "", .role = PL_ROLE_LIBRARY};
-        pl_view_spot(term, "→ ", &called, site_column(table), false);
-    }
+    pl_view_site(table->view, &table->paths->path[number], site_column(table));
+    pl_tags_put(term, pl_tags_of_path(table->view->profile, table->paths, number, PL_METRIC_INUSE_SPACE),
+                site_column(table));
     pl_term_end(term);
 }
 
@@ -339,7 +330,7 @@ static void put_item(const struct table *table, const struct pl_leftover *item)
     pl_term_right(term, PL_STYLE_PLAIN, blocks, table->blocks_width);
     pl_term_pad(term, term->column + GAP);
     put_made(table, item);
-    put_site(table, path);
+    put_site(table, item->group);
     char *words = pl_leaks_evidence(table->view->profile, table->leftovers, item);
     pl_term_pad(term, text_column(table));
     pl_term_words(term, suspected ? PL_STYLE_WARN : PL_STYLE_PLAIN, words, text_column(table));
@@ -502,13 +493,19 @@ static void put_conclusion(const struct table *table)
         pl_view_paragraph(table->view, "a run of %s is too short to see what grows", seconds);
 }
 
-/* Sites of one stack are in the same path. */
+/* Sites of one stack are in the same path. What has no stack is one there, and two paths here: other sizes, which were
+ * left out on purpose, go before what found no room. */
 uint32_t *pl_leaks_groups(const struct pl_profile *profile, const struct pl_paths *paths)
 {
     uint32_t *group = pl_say_memory(calloc(profile->stacks + 1ull, sizeof *group));
+    bool others = false;
     for (uint32_t i = 0; i < profile->sites; i++) {
-        uint32_t stack = profile->site[i].stack;
-        group[stack == PL_NO_STACK ? profile->stacks : stack] = paths->of_site[i];
+        const struct pl_site_view *site = &profile->site[i];
+        if (site->stack != PL_NO_STACK)
+            group[site->stack] = paths->of_site[i];
+        else if (site->other_sizes || !others)
+            group[profile->stacks] = paths->of_site[i];
+        others |= site->other_sizes;
     }
     return group;
 }

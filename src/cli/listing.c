@@ -13,6 +13,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "rank.h"
+#include "tags.h"
 #include "utf8.h"
 
 #define BAR_WIDTH 8
@@ -43,23 +45,15 @@ struct table {
 
 /* --- which --- */
 
-static const double *sorted_by;
-
-static int heaviest_first(const void *left, const void *right)
+/* The paths. The caller frees it. */
+static struct pl_ranked *rank(const struct pl_listing *listing)
 {
-    uint32_t a = *(const uint32_t *) left, b = *(const uint32_t *) right;
-    double x = sorted_by[a], y = sorted_by[b];
-    return x != y ? (x < y ? 1 : -1) : (a > b) - (a < b);
-}
-
-uint32_t *pl_listing_order(const struct pl_paths *paths, const double *weight)
-{
-    uint32_t *order = pl_say_memory(calloc(paths->count + 1ull, sizeof *order));
-    for (uint32_t i = 0; i < paths->count; i++)
-        order[i] = i;
-    sorted_by = weight;
-    qsort(order, paths->count, sizeof *order, heaviest_first);
-    return order;
+    uint32_t count = listing->paths->count;
+    struct pl_ranked *ranked = pl_say_memory(calloc(count + 1ull, sizeof *ranked));
+    for (uint32_t i = 0; i < count; i++)
+        ranked[i] = (struct pl_ranked){i, listing->weight[i]};
+    pl_rank(ranked, count);
+    return ranked;
 }
 
 static double share_of(const struct pl_listing *listing, double weight)
@@ -74,21 +68,21 @@ static bool worth_a_line(const struct table *table, double weight)
            (!(listing->whole > 0) || share_of(listing, weight) >= listing->view->threshold);
 }
 
-static void fill_line(const struct pl_listing *listing, uint32_t path, double heaviest, struct line *line)
+static void fill_line(const struct pl_listing *listing, const struct pl_ranked *path, double heaviest,
+                      struct line *line)
 {
-    double weight = listing->weight[path], share = share_of(listing, weight);
-    line->path = path;
-    line->fraction = listing->whole > 0 ? share : weight / heaviest;
+    double share = share_of(listing, path->weight);
+    line->path = path->item;
+    line->fraction = listing->whole > 0 ? share : path->weight / heaviest;
     pl_figure_percent(line->share, share);
     for (size_t c = 0; c < PL_LISTING_COLUMNS && listing->column[c].title; c++)
-        listing->column[c].fill(listing, path, &line->cell[c]);
+        listing->column[c].fill(listing, path->item, &line->cell[c]);
 }
 
-static void fill(struct table *table, const uint32_t *order)
+static void fill(struct table *table, const struct pl_ranked *ranked)
 {
-    const struct pl_listing *listing = table->listing;
-    for (uint32_t i = 0; i < listing->paths->count && worth_a_line(table, listing->weight[order[i]]); i++)
-        fill_line(listing, order[i], listing->weight[order[0]], &table->line[table->count++]);
+    for (uint32_t i = 0; i < table->listing->paths->count && worth_a_line(table, ranked[i].weight); i++)
+        fill_line(table->listing, &ranked[i], ranked[0].weight, &table->line[table->count++]);
 }
 
 /* --- layout --- */
@@ -180,39 +174,29 @@ static void put_title(const struct table *table)
 /* Callers have lines of their own, from the figures on: they are long, and there are several. */
 static void put_callers(const struct table *table, const struct pl_path *path)
 {
-    struct pl_term *term = table->term;
-    const struct pl_spot *spots = table->listing->view->spots->spot;
     if (path->count < 2)
         return;
-    pl_term_end(term);
-    pl_term_pad(term, FIGURES);
-    for (uint32_t i = 1; i < path->count; i++) {
-        const struct pl_spot *spot = &spots[path->spot[i]];
-        bool elsewhere = strcmp(spot->module, spots[path->spot[i - 1]].module) != 0;
-        pl_view_spot(term, "← ", spot, FIGURES, elsewhere);
-    }
-    if (path->more)
-        pl_view_more(term, FIGURES);
+    pl_term_end(table->term);
+    pl_term_pad(table->term, FIGURES);
+    pl_view_callers(table->listing->view, path, FIGURES);
 }
 
 static void put_line(const struct table *table, const struct line *line)
 {
     struct pl_term *term = table->term;
-    const struct pl_spot *spots = table->listing->view->spots->spot;
+    const struct pl_view *view = table->listing->view;
     const struct pl_path *path = &table->listing->paths->path[line->path];
     pl_term_pad(term, INDENT);
     pl_term_bar(term, line->fraction, BAR_WIDTH);
     put_columns(table, PL_STYLE_BOLD, line);
-    pl_view_spot(term, "", &spots[path->spot[0]], table->site_column, true);
-    if (path->via != PL_PATH_NO_SPOT) {
-        struct pl_spot called = {.name = spots[path->via].name, .file = "", .module = "", .role = PL_ROLE_LIBRARY};
-        pl_view_spot(term, "→ ", &called, table->site_column, false);
-    }
+    pl_view_site(view, path, table->site_column);
+    pl_tags_put(term, pl_tags_of_path(view->profile, table->listing->paths, line->path, table->listing->metric),
+                table->site_column);
     put_callers(table, path);
     pl_term_end(term);
 }
 
-static void put_rest(const struct table *table, const uint32_t *order)
+static void put_rest(const struct table *table, const struct pl_ranked *ranked)
 {
     const struct pl_listing *listing = table->listing;
     struct pl_term *term = table->term;
@@ -221,8 +205,8 @@ static void put_rest(const struct table *table, const uint32_t *order)
     struct line rest = {0};
     char number[PL_FIGURE_BYTES];
     for (uint32_t i = table->count; i < listing->paths->count; i++) {
-        weight += listing->weight[order[i]] > 0 ? listing->weight[order[i]] : 0;
-        more += listing->weight[order[i]] > 0;
+        weight += ranked[i].weight > 0 ? ranked[i].weight : 0;
+        more += ranked[i].weight > 0;
     }
     if (!more)
         return;
@@ -236,17 +220,17 @@ static void put_rest(const struct table *table, const uint32_t *order)
 void pl_listing_put(const struct pl_listing *listing)
 {
     struct table table = {.listing = listing, .term = listing->view->term};
-    uint32_t *order = pl_listing_order(listing->paths, listing->weight);
+    struct pl_ranked *ranked = rank(listing);
     uint32_t most = listing->paths->count < listing->view->top ? listing->paths->count : listing->view->top;
     table.line = pl_say_memory(calloc(most + 1ull, sizeof *table.line));
-    fill(&table, order);
+    fill(&table, ranked);
     lay_out(&table);
     put_title(&table);
     for (uint32_t i = 0; i < table.count; i++)
         put_line(&table, &table.line[i]);
-    put_rest(&table, order);
+    put_rest(&table, ranked);
     free(table.line);
-    free(order);
+    free(ranked);
 }
 
 /* --- by a metric --- */
@@ -260,35 +244,36 @@ static void fill_metric(const struct pl_listing *listing, uint32_t path, enum pl
 
 void pl_listing_fill_metric(const struct pl_listing *listing, uint32_t path, struct pl_cell *cell)
 {
-    fill_metric(listing, path, *(const enum pl_metric *) listing->context, cell);
+    fill_metric(listing, path, listing->metric, cell);
 }
 
-static void fill_companion(const struct pl_listing *listing, uint32_t path, struct pl_cell *cell)
+void pl_listing_fill_companion(const struct pl_listing *listing, uint32_t path, struct pl_cell *cell)
 {
-    fill_metric(listing, path, pl_view_companion(*(const enum pl_metric *) listing->context), cell);
+    fill_metric(listing, path, pl_view_companion(listing->metric), cell);
 }
 
-double *pl_listing_weights(const struct pl_paths *paths, enum pl_metric metric)
+void pl_listing_put_metric(const struct pl_listing *given)
 {
+    const struct pl_paths *paths = given->paths;
+    const struct pl_profile *profile = given->view->profile;
+    struct pl_listing listing = *given;
     double *weight = pl_say_memory(calloc(paths->count + 1ull, sizeof *weight));
     for (uint32_t i = 0; i < paths->count; i++)
-        weight[i] = paths->path[i].metric[metric].value;
-    return weight;
+        weight[i] = paths->path[i].metric[listing.metric].value;
+    listing.title = pl_view_title(profile, listing.metric);
+    listing.weight = weight;
+    listing.whole = profile->total[listing.metric].value;
+    pl_listing_put(&listing);
+    free(weight);
 }
 
 void pl_listing_print(const struct pl_view *view, const struct pl_paths *paths, enum pl_metric metric)
 {
-    double *weight = pl_listing_weights(paths, metric);
-    struct pl_listing listing = {
+    pl_listing_put_metric(&(struct pl_listing){
         .view = view,
         .paths = paths,
-        .title = pl_view_title(view->profile, metric),
-        .weight = weight,
-        .whole = view->profile->total[metric].value,
+        .metric = metric,
         .column = {{pl_view_column(metric), pl_listing_fill_metric},
-                   {pl_view_column(pl_view_companion(metric)), fill_companion}},
-        .context = &metric,
-    };
-    pl_listing_put(&listing);
-    free(weight);
+                   {pl_view_column(pl_view_companion(metric)), pl_listing_fill_companion}},
+    });
 }

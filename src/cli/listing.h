@@ -35,20 +35,19 @@ struct pl_listing {
     struct pl_column column[PL_LISTING_COLUMNS]; /* those that find no room are left out, the last one first */
     size_t keep;                                 /* but the first so many only where a line has hardly any room */
     const void *context;                         /* for fill() */
+    enum pl_metric metric; /* what fill_metric() shows; of a site's tags the one that has most of it is named */
 };
 
 void pl_listing_put(const struct pl_listing *listing);
 
-/* The usual one: by a metric, with the same in the other unit beside it. */
-void pl_listing_print(const struct pl_view *view, const struct pl_paths *paths, enum pl_metric metric);
+/* By a metric, in shares of its total: `title`, `weight` and `whole` follow from `metric`, and are not looked at. */
+void pl_listing_put_metric(const struct pl_listing *given);
 
-/* Its first column: the metric that `context` points to. */
+/* Columns of it: the metric, and the same in the other unit. */
 void pl_listing_fill_metric(const struct pl_listing *listing, uint32_t path, struct pl_cell *cell);
+void pl_listing_fill_companion(const struct pl_listing *listing, uint32_t path, struct pl_cell *cell);
 
-/* One metric of all paths: weights to sort by. The caller frees it. */
-double *pl_listing_weights(const struct pl_paths *paths, enum pl_metric metric);
-
-/* The paths by weight, heaviest first. The caller frees it. */
-uint32_t *pl_listing_order(const struct pl_paths *paths, const double *weight);
+/* The usual one: by a metric, with just these two. */
+void pl_listing_print(const struct pl_view *view, const struct pl_paths *paths, enum pl_metric metric);
 
 #endif

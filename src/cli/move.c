@@ -93,7 +93,8 @@ static bool in_the_way(const char *path, const struct pl_move_taken *taken)
     struct pl_header header;
     if (lstat(path, &status))
         return false; /* nothing there, or nothing we can see: moving will tell */
-    if (!S_ISREG(status.st_mode) || is_taken(path, taken) || !pl_proc_header(path, &header))
+    if (!S_ISREG(status.st_mode) || is_taken(path, taken) || !pl_proc_header(path, &header) ||
+        header.flags & PL_FLAG_SNAPSHOT)
         return true;
     struct pl_proc_table table = pl_proc_read();
     pid_t writer = pl_proc_writer(&table, path, &header);

@@ -16,8 +16,8 @@ struct pl_move_taken {
 
 /*
  * Moves `from` to `to`, or to `to.1`, `to.2`, ... where a file is in the way. An old profile is not in the way, unless
- * it was taken in this run or belongs to a running process: it is replaced, atomically. Returns where it went (and
- * remembers it as taken), or NULL with errno.
+ * it was taken in this run, is a snapshot or belongs to a running process: it is replaced, atomically. Returns where it
+ * went (and remembers it as taken), or NULL with errno.
  */
 char *pl_move(const char *from, const char *to, struct pl_move_taken *taken);
 void pl_move_free(struct pl_move_taken *taken);

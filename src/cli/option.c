@@ -58,6 +58,8 @@ static char *print_bound(const struct pl_option *option, uint64_t bound)
         pl_figure_setting(text, bound);
     else if (option->type == &pl_type_budget)
         snprintf(text, sizeof text, "%g%%", (double) bound / 1e4);
+    else if (option->type == &pl_type_time)
+        snprintf(text, sizeof text, "%g s", (double) bound / 1e9);
     else
         pl_figure_exact(text, bound);
     return pl_say_print("%s", text);
@@ -95,6 +97,19 @@ char *pl_option_complaint(const struct pl_option *option, const char *typed, enu
     return complaint;
 }
 
+/* The choice that has the typed words in another order: thread,tag for tag,thread. NULL: none has. */
+static const char *find_swapped(const struct pl_option *option, const char *value)
+{
+    const char *comma = strchr(value, ',');
+    char *swapped = comma ? pl_say_print("%s,%.*s", comma + 1, (int) (comma - value), value) : NULL;
+    const char *found = NULL;
+    for (int i = 0; swapped && option->choices[i]; i++)
+        if (!strcmp(option->choices[i], swapped))
+            found = option->choices[i];
+    free(swapped);
+    return found;
+}
+
 static enum pl_exit refuse_value(const struct typed *typed, enum pl_verdict verdict)
 {
     const struct pl_option *option = typed->option;
@@ -104,8 +119,9 @@ static enum pl_exit refuse_value(const struct typed *typed, enum pl_verdict verd
         struct pl_nearest nearest = {.word = typed->value};
         for (int i = 0; option->choices[i]; i++)
             pl_nearest_offer(&nearest, option->choices[i]);
-        if (nearest.best)
-            pl_say("did you mean %s %s?", typed->name, nearest.best);
+        const char *swapped = find_swapped(option, typed->value), *meant = swapped ? swapped : nearest.best;
+        if (meant)
+            pl_say("did you mean %s %s?", typed->name, meant);
     }
     free(complaint);
     return PL_EXIT_USAGE;

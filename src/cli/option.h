@@ -35,6 +35,7 @@ extern const struct pl_type pl_type_size;    /* uint64_t; bytes */
 extern const struct pl_type pl_type_sample;  /* uint64_t; bytes, or a word, which is not stored */
 extern const struct pl_type pl_type_budget;  /* uint64_t; percent, stored as parts per million */
 extern const struct pl_type pl_type_count;   /* uint64_t */
+extern const struct pl_type pl_type_time;    /* uint64_t; nanoseconds */
 extern const struct pl_type pl_type_percent; /* double; 1 for 1% */
 extern const struct pl_type pl_type_choice;  /* int; index into option->choices */
 extern const struct pl_type pl_type_pattern; /* const char *; a file name with %p, %c, %t, %h, %% */
@@ -69,8 +70,8 @@ struct pl_command {
 extern const struct pl_command *const pl_commands[];
 const struct pl_command *pl_command_find(const char *name);
 
-extern const struct pl_command pl_command_run, pl_command_report, pl_command_ls, pl_command_export, pl_command_help,
-    pl_command_version;
+extern const struct pl_command pl_command_run, pl_command_report, pl_command_ls, pl_command_snapshot, pl_command_export,
+    pl_command_help, pl_command_version;
 
 /*
  * Reads the options in front of the first argument that is none (or anywhere, if `anywhere`; never beyond `--`), and

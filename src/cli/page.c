@@ -10,6 +10,8 @@
 
 #include "figure.h"
 #include "settings.h"
+#include "summary.h"
+#include "tagfold.h"
 #include "utf8.h"
 
 #define FEW_SAMPLES 100
@@ -68,7 +70,7 @@ static void put_line(struct pl_term *term, enum pl_style style, char *text)
 /* Rough figures by site, and what would make them better. */
 static void put_advice(const struct pl_view *view)
 {
-    const struct pl_profile *profile = view->profile;
+    const struct pl_profile *profile = view->whole;
     if (!pl_view_estimated(profile) || profile->exact_calls > 0 || profile->samples >= FEW_SAMPLES ||
         !(profile->total[PL_METRIC_ALLOC_OBJECTS].value > 0))
         return;
@@ -98,23 +100,127 @@ static void put_cost(const struct pl_view *view)
     free(text);
 }
 
+/* --- what the figures are about --- */
+
+static void put_reset(const struct pl_view *view)
+{
+    char when[PL_FIGURE_BYTES];
+    if (!(view->whole->reset_s > 0))
+        return;
+    pl_figure_seconds(when, view->whole->reset_s);
+    put_line(view->term, PL_STYLE_PLAIN,
+             pl_say_print("since the reset at %s; what was allocated before is left out", when));
+}
+
+/* What was allocated under a tag of this kind is counted, and nothing else is known of it. */
+static void put_unrecorded(const struct pl_view *view, enum pl_tag_kind kind, const char *words, const char *name)
+{
+    const struct pl_profile *profile = view->whole;
+    uint64_t calls = 0, bytes = 0;
+    for (uint32_t i = 0; i < profile->scopes; i++) {
+        if (profile->tag[profile->scope[i].tag].kind != kind)
+            continue;
+        bytes += profile->scope[i].bytes;
+        for (int f = 0; f < PL_FN_COUNT; f++)
+            calls += profile->scope[i].calls[f];
+    }
+    char number[PL_FIGURE_BYTES], amount[PL_FIGURE_BYTES];
+    pl_figure_exact(number, calls);
+    pl_figure_bytes(amount, (double) bytes);
+    if (calls)
+        put_line(
+            view->term, PL_STYLE_PLAIN,
+            pl_say_print("%s: %s call%s (%s) only counted, as %s", words, number, calls == 1 ? "" : "s", amount, name));
+}
+
+static char *describe_sizes(const struct pl_header *header)
+{
+    char from[PL_FIGURE_BYTES], to[PL_FIGURE_BYTES];
+    pl_figure_setting(from, header->size_from);
+    pl_figure_setting(to, header->size_to);
+    if (!header->size_to || header->size_to == UINT64_MAX)
+        return pl_say_print("%s and more", from);
+    if (!header->size_from)
+        return pl_say_print("up to %s", to);
+    return pl_say_print("%s to %s", from, to);
+}
+
+/* The bounds may have changed on the way: what was left out is what counts. */
+static void put_other_sizes(const struct pl_view *view)
+{
+    const struct pl_profile *profile = view->whole;
+    struct pl_figures sum = {0};
+    struct pl_estimate metric[PL_METRIC_COUNT];
+    bool any = false;
+    for (uint32_t i = 0; i < profile->sites; i++) {
+        if (profile->site[i].other_sizes)
+            pl_figures_add(&sum, &profile->site[i].figures);
+        any |= profile->site[i].other_sizes;
+    }
+    if (!any)
+        return;
+    char calls[2 * PL_FIGURE_BYTES], bytes[2 * PL_FIGURE_BYTES], *sizes = describe_sizes(&profile->header);
+    pl_figures_estimate(&sum, metric);
+    pl_figure_estimate(calls, PL_METRIC_ALLOC_OBJECTS, &metric[PL_METRIC_ALLOC_OBJECTS]);
+    pl_figure_estimate(bytes, PL_METRIC_ALLOC_SPACE, &metric[PL_METRIC_ALLOC_SPACE]);
+    put_line(view->term, PL_STYLE_PLAIN,
+             pl_say_print("stacks only of sizes that were asked for (%s): %s others (%s) are counted together, as "
+                          "(other sizes)",
+                          sizes, calls, bytes));
+    free(sizes);
+}
+
+static void put_selection(const struct pl_view *view)
+{
+    char bytes[PL_FIGURE_BYTES], calls[PL_FIGURE_BYTES];
+    const struct pl_estimate *part = view->profile->total;
+    if (!view->selection)
+        return;
+    pl_figure_percent(bytes, pl_view_share(view->whole, PL_METRIC_ALLOC_SPACE, part[PL_METRIC_ALLOC_SPACE].value));
+    pl_figure_percent(calls, pl_view_share(view->whole, PL_METRIC_ALLOC_OBJECTS, part[PL_METRIC_ALLOC_OBJECTS].value));
+    put_line(view->term, PL_STYLE_BOLD,
+             pl_say_print("selected: %s: %s of all bytes, %s of all calls; figures are of that", view->selection, bytes,
+                          calls));
+}
+
 void pl_page_head(const struct pl_view *view)
 {
-    const struct pl_profile *profile = view->profile;
     char method[METHOD_BYTES];
-    pl_profile_method(profile, method, sizeof method);
+    pl_profile_method(view->whole, method, sizeof method);
     put_identity(view);
     pl_term_words(view->term, PL_STYLE_PLAIN, method, 0);
     put_cost(view);
     pl_term_end(view->term);
     put_advice(view);
+    put_reset(view);
+    put_unrecorded(view, PL_TAG_OFF, "off for a while", "(off)");
+    put_unrecorded(view, PL_TAG_PAUSED, "paused by some of its threads", "(paused)");
+    put_other_sizes(view);
+    put_selection(view);
 }
 
 /* --- losses --- */
 
 #define LOSS_WIDTH 14
 
-static void put_loss(const struct pl_view *view, bool *titled, uint64_t count, const char *help)
+/* A single one, as pl_loss_info has them for many. */
+static const char *const loss_one[PL_LOSS_COUNT] = {
+    [PL_LOSS_NESTED] = "sample inside the profiler's own cold path (a signal handler that allocates)",
+    [PL_LOSS_FILE_FULL] = "record that did not fit into the file (bound, disk full or file size limit)",
+    [PL_LOSS_TABLE_FULL] = "sample that found a lookup table full",
+    [PL_LOSS_LIVE_FULL] = "sample whose later free cannot be seen, for want of room in the live table",
+    [PL_LOSS_MISSED_FREE] = "sampled block whose free was not seen: its address was handed out again",
+    [PL_LOSS_THREADS] = "thread that could not be registered",
+    [PL_LOSS_MEMORY] = "request for memory that the system refused",
+    [PL_LOSS_SANDBOX] = "growth given up because the program entered a seccomp sandbox",
+    [PL_LOSS_STALE_BUSY] = "visit abandoned by longjmp",
+    [PL_LOSS_DEAD_THREAD] = "sample in a thread that had already said goodbye",
+    [PL_LOSS_TAGS] = "scope that found no room for its tag: charged to the tag around it",
+    [PL_LOSS_POPS] = "end of a scope that had not begun",
+    [PL_LOSS_TAG_NAMES] = "tag whose name was cut, being longer than 64 KiB",
+};
+
+static void put_loss(const struct pl_view *view, bool *titled, uint64_t count, const char *one, const char *many)
 {
     char text[PL_FIGURE_BYTES];
     if (!count)
@@ -128,7 +234,7 @@ static void put_loss(const struct pl_view *view, bool *titled, uint64_t count, c
     pl_figure_exact(text, count);
     pl_term_right(view->term, PL_STYLE_WARN, text, LOSS_WIDTH);
     pl_term_pad(view->term, LOSS_WIDTH + 2);
-    pl_term_words(view->term, PL_STYLE_PLAIN, help, LOSS_WIDTH + 2);
+    pl_term_words(view->term, PL_STYLE_PLAIN, count == 1 && one ? one : many, LOSS_WIDTH + 2);
     pl_term_end(view->term);
 }
 
@@ -147,18 +253,59 @@ static void put_bad_settings(const struct pl_view *view)
     }
 }
 
+/* Recursion looks the same, so this is no accusation. */
+static void put_nested(const struct pl_view *view)
+{
+    const struct pl_profile *profile = view->profile;
+    struct pl_arena *scratch = pl_arena_new();
+    struct pl_tag_fold fold = pl_tagfold_make(profile, scratch);
+    uint32_t deepest = 0, others = 0;
+    for (uint32_t i = 1; i < profile->tags; i++) {
+        others += fold.nested[i] > 0;
+        deepest = fold.nested[i] > fold.nested[deepest] ? i : deepest;
+    }
+    if (deepest) {
+        char depth[PL_FIGURE_BYTES];
+        pl_figure_exact(depth, fold.nested[deepest]);
+        char *more = others > 1 ? pl_say_print(", and so %s %u more", others == 2 ? "was" : "were", others - 1) : NULL;
+        pl_term_end(view->term);
+        put_line(view->term, PL_STYLE_WARN,
+                 pl_say_print("The tag `%.200s` was entered inside of itself, %s deep%s: that is recursion, or a "
+                              "plimsoll_pop() is missing",
+                              profile->tag[deepest].name, depth, more ? more : ""));
+        free(more);
+    }
+    pl_arena_free(scratch);
+}
+
+/* What makes room for more. */
+static void put_room(const struct pl_view *view)
+{
+    const struct pl_profile *profile = view->profile;
+    if (!profile->header.losses[PL_LOSS_FILE_FULL])
+        return;
+    char *bound = pl_summary_bound(profile->file_bytes);
+    put_line(view->term, PL_STYLE_PLAIN, pl_say_print("plimsoll run --max-file %s lets the file have more", bound));
+    free(bound);
+}
+
 void pl_page_losses(const struct pl_view *view)
 {
     const struct pl_profile *profile = view->profile;
     bool titled = false;
     for (int i = 0; i < PL_LOSS_COUNT; i++)
-        put_loss(view, &titled, profile->header.losses[i], pl_loss_info[i].help);
+        put_loss(view, &titled, profile->header.losses[i], loss_one[i], pl_loss_info[i].help);
     for (int i = PL_STOP_END + 1; i < PL_STOP_COUNT; i++) {
-        char *help = pl_say_print("stacks cut short: %s", pl_stop_info[i].help);
-        put_loss(view, &titled, profile->header.stops[i], help);
-        free(help);
+        char *one = pl_say_print("stack cut short: %s", pl_stop_info[i].help);
+        char *many = pl_say_print("stacks cut short: %s", pl_stop_info[i].help);
+        put_loss(view, &titled, profile->header.stops[i], one, many);
+        free(many);
+        free(one);
     }
-    put_loss(view, &titled, profile->damage, "damaged records, left out");
-    put_loss(view, &titled, profile->in_flight, "figures caught in the middle of an update");
+    put_loss(view, &titled, profile->damage, "damaged record, left out", "damaged records, left out");
+    put_loss(view, &titled, profile->in_flight, "figure caught in the middle of an update",
+             "figures caught in the middle of an update");
+    put_room(view);
+    put_nested(view);
     put_bad_settings(view);
 }

@@ -72,10 +72,20 @@ static uint32_t skip_to_own(const struct maker *maker, const uint32_t *spot, uin
     return from;
 }
 
+/* A language's runtime calls main from a function that is there to be recognised. */
+static uint32_t drop_runtime(const struct maker *maker, const uint32_t *spot, uint32_t first, uint32_t count)
+{
+    for (uint32_t at = first + 1; at < count; at++)
+        if (role_of(maker, spot[at]) == PL_ROLE_THRESHOLD)
+            return at;
+    return count;
+}
+
 /* Outside of the outermost frame of one's own there are only libraries that start threads and call back. */
 static uint32_t drop_start(const struct maker *maker, const uint32_t *spot, uint32_t first, uint32_t count)
 {
     bool own = role_of(maker, spot[first]) == PL_ROLE_OWN;
+    count = drop_runtime(maker, spot, first, count);
     if (count > first + 2 && role_of(maker, spot[count - 2]) == PL_ROLE_START)
         count--; /* _start, which has no name in a stripped program */
     while (count > first + 1) {
@@ -114,15 +124,15 @@ static void shape_path(const struct maker *maker, uint32_t *spot, uint32_t count
         path->count = depth;
 }
 
-static void make_path(struct maker *maker, uint32_t stack, struct pl_path *path)
+static void make_path(struct maker *maker, const struct pl_site_view *site, struct pl_path *path)
 {
     path->stacks = 1;
     path->via = PL_PATH_NO_SPOT;
-    path->spot = &maker->spots->overflow;
+    path->spot = site->other_sizes ? &maker->spots->other_sizes : &maker->spots->overflow;
     path->count = 1;
-    if (stack == PL_NO_STACK)
+    if (site->stack == PL_NO_STACK)
         return;
-    uint32_t count = expand(maker, stack, maker->next);
+    uint32_t count = expand(maker, site->stack, maker->next);
     if (count)
         shape_path(maker, maker->next, count, path);
     maker->next += count;
@@ -142,17 +152,25 @@ static int compare(const void *left, const void *right)
     return (a->via > b->via) - (a->via < b->via);
 }
 
-/* One path per stack, so that sites of a stack in many threads are expanded once. of_site[] names paths as made. */
+/* Stacks have their numbers; behind them come what found no room, and other sizes. */
+#define STAND_INS 2u
+static uint32_t slot_of(const struct pl_profile *profile, const struct pl_site_view *site)
+{
+    return site->stack == PL_NO_STACK ? profile->stacks + site->other_sizes : site->stack;
+}
+
+/* One path per stack, so that sites of a stack in many threads, or under many tags, are expanded once. of_site[] names
+ * paths as made. */
 static void add_sites(struct maker *maker, struct pl_paths *paths)
 {
     const struct pl_profile *profile = maker->profile;
-    uint32_t *of_stack = pl_say_memory(calloc(profile->stacks + 1ull, sizeof *of_stack)); /* 0: none yet */
+    uint32_t *of_stack = pl_say_memory(calloc(profile->stacks + STAND_INS, sizeof *of_stack)); /* 0: none yet */
     for (uint32_t i = 0; i < profile->sites; i++) {
         const struct pl_site_view *site = &profile->site[i];
-        uint32_t *number = &of_stack[site->stack == PL_NO_STACK ? profile->stacks : site->stack];
+        uint32_t *number = &of_stack[slot_of(profile, site)];
         if (!*number) {
             paths->path[paths->count].made = paths->count;
-            make_path(maker, site->stack, &paths->path[paths->count]);
+            make_path(maker, site, &paths->path[paths->count]);
             *number = ++paths->count;
         }
         paths->of_site[i] = *number - 1;
@@ -201,8 +219,9 @@ struct pl_paths pl_paths_new(const struct pl_profile *profile, struct pl_spots *
                              uint32_t depth)
 {
     struct maker maker = {.profile = profile, .spots = spots, .shape = shape, .depth = depth};
+    uint32_t most = profile->stacks + STAND_INS < profile->sites ? profile->stacks + STAND_INS : profile->sites;
     struct pl_paths paths = {
-        .path = pl_arena_alloc(spots->arena, (profile->stacks + 1ull) * sizeof *paths.path),
+        .path = pl_arena_alloc(spots->arena, (most + 1ull) * sizeof *paths.path),
         .of_site = pl_arena_alloc(spots->arena, (profile->sites + 1ull) * sizeof *paths.of_site),
     };
     maker.next = pl_arena_alloc(spots->arena, (count_spots(&maker) + 1) * sizeof *maker.next);

@@ -10,24 +10,28 @@
 
 #include "listing.h"
 
-static void put_total(const struct pl_view *view)
+/* "29.0 MiB in 3,401 blocks". The caller frees it. */
+static char *print_held(const struct pl_profile *profile)
 {
-    const struct pl_profile *profile = view->profile;
-    char bytes[2 * PL_FIGURE_BYTES], blocks[2 * PL_FIGURE_BYTES], when[PL_FIGURE_BYTES], slack[PL_FIGURE_BYTES];
+    char bytes[2 * PL_FIGURE_BYTES], blocks[2 * PL_FIGURE_BYTES];
     pl_figure_estimate(bytes, PL_METRIC_PEAK_SPACE, &profile->total[PL_METRIC_PEAK_SPACE]);
     pl_figure_estimate(blocks, PL_METRIC_PEAK_OBJECTS, &profile->total[PL_METRIC_PEAK_OBJECTS]);
-    pl_figure_span(when, profile->peak_s);
-    pl_figure_bytes(slack, profile->peak_slack_bytes);
-    pl_view_paragraph(view, "The heap was largest %s after the start: %s in %s blocks%s%s%s.", when, bytes, blocks,
-                      profile->peak_slack_bytes > 0 ? ", to within " : "", profile->peak_slack_bytes > 0 ? slack : "",
-                      profile->peak_slack_bytes > 0 ? ", as several threads allocate" : "");
+    return pl_say_print("%s in %s block%s", bytes, blocks, pl_figure_plural(blocks));
 }
 
-static void fill_blocks(const struct pl_listing *listing, uint32_t path, struct pl_cell *cell)
+/* The peak is the whole heap's, whatever part of it is shown. */
+static void put_total(const struct pl_view *view)
 {
-    const struct pl_estimate *blocks = &listing->paths->path[path].metric[PL_METRIC_PEAK_OBJECTS];
-    pl_figure_metric(cell->value, PL_METRIC_PEAK_OBJECTS, blocks->value);
-    pl_figure_error(cell->error, PL_METRIC_PEAK_OBJECTS, blocks);
+    const struct pl_profile *whole = view->whole;
+    char when[PL_FIGURE_BYTES], slack[PL_FIGURE_BYTES], *all = print_held(whole), *part = print_held(view->profile);
+    bool rough = whole->peak_slack_bytes > 0;
+    pl_figure_span(when, whole->peak_s);
+    pl_figure_bytes(slack, whole->peak_slack_bytes);
+    pl_view_paragraph(view, "The heap was largest %s after the start: %s%s%s%s%s%s.", when, all,
+                      rough ? ", to within " : "", rough ? slack : "", rough ? ", as several threads allocate" : "",
+                      view->selection ? "; of that, selected: " : "", view->selection ? part : "");
+    free(part);
+    free(all);
 }
 
 static void fill_later(const struct pl_listing *listing, uint32_t path, struct pl_cell *cell)
@@ -35,28 +39,39 @@ static void fill_later(const struct pl_listing *listing, uint32_t path, struct p
     pl_figure_bytes(cell->value, listing->paths->path[path].metric[PL_METRIC_INUSE_SPACE].value);
 }
 
+/* The part that was selected may have had its own high time, and nothing at the whole heap's. */
+static void put_nothing_then(const struct pl_view *view)
+{
+    char when[PL_FIGURE_BYTES], *all = print_held(view->whole);
+    pl_figure_span(when, view->whole->peak_s);
+    char *what =
+        pl_say_print("Of what was selected nothing was %s when the whole heap was largest, %s after the start, "
+                     "with %s.",
+                     pl_view_estimated(view->profile) ? "seen to be held" : "held", when, all);
+    pl_view_nothing(view, what);
+    free(what);
+    free(all);
+}
+
 void pl_peak_print(const struct pl_view *view)
 {
     const struct pl_profile *profile = view->profile;
     if (!(profile->total[PL_METRIC_PEAK_SPACE].value > 0)) {
+        if (view->whole->total[PL_METRIC_PEAK_SPACE].value > 0) {
+            put_nothing_then(view);
+            return;
+        }
         pl_view_nothing(view, "No block was seen to be live, so there is no peak.");
         return;
     }
-    enum pl_metric metric = PL_METRIC_PEAK_SPACE;
     struct pl_paths paths = pl_paths_new(profile, view->spots, PL_SHAPE_SITE, view->depth);
-    double *weight = pl_listing_weights(&paths, metric);
-    struct pl_listing listing = {
+    put_total(view);
+    pl_listing_put_metric(&(struct pl_listing){
         .view = view,
         .paths = &paths,
-        .title = pl_view_title(profile, metric),
-        .weight = weight,
-        .whole = profile->total[metric].value,
-        .column = {{pl_view_column(metric), pl_listing_fill_metric},
-                   {pl_view_column(PL_METRIC_PEAK_OBJECTS), fill_blocks},
+        .metric = PL_METRIC_PEAK_SPACE,
+        .column = {{pl_view_column(PL_METRIC_PEAK_SPACE), pl_listing_fill_metric},
+                   {pl_view_column(PL_METRIC_PEAK_OBJECTS), pl_listing_fill_companion},
                    {profile->running ? "now" : "at the end", fill_later}},
-        .context = &metric,
-    };
-    put_total(view);
-    pl_listing_put(&listing);
-    free(weight);
+    });
 }

@@ -168,6 +168,12 @@ bool pl_proc_header(const char *path, struct pl_header *header)
     return bytes == (ssize_t) sizeof *header && !memcmp(header->magic, PL_MAGIC, sizeof header->magic);
 }
 
+/* A snapshot is a copy: whoever has it mapped, or left it here, does not live in it. */
+static bool is_lived_in(const char *path, struct pl_header *header)
+{
+    return pl_proc_header(path, header) && !(header->flags & PL_FLAG_SNAPSHOT);
+}
+
 static void add(struct pl_finds *finds, char *path, const struct pl_header *header, pid_t pid)
 {
     finds->found = pl_say_memory(realloc(finds->found, (finds->count + 1) * sizeof *finds->found));
@@ -184,7 +190,7 @@ static bool visit_mapped(pid_t pid, struct mapping *mapping, void *context)
     struct mapped_search *search = context;
     struct pl_header header;
     char *path = openable_path(pid, mapping);
-    if (pl_proc_header(path, &header) && header.pid == (uint32_t) search->proc->inner_pid) {
+    if (is_lived_in(path, &header) && header.pid == (uint32_t) search->proc->inner_pid) {
         add(search->finds, path, &header, pid);
         return true;
     }
@@ -232,7 +238,7 @@ static void search_directory(const struct pl_proc_table *table, const char *path
         struct pl_header header;
         char *name = pl_say_print("%s/%s", path, entry->d_name);
         bool run = !strncmp(entry->d_name, RUN_PREFIX, strlen(RUN_PREFIX));
-        bool profile = !run && ends_with(name, PL_SUFFIX) && pl_proc_header(name, &header);
+        bool profile = !run && ends_with(name, PL_SUFFIX) && is_lived_in(name, &header);
         if (run && deeper)
             search_directory(table, name, false, finds);
         if (profile && !pl_proc_writer(table, name, &header))

@@ -74,6 +74,7 @@ void pl_reallocs_print(const struct pl_view *view)
         .view = view,
         .paths = &paths,
         .title = "Reallocs",
+        .metric = PL_METRIC_ALLOC_SPACE,
         .weight = weight,
         .keep = 2,
         .whole = moved ? profile->spread.realloc_moved : profile->spread.realloc_calls,

@@ -18,29 +18,24 @@
 #include "peak.h"
 #include "reallocs.h"
 #include "roster.h"
+#include "select.h"
 #include "sizes.h"
 #include "subject.h"
 #include "summary.h"
+#include "tags.h"
 #include "temporary.h"
 #include "term.h"
+#include "threads.h"
 #include "timeline.h"
 #include "tree.h"
 
 #define DEPTH_SITES 6
+#define DEPTH_TAGS 100 /* levels: more are a mistake in the program rather than something to read */
 #define TOP_OVERVIEW 5 /* sites in each of three tables: together they fit on a screen or two */
 #define TOP_METRIC 20
+#define TAGS_AT_LEAST 10
 
-#define NO_METRIC (-1)
-
-/* --metric takes both spellings: the words of reports and the keys of JSON. */
-static const char *const metric_words[2 * PL_METRIC_COUNT + 1] = {
-#define WORD(name, key, word, unit, help) word,
-    PL_METRICS(WORD)
-#undef WORD
-#define KEY(name, key, word, unit, help) key,
-        PL_METRICS(KEY)
-#undef KEY
-};
+#define TOP_THREAD 3 /* of each thread */
 
 /*
  * Views: an option each, and what it prints instead of the overview, between the head and the losses. Each has its own
@@ -67,15 +62,37 @@ enum view {
         VIEW_COUNT
 };
 
+/* --by: what a line stands for. X(name, word, print, top, depth, threshold). By stack is what all views are. */
+#define KINDS(X)                                                                                                       \
+    X(STACK, "stack", NULL, 0, 0, 0)                                                                                   \
+    X(TAG, "tag", print_tags, 0, DEPTH_TAGS, 1)                                                                        \
+    X(THREAD, "thread", print_threads, TOP_THREAD, DEPTH_SITES, 0)                                                     \
+    X(THREAD_TAG, "thread,tag", print_thread_tags, 0, DEPTH_TAGS, 1)
+
+enum by {
+#define ENUM(name, word, print, top, depth, threshold) BY_##name,
+    KINDS(ENUM)
+#undef ENUM
+        BY_COUNT
+};
+static const char *const by_words[] = {
+#define WORD(name, word, print, top, depth, threshold) word,
+    KINDS(WORD)
+#undef WORD
+        NULL,
+};
+
 static struct {
     bool view[VIEW_COUNT];
-    int metric;
+    int by;
+    struct pl_select select;
     uint64_t top, depth;
     double threshold;
-    bool force, full_names, no_symbols;
+    bool force, full_names, no_symbols, functions, freed;
+    const char *names;
     struct pl_leaks_options leaks;
     int colour;
-} given = {.metric = NO_METRIC, .threshold = -1};
+} given = {.select = PL_SELECT_NOTHING, .threshold = -1};
 
 /* clang-format off */
 static const struct pl_option options[] = {
@@ -83,13 +100,21 @@ static const struct pl_option options[] = {
     {.name = option_, .help = "show " help_, .type = &pl_type_flag, .into = &given.view[VIEW_##name_]},
     VIEWS(ROW)
 #undef ROW
-    {.name = "metric", .letter = 'm', .takes = "METRIC", .fallback = "live, allocated and calls, one after the other",
-     .help = "what to sort by: live, allocated, calls, blocks, peak, peak-blocks or temporary",
-     .type = &pl_type_choice, .into = &given.metric, .choices = metric_words},
-    {.name = "top", .letter = 'n', .takes = "N", .fallback = "5 for each of several metrics, 10 or 20 for one",
-     .help = "how many sites to show", .type = &pl_type_count, .into = &given.top, .min = 1, .max = UINT32_MAX},
-    {.name = "depth", .letter = 'd', .takes = "N", .fallback = "6; all in a tree",
-     .help = "how many frames of a stack to show; stacks that agree in those are shown as one", .type = &pl_type_count,
+    {.name = "by", .takes = "WHAT", .fallback = "stack", .help = "what a line stands for: stack; tag, the tree of what "
+     "the program says its memory is for; thread, each with its heaviest sites; or thread,tag, a tree for each thread",
+     .type = &pl_type_choice, .into = &given.by, .choices = by_words},
+    PL_SELECT_TAG(given.select),
+    PL_SELECT_THREAD(given.select),
+    PL_SELECT_MERGE(given.select),
+    {.name = "functions", .help = "for --by tag: show how often malloc, calloc, realloc and others were called",
+     .type = &pl_type_flag, .into = &given.functions},
+    {.name = "freed", .help = "for --by tag: show how many blocks and bytes were freed, too, wherever that was done",
+     .type = &pl_type_flag, .into = &given.freed},
+    PL_SELECT_METRIC(given.select, "live, allocated and calls, one after the other; allocated by tag or thread"),
+    {.name = "top", .letter = 'n', .takes = "N", .fallback = "5 for each of several metrics, 10 or 20 for one, 3 for each thread, all tags",
+     .help = "how many sites, or tags, to show", .type = &pl_type_count, .into = &given.top, .min = 1, .max = UINT32_MAX},
+    {.name = "depth", .letter = 'd', .takes = "N", .fallback = "6; all in a tree; 100 of tags",
+     .help = "how many frames of a stack to show (stacks that agree in those are shown as one), or levels of tags", .type = &pl_type_count,
      .into = &given.depth, .min = 1, .max = UINT32_MAX},
     {.name = "threshold", .letter = 't', .takes = "PCT", .fallback = "0; 1% in a tree",
      .help = "leave out what has less of the whole", .type = &pl_type_percent, .into = &given.threshold},
@@ -97,7 +122,9 @@ static const struct pl_option options[] = {
      "format; may be given several times", .type = &pl_type_files, .into = &given.leaks.suppressions},
     {.name = "no-default-suppressions", .help = "for --leaks: show what the C and C++ libraries keep on purpose, too",
      .type = &pl_type_flag, .into = &given.leaks.no_defaults},
-    {.name = "full-names", .help = "do not shorten names and paths", .type = &pl_type_flag, .into = &given.full_names},
+    PL_NAMES_OPTION(given.names),
+    {.name = "full-names", .help = "show names and paths as they are: neither renamed nor shortened",
+     .type = &pl_type_flag, .into = &given.full_names},
     {.name = "no-symbols", .help = "show addresses instead of names", .type = &pl_type_flag,
      .into = &given.no_symbols},
     {.name = "force", .help = "use binaries that were rebuilt since the profile was made", .type = &pl_type_flag,
@@ -111,14 +138,7 @@ static const struct pl_option options[] = {
 
 static bool chosen(void)
 {
-    return given.metric != NO_METRIC;
-}
-
-/* The list of words has every metric twice. */
-static enum pl_metric chosen_metric(void)
-{
-    int metric = given.metric % PL_METRIC_COUNT;
-    return (enum pl_metric) metric;
+    return given.select.metric != PL_SELECT_NO_METRIC;
 }
 
 /* --- views that are made here --- */
@@ -126,9 +146,8 @@ static enum pl_metric chosen_metric(void)
 /* What is still live, if anything is: that is what most people come for. */
 static enum pl_metric tree_metric(const struct pl_profile *profile)
 {
-    if (chosen())
-        return chosen_metric();
-    return profile->total[PL_METRIC_INUSE_SPACE].value > 0 ? PL_METRIC_INUSE_SPACE : PL_METRIC_ALLOC_SPACE;
+    bool live = profile->total[PL_METRIC_INUSE_SPACE].value > 0;
+    return pl_select_metric(&given.select, live ? PL_METRIC_INUSE_SPACE : PL_METRIC_ALLOC_SPACE);
 }
 
 static void print_roots(const struct pl_view *view)
@@ -143,14 +162,47 @@ static void print_reverse(const struct pl_view *view)
     pl_tree_print(view, &paths, tree_metric(view->profile));
 }
 
+/* One tree, but for threads that --merge-threads tells from others. */
+static void print_tags(const struct pl_view *view)
+{
+    struct pl_groups all;
+    struct pl_select none = PL_SELECT_NOTHING;
+    struct pl_tags_options tree = {.metric = pl_select_metric(&given.select, PL_METRIC_ALLOC_SPACE),
+                                   .groups = given.select.merge ? view->threads : &all,
+                                   .at_least = given.threshold < 0 ? TAGS_AT_LEAST : 0,
+                                   .functions = given.functions,
+                                   .freed = given.freed};
+    if (pl_select_groups(&none, view->profile, PL_GROUP_ALL, &all) != PL_EXIT_OK)
+        return;
+    pl_tags_print(view, &tree);
+    pl_groups_free(&all);
+}
+
+static void print_thread_tags(const struct pl_view *view)
+{
+    struct pl_tags_options tree = {.metric = pl_select_metric(&given.select, PL_METRIC_ALLOC_SPACE),
+                                   .groups = view->threads,
+                                   .at_least = given.threshold < 0 ? TAGS_AT_LEAST : 0,
+                                   .functions = given.functions,
+                                   .freed = given.freed};
+    pl_tags_print(view, &tree);
+}
+
+static void print_threads(const struct pl_view *view)
+{
+    pl_threads_print(view, pl_select_metric(&given.select, PL_METRIC_ALLOC_SPACE));
+}
+
 static void print_overview(const struct pl_view *view)
 {
     static const enum pl_metric usual[] = {PL_METRIC_INUSE_SPACE, PL_METRIC_ALLOC_SPACE, PL_METRIC_ALLOC_OBJECTS};
     struct pl_paths sites = pl_paths_new(view->profile, view->spots, PL_SHAPE_SITE, view->depth);
     pl_facts_print(view);
     pl_highlights_print(view);
+    if (pl_view_tagged(view->profile))
+        pl_tags_print_top(view);
     if (chosen() && sites.count)
-        pl_listing_print(view, &sites, chosen_metric());
+        pl_listing_print(view, &sites, pl_select_metric(&given.select, usual[0]));
     for (size_t i = 0; i < sizeof usual / sizeof *usual && !chosen() && sites.count; i++)
         if (view->profile->total[usual[i]].value > 0)
             pl_listing_print(view, &sites, usual[i]);
@@ -172,12 +224,23 @@ static const struct shown views[VIEW_COUNT] = {
     VIEWS(SHOWN)
 #undef SHOWN
 };
+static const struct shown kinds[BY_COUNT] = {
+#define SHOWN(name, word, print, top, depth, threshold) {"by " word, print, top, depth, threshold},
+    KINDS(SHOWN)
+#undef SHOWN
+};
 static const struct shown overview = {"", print_overview, TOP_OVERVIEW, DEPTH_SITES, 0};
 static const struct shown one_metric = {"", print_overview, TOP_METRIC, DEPTH_SITES, 0};
 
-static enum pl_exit choose_view(const struct shown **out)
+static bool by_tag(void)
 {
-    const struct shown *view = NULL;
+    return given.by == BY_TAG || given.by == BY_THREAD_TAG;
+}
+
+/* The views that were asked for, and whether there is more than one. */
+static enum pl_exit find_view(const struct shown **out)
+{
+    const struct shown *view = given.by == BY_STACK ? NULL : &kinds[given.by];
     for (int i = 0; i < VIEW_COUNT; i++) {
         if (!given.view[i])
             continue;
@@ -185,11 +248,28 @@ static enum pl_exit choose_view(const struct shown **out)
             return pl_say_usage("--%s and --%s are two views; choose one", view->option, views[i].option);
         view = &views[i];
     }
-    bool tree = given.view[VIEW_TREE] || given.view[VIEW_REVERSE];
-    if (view && chosen() && !tree)
+    *out = view;
+    return PL_EXIT_OK;
+}
+
+static enum pl_exit choose_view(const struct shown **out)
+{
+    const struct shown *view = NULL;
+    enum pl_exit status = find_view(&view);
+    if (status != PL_EXIT_OK)
+        return status;
+    bool any_metric = !view || given.by != BY_STACK || given.view[VIEW_TREE] || given.view[VIEW_REVERSE];
+    if (chosen() && !any_metric)
         return pl_say_usage("--%s has an order of its own; leave out --metric, or --%s", view->option, view->option);
     if (!given.view[VIEW_LEAKS] && (given.leaks.suppressions.count || given.leaks.no_defaults))
         return pl_say_usage("suppressions are for --leaks; add that");
+    if (given.functions && !by_tag())
+        return pl_say_usage("--functions is for --by tag; add that");
+    if (given.freed && !by_tag())
+        return pl_say_usage("--freed is for --by tag; add that");
+    if (given.select.merge && view && given.by == BY_STACK)
+        return pl_say_usage("--merge-threads is for --by thread and --by tag; add one of them, or leave out --%s",
+                            view->option);
     *out = view ? view : chosen() ? &one_metric : &overview;
     return PL_EXIT_OK;
 }
@@ -204,36 +284,66 @@ static enum pl_exit print_view(const struct shown *shown, const struct pl_view *
     return PL_EXIT_OK;
 }
 
-static enum pl_exit print_report(const struct pl_profile *profile, const char *subject, const struct shown *shown)
+static enum pl_exit print_selected(const struct pl_profile *whole, const struct pl_selection *selection,
+                                   const char *subject, const struct shown *shown)
 {
+    struct pl_groups threads;
+    enum pl_exit status = pl_threads_groups(&given.select, selection->profile, &threads);
+    if (status != PL_EXIT_OK)
+        return status;
     struct pl_term term = pl_term_open(stdout, (enum pl_colour) given.colour);
     struct pl_spot_options names = {.full_names = given.full_names, .no_symbols = given.no_symbols};
     struct pl_view view = {
-        .profile = profile,
-        .spots = pl_spots_new(profile, &names),
+        .profile = selection->profile,
+        .whole = whole,
+        .selection = selection->words,
+        .threads = &threads,
+        .spots = pl_spots_new(whole, &names),
         .term = &term,
         .subject = subject,
         .threshold = (given.threshold >= 0 ? given.threshold : shown->threshold) / 100,
         .top = given.top ? (uint32_t) given.top : shown->top,
         .depth = given.depth ? (uint32_t) given.depth : shown->depth,
+        .full_names = given.full_names,
     };
-    enum pl_exit status = print_view(shown, &view);
+    status = print_view(shown, &view);
     pl_spots_free(view.spots);
+    pl_groups_free(&threads);
     return status;
 }
 
-static void say_next(const char *subject, const struct shown *shown)
+static enum pl_exit print_report(const struct pl_profile *profile, const char *subject, const struct shown *shown)
+{
+    struct pl_selection selection;
+    enum pl_exit status = pl_select_apply(&given.select, profile, subject, &selection);
+    if (status != PL_EXIT_OK)
+        return status;
+    status = print_selected(profile, &selection, subject, shown);
+    pl_selection_free(&selection);
+    return status;
+}
+
+static void say_next(const struct pl_profile *profile, const char *subject, const struct shown *shown)
 {
     pl_say_flush();
-    if (isatty(STDOUT_FILENO) && shown == &overview)
-        pl_say("more: plimsoll report --tree %s; --leaks, --peak, --timeline, --sizes, --temporary, --metric calls",
+    if (!isatty(STDOUT_FILENO))
+        return;
+    if (shown == &overview)
+        pl_say("more: plimsoll report --tree %s; --leaks, --peak, --timeline, --sizes, --temporary, --metric calls, "
+               "--by thread%s",
+               subject, pl_view_tagged(profile) ? ", --by tag" : "");
+    else if (by_tag() && pl_view_tagged(profile))
+        pl_say("more: plimsoll report --tag NAME %s shows the stacks of one; --by thread,tag a tree for each thread",
                subject);
 }
 
 static int report_main(int argc, char **argv)
 {
     struct pl_profile *profile;
-    struct pl_subject_options how = {.command = "report", .force = given.force, .no_symbols = given.no_symbols};
+    struct pl_subject_options how = {.command = "report",
+                                     .force = given.force,
+                                     .no_symbols = given.no_symbols,
+                                     .names = {.file = given.names, .full = given.full_names}};
     const struct shown *shown = &overview;
     enum pl_exit status = choose_view(&shown);
     if (status == PL_EXIT_OK)
@@ -243,7 +353,7 @@ static int report_main(int argc, char **argv)
     char *subject = pl_summary_typed(argv[0]);
     status = print_report(profile, subject, shown);
     if (status == PL_EXIT_OK)
-        say_next(subject, shown);
+        say_next(profile, subject, shown);
     free(subject);
     pl_profile_close(profile);
     return status;
@@ -263,6 +373,10 @@ const struct pl_command pl_command_report = {
         "instead, at length. --reallocs is about realloc alone: a std::vector grows by operator new, a copy and "
         "operator delete, which is not seen there.\n"
         "\n"
+        "--by tag shows the tree of tags: what a program that uses them says its memory is for; --by thread shows "
+        "threads. --tag and --thread limit every view to a part of the profile, and the figures are then of that part. "
+        "See `plimsoll help tags`.\n"
+        "\n"
         "A site is a call stack, from the first function that is the program's own: functions of the allocator and of "
         "system libraries inside of it are left out (`→` names the one that was called). Sites that look the same are "
         "one "
@@ -271,6 +385,8 @@ const struct pl_command pl_command_report = {
                 "plimsoll report --peak out.plim\n"
                 "plimsoll report --timeline out.plim\n"
                 "plimsoll report --tree --metric calls --threshold 1% out.plim\n"
+                "plimsoll report --by tag out.plim\n"
+                "plimsoll report --by thread out.plim\n"
                 "plimsoll report PID",
     .options = options,
     .main = report_main,

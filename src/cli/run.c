@@ -22,6 +22,7 @@
 #include "setting.h"
 #include "summary.h"
 #include "target.h"
+#include "watch.h"
 
 #define EXIT_NOT_EXECUTABLE 126
 #define EXIT_NOT_FOUND 127
@@ -29,6 +30,8 @@
 /* The runtime keeps paths in this many bytes, the terminator included. */
 #define PATTERN_MAX 4096
 #define ONLY_MAX 256
+#define MS_NS 1000000ull
+#define SNAPSHOT_EVERY_MIN_NS 10000000ull
 
 static struct {
     struct pl_setting_values setting;
@@ -36,6 +39,8 @@ static struct {
     bool keep_all;
     bool no_symbols;
     bool quiet;
+    uint64_t snapshot_every_ns, snapshot_keep;
+    const char *snapshot_keep_text;
 } given;
 
 /* How each setting is read: its letter, type and bounds, and where a number goes; setting.raw has the text of all. */
@@ -51,6 +56,16 @@ static struct {
 #define READ_OFF .type = &pl_type_flag
 #define READ_OVERHEAD .type = &pl_type_budget, .min = PL_OVERHEAD_MIN_PPM, .max = PL_OVERHEAD_MAX_PPM, .example = "2%"
 #define READ_SEED .type = &pl_type_count, .into = &given.setting.number[PL_SETTING_SEED]
+#define READ_ABOVE .type = &pl_type_size, .into = &given.setting.number[PL_SETTING_ABOVE], .example = "4K"
+#define READ_BELOW .type = &pl_type_size, .into = &given.setting.number[PL_SETTING_BELOW], .example = "1M"
+#define READ_MAX_TAGS                                                                                                  \
+    .type = &pl_type_count, .into = &given.setting.number[PL_SETTING_MAX_TAGS], .min = PL_TAGS_MIN, .max = PL_TAGS_MAX
+#define READ_MAX_THREADS                                                                                               \
+    .type = &pl_type_count, .into = &given.setting.number[PL_SETTING_MAX_THREADS], .min = PL_THREADS_OWN_MIN,          \
+    .max = PL_THREADS_OWN_MAX
+#define READ_SNAPSHOT_EVERY                                                                                            \
+    .type = &pl_type_time, .into = &given.setting.number[PL_SETTING_SNAPSHOT_EVERY],                                   \
+    .min = PL_SNAPSHOT_EVERY_MIN_MS * MS_NS, .max = PL_SNAPSHOT_EVERY_MAX_MS * MS_NS, .example = "10s"
 #define READ_RUN .type = &pl_type_text
 
 #define ROW(setting_, variable_, option_, takes_, fallback_, help_)                                                    \
@@ -71,6 +86,13 @@ static const struct pl_option options[] = {
      .type = &pl_type_flag, .into = &given.keep_all},
     {.name = "no-symbols", .help = "do not store names in the profile: quicker, but it can be read only here",
      .type = &pl_type_flag, .into = &given.no_symbols},
+    {.name = "snapshot-every", .takes = "TIME", .fallback = "never",
+     .help = "copy the profile of each process every TIME while it runs (500ms, 10s, 5m, 1h): app.0001.plim, app.0002.plim, ...",
+     .type = &pl_type_time, .into = &given.snapshot_every_ns, .min = SNAPSHOT_EVERY_MIN_NS,
+     .max = PL_SNAPSHOT_EVERY_MAX_MS * MS_NS, .example = "10s"},
+    {.name = "snapshot-keep", .takes = "N", .fallback = "all",
+     .help = "keep at most N snapshots of a process, evenly spaced; when there are more, every second one is removed",
+     .type = &pl_type_count, .into = &given.snapshot_keep, .raw = &given.snapshot_keep_text, .min = 2},
     {.name = "quiet", .letter = 'q', .help = "say nothing unless something went wrong",
      .type = &pl_type_flag, .into = &given.quiet},
     {0},
@@ -141,7 +163,8 @@ static void check_output(const char *directory)
 struct preparation {
     const char *library;
     const char *pattern;
-    const char *live; /* NULL: nowhere, run it unprofiled */
+    const char *live;       /* NULL: nowhere, run it unprofiled */
+    struct pl_watch *watch; /* NULL: no snapshots */
 };
 
 static void export_number(enum pl_setting setting)
@@ -150,7 +173,9 @@ static void export_number(enum pl_setting setting)
     if (!raw)
         return;
     bool word = *raw < '0' || *raw > '9'; /* exact, auto */
-    char *number = pl_say_print("%llu", (unsigned long long) given.setting.number[setting]);
+    bool time = setting == PL_SETTING_SNAPSHOT_EVERY;
+    uint64_t value = given.setting.number[setting] / (time ? MS_NS : 1);
+    char *number = pl_say_print("%llu%s", (unsigned long long) value, time ? "ms" : "");
     pl_setting_export(setting, word ? raw : number);
     free(number);
 }
@@ -167,12 +192,40 @@ static void prepare(void *context)
     export_number(PL_SETTING_SAMPLE);
     export_number(PL_SETTING_MAX_FILE);
     export_number(PL_SETTING_SEED);
+    export_number(PL_SETTING_ABOVE);
+    export_number(PL_SETTING_BELOW);
+    export_number(PL_SETTING_MAX_TAGS);
+    export_number(PL_SETTING_MAX_THREADS);
+    export_number(PL_SETTING_SNAPSHOT_EVERY);
     pl_setting_export(PL_SETTING_OUT, preparation->pattern);
     pl_setting_export(PL_SETTING_RUN, preparation->live);
     pl_setting_export(PL_SETTING_ONLY, given.setting.raw[PL_SETTING_ONLY]);
     pl_setting_export(PL_SETTING_LIVE_DIR, given.setting.raw[PL_SETTING_LIVE_DIR]);
     pl_setting_export(PL_SETTING_OFF, given.setting.raw[PL_SETTING_OFF]);
     pl_setting_export(PL_SETTING_OVERHEAD, given.setting.raw[PL_SETTING_OVERHEAD]);
+}
+
+static const char *asked_pattern(void)
+{
+    const char *pattern = given.setting.raw[PL_SETTING_OUT];
+    return pattern ? pattern : PL_OUT_DEFAULT;
+}
+
+/* In this process, once the program runs. */
+static void start_watch(void *context, pid_t pid)
+{
+    struct preparation *preparation = context;
+    if (!preparation->live || !given.snapshot_every_ns)
+        return;
+    preparation->watch = pl_watch_start(&(struct pl_watch_options){
+        .directory = preparation->live,
+        .every_ns = given.snapshot_every_ns,
+        .keep = given.snapshot_keep,
+        .main_pid = strchr(asked_pattern(), '%') ? 0 : pid,
+        .no_symbols = given.no_symbols,
+    });
+    if (!preparation->watch)
+        pl_say("cannot start a thread for snapshots: %m; the program runs without them");
 }
 
 /* `--live-dir .` means the destination's own directory. */
@@ -215,13 +268,20 @@ static void warn_obstacle(const struct pl_target *target)
     free(why);
 }
 
+static void say_snapshots(struct pl_watch *watch)
+{
+    if (watch && !given.quiet)
+        pl_watch_say(watch);
+    if (watch)
+        pl_watch_free(watch);
+}
+
 static void finish(const struct preparation *preparation, const struct pl_launch *launch,
                    const struct pl_target *target, const char *program)
 {
-    const char *pattern = given.setting.raw[PL_SETTING_OUT];
     struct pl_collect_options collect = {
         .directory = preparation->live,
-        .pattern = pattern ? pattern : PL_OUT_DEFAULT,
+        .pattern = asked_pattern(),
         .main_pid = launch->pid,
         .wait_status = launch->wait_status,
         .end_ns = launch->end_ns,
@@ -229,6 +289,8 @@ static void finish(const struct preparation *preparation, const struct pl_launch
         .no_symbols = given.no_symbols,
     };
     struct pl_collection collection;
+    if (preparation->watch)
+        pl_watch_end(preparation->watch);
     pl_collect(&collect, &collection);
     if (!launch->exec_error)
         pl_summary_say(&(struct pl_summary){.collection = &collection,
@@ -237,13 +299,14 @@ static void finish(const struct preparation *preparation, const struct pl_launch
                                             .only = given.setting.raw[PL_SETTING_ONLY],
                                             .wait_status = launch->wait_status,
                                             .quiet = given.quiet});
+    say_snapshots(preparation->watch);
     pl_collect_free(&collection);
 }
 
-static int run_program(char **argv, const struct preparation *preparation, const struct pl_target *target)
+static int run_program(char **argv, struct preparation *preparation, const struct pl_target *target)
 {
     struct pl_launch launch;
-    int error = pl_launch(argv, prepare, (void *) preparation, &launch);
+    int error = pl_launch(argv, &(struct pl_launch_hooks){prepare, start_watch, preparation}, &launch);
     if (error) {
         pl_say("cannot start a process: %s", strerror(-error));
         launch.exec_error = -error;
@@ -267,6 +330,19 @@ static enum pl_exit settle_mode(void)
     if (overhead && sample && strcmp(sample, "auto"))
         return pl_say_usage("--overhead %s is for auto mode, which %s turns off; leave out one of them", overhead,
                             given.exact ? "--exact" : "--sample");
+    if (given.snapshot_keep_text && !given.snapshot_every_ns)
+        return pl_say_usage("--snapshot-keep %s is about snapshots that are taken: add --snapshot-every 10s",
+                            given.snapshot_keep_text);
+    return PL_EXIT_OK;
+}
+
+/* Bounds may come from options and from the environment. */
+static enum pl_exit check_sizes(void)
+{
+    const char *above = given.setting.raw[PL_SETTING_ABOVE], *below = given.setting.raw[PL_SETTING_BELOW];
+    if (above && below && given.setting.number[PL_SETTING_ABOVE] > given.setting.number[PL_SETTING_BELOW])
+        return pl_say_usage("--above %s and --below %s: no size is both; exchange them, or leave out one", above,
+                            below);
     return PL_EXIT_OK;
 }
 
@@ -294,7 +370,7 @@ static int run_profiled(char **argv, const char *pattern, const struct pl_target
     char *output = output_directory(pattern);
     warn_obstacle(target);
     check_output(output);
-    struct preparation preparation = {library, pattern, make_live_directory(output)};
+    struct preparation preparation = {library, pattern, make_live_directory(output), NULL};
     int status = run_program(argv, &preparation, target);
     free((char *) preparation.live);
     free(output);
@@ -313,6 +389,8 @@ static int run_main(int argc, char **argv)
     const char *out = given.setting.raw[PL_SETTING_OUT];
     char *pattern = absolute_pattern(out ? out : PL_OUT_DEFAULT);
     int status = check_lengths(pattern);
+    if (status == PL_EXIT_OK)
+        status = check_sizes();
     if (status == PL_EXIT_OK) {
         struct pl_target target = pl_target_inspect(argv[0]);
         status = run_profiled(argv, pattern, &target);
@@ -341,11 +419,15 @@ const struct pl_command pl_command_run = {
         "Each process writes its own profile. With a plain name in --output the first process profiled gets it, and "
         "others get "
         "NAME.PID. An old profile of the same name is replaced; any other file is left alone, and a number is added to "
-        "the name. Profiles survive everything that can happen to the program, kill -9 included.",
+        "the name. Profiles survive everything that can happen to the program, kill -9 included.\n"
+        "\n"
+        "With --snapshot-every the profile of each process that runs long enough is copied at an interval, from "
+        "outside, so that a program that waits gets its snapshots as well: `plimsoll help snapshot`.",
     .examples = "plimsoll run -- sort /etc/passwd\n"
                 "plimsoll run --exact -o exact.plim -- perl -e '$n{$_ % 100} .= \"x\" x 50 for 1 .. 20000'\n"
                 "plimsoll run --overhead 0.5% -- python3 -c 'print(len([str(i) for i in range(100000)]))'\n"
-                "plimsoll run --sample 64K -o out.plim -- perl -e 'push @kept, \"x\" x 1000 for 1 .. 20000'",
+                "plimsoll run --sample 64K -o out.plim -- perl -e 'push @kept, \"x\" x 1000 for 1 .. 20000'\n"
+                "plimsoll run --snapshot-every 200ms --snapshot-keep 8 -- sleep 0.5",
     .options = options,
     .main = run_main,
 };

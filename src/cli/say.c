@@ -5,7 +5,6 @@
 #include "say.h"
 
 #include <errno.h>
-#include <stdarg.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -25,7 +24,7 @@ void *pl_say_memory(void *memory)
     _exit(PL_EXIT_FAILURE);
 }
 
-static char *print(const char *format, va_list arguments)
+char *pl_say_vprint(const char *format, va_list arguments)
 {
     char *text;
     if (vasprintf(&text, format, arguments) < 0)
@@ -37,7 +36,7 @@ char *pl_say_print(const char *format, ...)
 {
     va_list arguments;
     va_start(arguments, format);
-    char *text = print(format, arguments);
+    char *text = pl_say_vprint(format, arguments);
     va_end(arguments);
     return text;
 }
@@ -69,7 +68,7 @@ char *pl_say_clean(const char *text)
 static void say(const char *format, va_list arguments)
 {
     int error = errno;
-    char *text = print(format, arguments);
+    char *text = pl_say_vprint(format, arguments);
     char *clean = pl_say_clean(text);
     fprintf(stderr, "plimsoll: %s\n", clean);
     free(clean);

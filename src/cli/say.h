@@ -8,6 +8,8 @@
 #ifndef PL_SAY_H
 #define PL_SAY_H
 
+#include <stdarg.h>
+
 enum pl_exit {
     PL_EXIT_OK = 0,
     PL_EXIT_FAILURE = 1,
@@ -29,8 +31,9 @@ int pl_say_flush(void);
 /* A copy in which control characters and bytes that are not UTF-8 read \xNN. The caller frees it. */
 char *pl_say_clean(const char *text);
 
-/* asprintf and strdup that cannot fail: a reader without memory has nothing left to say. */
+/* asprintf, vasprintf and strdup that cannot fail: a reader without memory has nothing left to say. */
 char *pl_say_print(const char *format, ...) PL_PRINTF(1, 2);
+char *pl_say_vprint(const char *format, va_list arguments) PL_PRINTF(1, 0);
 void *pl_say_memory(void *memory);
 
 #endif

@@ -1,28 +1,31 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * shorten.c - names as people say them.
+ * shorten.c - names as they fit into a line.
  *
  * A demangled C++ name is read once, left to right, keeping what stands outside of brackets:
  *
- *   void  ns::Table  <int, std::allocator<int> >  ::add  (int const&)  const  [clone .cold]
- *   ────             ───────── <int> ──────────          ────────────────────────────────
+ *   void  ns::Table  <int, some::rather<long, argument> >  ::add  (int const&)  const  [clone .cold]
+ *   ────             ─────────────── <…> ────────────────         ────────────────────────────────
  *
- * What is in angle brackets is shortened by the same rules and dropped when it is a default or too long; parameters and
- * what follows them go, unless `::` does follow (a lambda or a local class); a blank outside of brackets ends a return
- * type. Names of other languages have none of this and come out as they are.
+ * What is in angle brackets is shortened by the same rules and dropped when it is too long; parameters and what follows
+ * them go, unless `::` does follow (a lambda or a local class); a blank outside of brackets ends a return type. Names
+ * of other languages have none of this and come out as they are. Nor has a name that a person has chosen: in "list
+ * growth (all kinds)" nothing but a template's arguments is left out.
+ *
+ * What a name means is not judged here: that std::basic_string<char> is a std::string is a rule (reader/builtin.c), and
+ * was applied to the profile before.
  */
 #include "shorten.h"
 
-#include <ctype.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "cxxname.h"
 #include "say.h"
 #include "utf8.h"
 
 #define ARGUMENTS_WIDTH 24 /* columns that a template's arguments may take */
-#define NESTING_MAX 32     /* deeper names are left alone */
 
 struct pen {
     char *text;
@@ -50,99 +53,29 @@ static bool starts(const char *text, const char *prefix)
     return !strncmp(text, prefix, strlen(prefix));
 }
 
-/* --- brackets --- */
-
-/* Bytes of the symbol behind `operator`, the longest that fits. Demanglers put a blank between it and a `<`
- * of its own. */
-static size_t symbol_bytes(const char *text)
-{
-    static const char *const symbols[] = {
-        "<=>", "<<=", ">>=", "->*", "()", "[]", "<<", ">>", "<=", ">=", "->", "==",   "!=", "&&",
-        "||",  "++",  "--",  "+=",  "-=", "*=", "/=", "%=", "^=", "&=", "|=", "<",    ">",  "+",
-        "-",   "*",   "/",   "%",   "^",  "&",  "|",  "~",  "!",  "=",  ",",  "\"\"",
-    };
-    for (size_t i = 0; i < sizeof symbols / sizeof *symbols; i++)
-        if (starts(text, symbols[i]))
-            return strlen(symbols[i]);
-    return 0;
-}
-
-/* Bytes of `operator` with its symbol ("operator<<"), or 0. Brackets in a symbol are not brackets. */
-static size_t operator_bytes(const char *text)
-{
-    size_t bytes = strlen("operator");
-    if (!starts(text, "operator") || isalnum((unsigned char) text[bytes]) || text[bytes] == '_')
-        return 0;
-    return bytes + symbol_bytes(text + bytes);
-}
-
-/* Bytes from an opening bracket to the one that closes it, both included; 0 if nothing does. */
-static size_t bracket_bytes(const char *text)
-{
-    static const char opening[] = "<({[", closing[] = ">)}]";
-    char expected[NESTING_MAX];
-    size_t depth = 0, at = 0;
-    do {
-        size_t step = operator_bytes(text + at);
-        const char *open = strchr(opening, text[at]);
-        if (!text[at] || (depth == NESTING_MAX && open))
-            return 0;
-        if (step) {
-            at += step;
-            continue;
-        }
-        if (open)
-            expected[depth++] = closing[open - opening];
-        else if (text[at] == expected[depth - 1] && !(text[at] == '>' && at && text[at - 1] == '-'))
-            depth--;
-        at++;
-    } while (depth);
-    return at;
-}
+/* What is being read. */
+enum reading {
+    FUNCTION, /* perhaps with return type and parameters */
+    BARE,     /* a function's name without them */
+    TYPE,     /* an argument of a template */
+};
 
 /* --- arguments of templates --- */
 
-static const char *const default_arguments[] = {
-    "std::allocator<",      "std::char_traits<",      "std::less<",
-    "std::hash<",           "std::equal_to<",         "std::default_delete<",
-    "std::__1::allocator<", "std::__1::char_traits<", "alloc::alloc::Global",
-};
+static void shorten(struct pen *pen, const char *name, int depth, enum reading what);
 
-static bool is_default(const char *argument)
-{
-    for (size_t i = 0; i < sizeof default_arguments / sizeof *default_arguments; i++)
-        if (starts(argument, default_arguments[i]))
-            return true;
-    return false;
-}
-
-static void shorten(struct pen *pen, const char *name, int depth, bool type);
-
-/* Bytes up to the comma that ends this argument, or to the end. */
-static size_t argument_bytes(const char *text)
-{
-    size_t at = 0;
-    while (text[at] && text[at] != ',') {
-        size_t bracket = strchr("<({[", text[at]) ? bracket_bytes(text + at) : 0;
-        at += bracket ? bracket : 1;
-    }
-    return at;
-}
-
-/* All arguments that are not defaults, shortened, separated by commas. */
+/* All arguments, shortened, separated by commas. */
 static void collect_arguments(struct pen *arguments, const char *inside, int depth)
 {
     write_word(arguments, "");
     while (*inside) {
         inside += strspn(inside, " ");
-        size_t bytes = argument_bytes(inside), trimmed = bytes;
+        size_t bytes = pl_cxxname_argument(inside, strlen(inside)), trimmed = bytes;
         while (trimmed && inside[trimmed - 1] == ' ')
             trimmed--;
         char *argument = pl_say_print("%.*s", (int) trimmed, inside);
-        if (!is_default(argument)) {
-            write_word(arguments, arguments->bytes ? ", " : "");
-            shorten(arguments, argument, depth + 1, true);
-        }
+        write_word(arguments, arguments->bytes ? ", " : "");
+        shorten(arguments, argument, depth + 1, TYPE);
         free(argument);
         inside += bytes + (inside[bytes] == ',');
     }
@@ -162,111 +95,97 @@ static void write_arguments(struct pen *pen, const char *inside, int depth)
 
 /* --- the name --- */
 
-static const struct spelling {
-    const char *from, *to;
-} spellings[] = {
-    {"std::__cxx11::basic_string<char, std::char_traits<char>, std::allocator<char> >", "std::string"},
-    {"std::__cxx11::basic_string<char, std::char_traits<char>, std::allocator<char>>", "std::string"},
-    {"std::basic_string<char, std::char_traits<char>, std::allocator<char> >", "std::string"},
-    {"std::__cxx11::", "std::"},
-    {"std::__1::", "std::"},
-    {"(anonymous namespace)", "(anon)"},
-};
-
-/* Writes a better spelling of what stands at `name`; returns the bytes it replaces, or 0. */
-static size_t write_spelling(struct pen *pen, const char *name)
+/* What people call it: "(anon)". Returns the bytes it replaces, or 0. */
+static size_t write_anonymous(struct pen *pen, const char *name)
 {
-    for (size_t i = 0; i < sizeof spellings / sizeof *spellings; i++) {
-        if (!starts(name, spellings[i].from))
-            continue;
-        write_word(pen, spellings[i].to);
-        return strlen(spellings[i].from);
-    }
-    return 0;
-}
-
-/* " const", "&", " noexcept", " [clone .cold]" behind the parameters. */
-static size_t qualifier_bytes(const char *text)
-{
-    static const char *const qualifiers[] = {" const", " volatile", " &&", " &", "&&", "&", " noexcept"};
-    size_t at = 0;
-    for (bool again = true; again;) {
-        again = false;
-        for (size_t i = 0; i < sizeof qualifiers / sizeof *qualifiers; i++)
-            if (starts(text + at, qualifiers[i])) {
-                at += strlen(qualifiers[i]);
-                again = true;
-            }
-    }
-    return at;
+    static const char anonymous[] = "(anonymous namespace)";
+    if (!starts(name, anonymous))
+        return 0;
+    write_word(pen, "(anon)");
+    return strlen(anonymous);
 }
 
 /* "{lambda(int)#1}" without its parameters. */
 static void write_braces(struct pen *pen, const char *text, size_t bytes)
 {
     for (size_t i = 0; i < bytes;) {
-        size_t bracket = text[i] == '(' ? bracket_bytes(text + i) : 0;
+        size_t bracket = text[i] == '(' ? pl_cxxname_bracket(text + i) : 0;
         if (!bracket)
             write_bytes(pen, text + i, 1);
         i += bracket ? bracket : 1;
     }
 }
 
-/* Rust's "<Type as Trait>::function" is "Type::function" to people. */
-static void write_implementor(struct pen *pen, char *inside, int depth)
+/* Rust's "<Type as Trait>::function" is "Type::function" to people; "<list>" is what somebody wanted to read. */
+static void write_implementor(struct pen *pen, char *inside, int depth, enum reading what)
 {
     size_t at = 0;
     while (inside[at] && !starts(inside + at, " as ")) {
-        size_t bracket = strchr("<({[", inside[at]) ? bracket_bytes(inside + at) : 0;
+        size_t bracket = pl_cxxname_opens(inside[at]) ? pl_cxxname_bracket(inside + at) : 0;
         at += bracket ? bracket : 1;
     }
+    bool as_it_is = what == BARE && !inside[at];
     inside[at] = 0;
-    shorten(pen, inside, depth + 1, true);
+    write_word(pen, as_it_is ? "<" : "");
+    shorten(pen, inside, depth + 1, TYPE);
+    write_word(pen, as_it_is ? ">" : "");
+}
+
+/* Returns the bytes it took, 0 to end the name here. */
+static size_t write_parameters(struct pen *pen, const char *name, size_t bytes, enum reading what)
+{
+    size_t behind = bytes + pl_cxxname_qualifiers(name + bytes);
+    if (what == TYPE) {
+        write_word(pen, "(…)");
+        return bytes;
+    }
+    if (what == FUNCTION && pl_cxxname_ends(name, bytes))
+        return 0;
+    if (starts(name + behind, "::"))
+        return behind;
+    write_bytes(pen, name, bytes);
+    return bytes;
 }
 
 /* Deals with the bracket at `name`; returns the bytes it took, 0 to end the name here. */
-static size_t write_bracket(struct pen *pen, const char *name, int depth, bool type, bool first)
+static size_t write_bracket(struct pen *pen, const char *name, int depth, enum reading what, bool first)
 {
-    size_t bytes = bracket_bytes(name);
-    if (*name == '(') {
-        size_t behind = bytes + qualifier_bytes(name + bytes);
-        if (!starts(name + behind, "::") && !type)
-            return 0;
-        if (type)
-            write_word(pen, "(…)");
-        return type ? bytes : behind;
-    }
+    size_t bytes = pl_cxxname_bracket(name);
+    if (*name == '(')
+        return write_parameters(pen, name, bytes, what);
     if (*name == '<') {
         char *inside = pl_say_print("%.*s", (int) bytes - 2, name + 1);
         if (first)
-            write_implementor(pen, inside, depth);
+            write_implementor(pen, inside, depth, what);
         else
             write_arguments(pen, inside, depth);
         free(inside);
     } else if (*name == '{') {
         write_braces(pen, name, bytes);
+    } else if (what == BARE) {
+        write_bytes(pen, name, bytes);
     } /* [abi:cxx11] and [clone .cold] say nothing to a person */
     return bytes;
 }
 
-static void shorten(struct pen *pen, const char *name, int depth, bool type)
+static void shorten(struct pen *pen, const char *name, int depth, enum reading what)
 {
     size_t start = pen->bytes; /* where the name begins once the return type is known to have ended */
     bool in_operator = false;
     while (*name) {
-        size_t step = write_spelling(pen, name), operator= step ? 0 : operator_bytes(name);
+        size_t step = write_anonymous(pen, name), operator= step ? 0 : pl_cxxname_operator(name);
         if (!step && operator) {
             write_bytes(pen, name, operator);
             in_operator = true;
             step = operator;
-        } else if (!step && strchr("<({[", *name) && depth < NESTING_MAX && bracket_bytes(name)) {
-            step = write_bracket(pen, name, depth, type, pen->bytes == start && !type);
+        } else if (!step && pl_cxxname_opens(*name) && depth < PL_CXXNAME_NESTING && pl_cxxname_bracket(name)) {
+            step = write_bracket(pen, name, depth, what, pen->bytes == start && what != TYPE);
             if (!step)
                 break;
         } else if (!step) {
-            if (*name == ' ' && !type && !in_operator && name[1] != '[')
+            if (*name == ' ' && what == FUNCTION && !in_operator && name[1] != '[')
                 pen->bytes = start; /* that was the return type */
-            else if (!(*name == ' ' && name[1] == '['))
+            else if (what == BARE || !(*name == ' ' && name[1] == '['))
                 write_bytes(pen, name, 1);
             step = 1;
         }
@@ -275,32 +194,27 @@ static void shorten(struct pen *pen, const char *name, int depth, bool type)
     write_bytes(pen, "", 0);
 }
 
-/* Rust's disambiguator: "::h" and sixteen hexadecimal digits at the end. */
-static void drop_hash(struct pen *pen)
+static const char *shorten_name(struct pl_arena *arena, const char *name, enum reading what)
 {
-    char *hash = pen->bytes > 19 ? pen->text + pen->bytes - 19 : NULL;
-    if (!hash || !starts(hash, "::h") || strspn(hash + 3, "0123456789abcdef") != 16)
-        return;
-    *hash = 0;
-    pen->bytes -= 19;
+    struct pen pen = {0};
+    if (name[strcspn(name, "<( [{:")] == 0)
+        return name; /* plain C, and most of it is */
+    shorten(&pen, name, 0, what);
+    while (pen.bytes && pen.text[pen.bytes - 1] == ' ') /* of "operator<< <char>" */
+        pen.text[--pen.bytes] = 0;
+    const char *result = pen.bytes ? pl_arena_text(arena, pen.text, pen.bytes) : name;
+    free(pen.text);
+    return result;
 }
 
 const char *pl_shorten_function(struct pl_arena *arena, const char *demangled)
 {
-    struct pen pen = {0};
-    if (starts(demangled, "__GI_")) { /* glibc's names for its own use: __GI___strdup */
-        demangled += strlen("__GI_");
-        demangled += strspn(demangled, "_");
-    }
-    if (demangled[strcspn(demangled, "<( [{:")] == 0)
-        return demangled; /* plain C, and most of it is */
-    shorten(&pen, demangled, 0, false);
-    while (pen.bytes && pen.text[pen.bytes - 1] == ' ') /* of "operator<< <char>" */
-        pen.text[--pen.bytes] = 0;
-    drop_hash(&pen);
-    const char *result = pen.bytes ? pl_arena_text(arena, pen.text, pen.bytes) : demangled;
-    free(pen.text);
-    return result;
+    return shorten_name(arena, demangled, FUNCTION);
+}
+
+const char *pl_shorten_bare(struct pl_arena *arena, const char *name)
+{
+    return shorten_name(arena, name, BARE);
 }
 
 /* --- files --- */

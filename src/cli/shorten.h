@@ -1,14 +1,17 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * shorten.h - names as people say them: `std::vector<Row>::push_back`, not four lines of template.
+ * shorten.h - names as they fit into a line: `std::vector<Row>::push_back`, not its parameters as well.
  */
 #ifndef PL_SHORTEN_H
 #define PL_SHORTEN_H
 
 #include "arena.h"
 
-/* Without parameters, return type, default template arguments, clone and hash suffixes; long arguments become "…". */
+/* Without parameters, return type and clone suffixes; long template arguments become "…". */
 const char *pl_shorten_function(struct pl_arena *arena, const char *demangled);
+
+/* The same for a name that has nothing around it to be left out: what looks like that is part of it. */
+const char *pl_shorten_bare(struct pl_arena *arena, const char *name);
 
 /* Relative to `directory` when it lies below it, else the last two parts of the path. */
 const char *pl_shorten_file(struct pl_arena *arena, const char *file, const char *directory);

@@ -76,6 +76,8 @@ static const char *print_name(const struct maker *maker, const struct key *key)
         return "(frames left out)";
     if (*key->place->function && maker->options->full_names)
         return key->place->function;
+    if (*key->place->function && key->place->bare)
+        return pl_shorten_bare(maker->spots->arena, key->place->function);
     if (*key->place->function)
         return pl_shorten_function(maker->spots->arena, key->place->function);
     int bytes = snprintf(text, sizeof text, "0x%" PRIx64, key->frame->address);
@@ -138,6 +140,13 @@ static uint32_t count_places(const struct maker *maker)
     return places;
 }
 
+/* For what has no stack. */
+static uint32_t add_stand_in(struct pl_spots *spots, const char *name)
+{
+    spots->spot[spots->count] = (struct pl_spot){.name = name, .file = "", .module = "", .role = PL_ROLE_OWN};
+    return spots->count++;
+}
+
 struct pl_spots *pl_spots_new(const struct pl_profile *profile, const struct pl_spot_options *options)
 {
     struct pl_arena *arena = pl_arena_new();
@@ -145,15 +154,14 @@ struct pl_spots *pl_spots_new(const struct pl_profile *profile, const struct pl_
     struct maker maker = {.profile = profile, .options = options, .spots = spots};
     uint32_t places = count_places(&maker);
     spots->arena = arena;
-    spots->spot = pl_arena_alloc(arena, (places + 1ull) * sizeof *spots->spot);
+    spots->spot = pl_arena_alloc(arena, (places + 2ull) * sizeof *spots->spot);
     spots->of_place = pl_arena_alloc(arena, (places + 1ull) * sizeof *spots->of_place);
     spots->of_frame = pl_arena_alloc(arena, (profile->frames + 1ull) * sizeof *spots->of_frame);
     maker.key = pl_arena_alloc(arena, (places + 1ull) * sizeof *maker.key);
     maker.index = pl_index_new(arena, places);
     fill(&maker);
-    spots->overflow = spots->count;
-    spots->spot[spots->count++] =
-        (struct pl_spot){.name = "(no room in the file for this stack)", .file = "", .module = "", .role = PL_ROLE_OWN};
+    spots->overflow = add_stand_in(spots, "(no room in the file for this stack)");
+    spots->other_sizes = add_stand_in(spots, "(other sizes)");
     return spots;
 }
 

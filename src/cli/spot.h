@@ -24,7 +24,8 @@ struct pl_spots {
     uint32_t count;
     uint32_t *of_frame; /* spots of frame i: of_place[of_frame[i]] .. of_place[of_frame[i+1]-1], innermost first */
     uint32_t *of_place;
-    uint32_t overflow; /* the spot of what found no room in the file */
+    uint32_t overflow;    /* the spot of what found no room in the file */
+    uint32_t other_sizes; /* and of allocations whose stacks were not wanted */
     struct pl_arena *arena;
 };
 

@@ -199,11 +199,18 @@ static enum pl_exit open_path(const struct pl_subject_options *options, const ch
                               struct pl_profile **out)
 {
     char why[PL_WHY_BYTES] = "";
+    struct pl_simplify *rules = NULL;
+    enum pl_exit status = options->no_symbols ? PL_EXIT_OK : pl_names_read(&options->names, &rules);
+    if (status != PL_EXIT_OK)
+        return status;
     int error = pl_profile_open(path, out, why);
-    if (error)
+    if (error) {
+        pl_names_forget(rules);
         return refuse_file(path, error, why);
+    }
     if (!options->no_symbols)
         symbolize(*out, options, root);
+    pl_names_apply(&options->names, rules, *out);
     return PL_EXIT_OK;
 }
 
@@ -236,4 +243,18 @@ enum pl_exit pl_subject_open(const struct pl_subject_options *options, int argc,
     if (is_pid(argv[0]))
         return open_pid(options, (pid_t) atoi(argv[0]), out);
     return open_path(options, argv[0], NULL, out);
+}
+
+enum pl_exit pl_subject_live(pid_t pid, char **path)
+{
+    *path = pl_proc_profile(pid);
+    if (*path)
+        return PL_EXIT_OK;
+    char *left = pl_proc_left_by(pid);
+    enum pl_exit status =
+        left && !exists(pid)
+            ? pl_say_failure("process %d has ended; its profile can be read: plimsoll report %s", pid, left)
+            : refuse_pid(pid, left);
+    free(left);
+    return status;
 }

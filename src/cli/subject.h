@@ -6,7 +6,9 @@
 #define PL_SUBJECT_H
 
 #include <stdbool.h>
+#include <sys/types.h>
 
+#include "names.h"
 #include "profile.h"
 #include "say.h"
 #include "symbolize.h"
@@ -15,9 +17,13 @@ struct pl_subject_options {
     const char *command; /* who asks: "report" */
     bool force;          /* use binaries that were rebuilt since */
     bool no_symbols;     /* addresses will do */
+    struct pl_names_options names;
 };
 
 /* On failure the reason, and what to type instead, has been said. Binaries that are gone or rebuilt are warned of. */
 enum pl_exit pl_subject_open(const struct pl_subject_options *options, int argc, char **argv, struct pl_profile **out);
+
+/* The profile of a running process, where it lives now; the caller frees it. A failure has been said. */
+enum pl_exit pl_subject_live(pid_t pid, char **path);
 
 #endif

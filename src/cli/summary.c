@@ -51,26 +51,38 @@ char *pl_summary_typed(const char *path)
     return typed;
 }
 
-/* --- what was recorded --- */
-
-/* "exact", "sampled every 4 KiB", "exact for the first 400,000 allocations, then sampled about every 96 KiB". The
- * caller frees it. */
-static char *print_method(const struct pl_collected *main)
+char *pl_summary_bound(uint64_t file_bytes)
 {
-    char interval[PL_FIGURE_BYTES];
-    pl_figure_setting(interval, main->interval_bytes);
-    if (main->off)
-        return pl_say_print("switched off");
-    if (main->exact || !main->interval_bytes)
-        return pl_say_print("exact");
-    if (main->exact_calls)
-        return pl_say_print("%.*s", (int) strcspn(main->method, ";"), main->method);
-    return pl_say_print("sampled every %s", interval);
+    uint64_t bound = PL_MAX_FILE_MIN;
+    while (bound < 3 * file_bytes && bound < PL_FILE_BYTES_MAX / 2)
+        bound *= 2;
+    return bound >= 1u << 20 ? pl_say_print("%lluM", (unsigned long long) (bound >> 20))
+                             : pl_say_print("%lluK", (unsigned long long) (bound >> 10));
 }
+
+/* --- what was recorded --- */
 
 static bool recorded(const struct pl_collected *each)
 {
     return each->samples || each->exact_calls;
+}
+
+/* What happened, which need not be what was asked for: programs switch sampling on and off. "exact", "sampled every 4
+ * KiB", "exact for the first 400,000 allocations, then sampled about every 96 KiB". The caller frees it. */
+static char *print_method(const struct pl_collected *main)
+{
+    char interval[PL_FIGURE_BYTES], unrecorded[PL_FIGURE_BYTES];
+    pl_figure_setting(interval, main->interval_bytes);
+    pl_figure_exact(unrecorded, main->unrecorded_calls);
+    if (main->off && !recorded(main))
+        return pl_say_print("switched off");
+    if (main->exact && main->unrecorded_calls)
+        return pl_say_print("exact, but for %s made while off or paused", unrecorded);
+    if (main->exact)
+        return pl_say_print("exact");
+    if (main->exact_calls || !main->interval_bytes)
+        return pl_say_print("%.*s", (int) strcspn(main->method, ":;"), main->method);
+    return pl_say_print("sampled every %s", interval);
 }
 
 /* "; peak 31.4 MiB; 2.1 MiB never freed (1,204 blocks)". The caller frees it. */
@@ -82,8 +94,11 @@ static char *print_figures(const struct pl_collected *main, const char *fate)
     pl_figure_estimate(peak, PL_METRIC_PEAK_SPACE, &main->peak_space);
     pl_figure_exact(samples, main->samples);
     bool peaked = main->peak_space.value > 0, sampled = main->samples > 0;
-    return pl_say_print("%s%s; %s %s (%s blocks)%s%s%s", peaked ? "; peak " : "", peaked ? peak : "", live, fate,
-                        blocks, sampled ? ", from " : "", sampled ? samples : "",
+    char slack[2 * PL_FIGURE_BYTES];
+    pl_figure_slack(slack, main->peak_space.value, main->peak_slack_bytes);
+    return pl_say_print("%s%s%s; %s %s (%s block%s)%s%s%s", peaked ? "; peak " : "", peaked ? peak : "",
+                        peaked ? slack : "", live, fate, blocks, pl_figure_plural(blocks), sampled ? ", from " : "",
+                        sampled ? samples : "",
                         !sampled             ? ""
                         : main->samples == 1 ? " sample"
                                              : " samples");
@@ -96,15 +111,52 @@ static void say_totals(const struct pl_collected *main, const char *who, const c
     char *method = print_method(main), *figures = print_figures(main, fate);
     pl_figure_exact(calls, main->calls);
     pl_figure_bytes(bytes, (double) main->bytes);
-    if (!main->calls)
+    if (!main->calls && main->end == PL_END_NONE && main->interval_bytes)
+        pl_say(
+            "%s%s: no allocation had been recorded yet when it ended: it did not say goodbye, and its threads had not "
+            "come to their first sample",
+            who, method);
+    else if (!main->calls)
         pl_say("%s%s: no allocation was made", who, method);
     else if (!recorded(main))
-        pl_say("%s%s: %s allocations, %s in all; no sample, so what was %s is not known", who, method, calls, bytes,
-               fate);
+        pl_say("%s%s: %s allocation%s, %s in all; no sample, so what was %s is not known", who, method, calls,
+               pl_figure_plural(calls), bytes, fate);
     else
-        pl_say("%s%s: %s allocations, %s in all%s", who, method, calls, bytes, figures);
+        pl_say("%s%s: %s allocation%s, %s in all%s", who, method, calls, pl_figure_plural(calls), bytes, figures);
     free(figures);
     free(method);
+}
+
+/* Appends "81 threads", ", 3 scopes"; frees `so_far`. */
+static char *add_lost(char *so_far, uint64_t count, const char *what)
+{
+    char number[PL_FIGURE_BYTES];
+    if (!count)
+        return so_far;
+    pl_figure_exact(number, count);
+    char *longer = pl_say_print("%s%s%s %s%s", so_far, *so_far ? ", " : "", number, what, count == 1 ? "" : "s");
+    free(so_far);
+    return longer;
+}
+
+/* Figures that look whole and are not must not pass for it. */
+static void say_losses(const struct pl_collected *main, const char *who)
+{
+    char *lost = add_lost(pl_say_print("%s", ""), main->lost_threads, "thread");
+    lost = add_lost(lost, main->lost_scopes, "scope");
+    lost = add_lost(lost, main->lost_records, "record");
+    char *bound = pl_summary_bound(main->file_bytes);
+    const char *figures = main->lost_threads ? "figures" : "figures by stack and tag";
+    const char *more = main->lost_records                         ? "--max-file"
+                       : main->lost_scopes && !main->lost_threads ? "--max-tags"
+                                                                  : NULL;
+    if (*lost && more)
+        pl_say("%s%s are not complete: %s found no room; plimsoll run %s%s%s gives more", who, figures, lost, more,
+               main->lost_records ? " " : "", main->lost_records ? bound : "");
+    else if (*lost)
+        pl_say("%s%s are not complete: %s found no room", who, figures, lost);
+    free(bound);
+    free(lost);
 }
 
 static void say_too_few(const struct pl_collected *main)
@@ -123,7 +175,7 @@ static void say_listed(const struct pl_collection *collection)
         char bytes[PL_FIGURE_BYTES], calls[PL_FIGURE_BYTES], *path = pl_summary_typed(each->path);
         pl_figure_bytes(bytes, (double) each->bytes);
         pl_figure_count(calls, (double) each->calls);
-        pl_say("  %s %u: %s in %s calls: %s", each->comm, each->pid, bytes, calls, path);
+        pl_say("  %s %u: %s in %s call%s: %s", each->comm, each->pid, bytes, calls, pl_figure_plural(calls), path);
         free(path);
     }
     if (collection->count > listed)
@@ -217,6 +269,14 @@ static void say_running(const struct pl_collection *collection)
            n == 1 ? "it" : "them");
 }
 
+static void say_unwanted(const struct pl_collection *collection)
+{
+    if (collection->unwanted == 1)
+        pl_say("%s %u left no profile, as it wished", collection->unwanted_comm, collection->unwanted_pid);
+    else if (collection->unwanted > 1)
+        pl_say("%zu processes left no profile, as they wished", collection->unwanted);
+}
+
 static void say_signal(const struct pl_summary *summary)
 {
     if (!WIFSIGNALED(summary->wait_status))
@@ -235,18 +295,21 @@ void pl_summary_say(const struct pl_summary *summary)
     const struct pl_collected *main = collection->count ? &collection->profile[0] : NULL;
     if (!summary->quiet)
         say_signal(summary);
-    if (!main)
+    if (!main && !collection->unwanted)
         say_nothing(summary);
     if (main && (main->end == PL_END_EXEC || !main->calls || summary->target->obstacle))
         say_unused(summary, main);
     if (main && !summary->quiet) {
         char *who = collection->count > 1 ? pl_say_print("%s %u: ", main->comm, main->pid) : pl_say_print("%s", "");
         say_totals(main, who, WIFSIGNALED(summary->wait_status) ? "live when it ended" : "never freed");
+        say_losses(main, who);
         free(who);
         say_too_few(main);
         say_files(collection);
         say_next(collection);
     }
+    if (!summary->quiet)
+        say_unwanted(collection);
     if (collection->running && !summary->quiet)
         say_running(collection);
 }

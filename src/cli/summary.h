@@ -23,4 +23,7 @@ void pl_summary_say(const struct pl_summary *summary);
  * caller. */
 char *pl_summary_typed(const char *path);
 
+/* A bound for --max-file that gives a file of this size room to grow: "256M". Freed by caller. */
+char *pl_summary_bound(uint64_t file_bytes);
+
 #endif

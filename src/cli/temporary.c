@@ -7,8 +7,6 @@
  */
 #include "temporary.h"
 
-#include <stdlib.h>
-
 #include "listing.h"
 
 static void put_total(const struct pl_view *view)
@@ -50,20 +48,13 @@ void pl_temporary_print(const struct pl_view *view)
         pl_view_nothing(view, "No allocation was seen to be temporary: each outlived the next one of its thread.");
         return;
     }
-    enum pl_metric metric = PL_METRIC_TEMP_OBJECTS;
     struct pl_paths paths = pl_paths_new(profile, view->spots, PL_SHAPE_SITE, view->depth);
-    double *weight = pl_listing_weights(&paths, metric);
-    struct pl_listing listing = {
+    put_total(view);
+    pl_listing_put_metric(&(struct pl_listing){
         .view = view,
         .paths = &paths,
-        .title = pl_view_title(profile, metric),
-        .weight = weight,
-        .keep = 2,
-        .whole = profile->total[metric].value,
+        .metric = PL_METRIC_TEMP_OBJECTS,
         .column = {{"calls", pl_listing_fill_metric}, {"of its own", fill_share}, {"mean size", fill_size}},
-        .context = &metric,
-    };
-    put_total(view);
-    pl_listing_put(&listing);
-    free(weight);
+        .keep = 2,
+    });
 }

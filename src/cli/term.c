@@ -4,7 +4,6 @@
  */
 #include "term.h"
 
-#include <stdarg.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
@@ -67,12 +66,10 @@ void pl_term_put(struct pl_term *term, enum pl_style style, const char *text)
 void pl_term_print(struct pl_term *term, enum pl_style style, const char *format, ...)
 {
     va_list arguments;
-    char *text;
     va_start(arguments, format);
-    if (vasprintf(&text, format, arguments) < 0)
-        text = NULL;
+    char *text = pl_say_vprint(format, arguments);
     va_end(arguments);
-    pl_term_put(term, style, pl_say_memory(text));
+    pl_term_put(term, style, text);
     free(text);
 }
 

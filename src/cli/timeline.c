@@ -122,7 +122,7 @@ static void put_change(const struct pl_view *view)
 
 static void put_curves(const struct pl_view *view)
 {
-    const struct pl_profile *profile = view->profile;
+    const struct pl_profile *profile = view->whole;
     struct pl_plot plot = pl_plot_new(view->term, end_of(profile));
     double value[PL_PLOT_COLUMNS];
     pl_view_heading(view, "Timeline");
@@ -161,6 +161,8 @@ void pl_timeline_print(const struct pl_view *view)
         return;
     }
     put_curves(view);
+    if (view->selection)
+        pl_view_paragraph(view, "The curves are of the whole process; what grew is of what was selected.");
     put_change(view);
     pl_growth_print(view);
 }

@@ -119,6 +119,25 @@ static enum pl_verdict read_budget(const struct pl_option *option, const char *t
     return percent > UINT32_MAX ? PL_VALUE_LARGE : keep_number(option, percent * PPM_OF_PERCENT + ppm);
 }
 
+/* A number of seconds, or with its unit: 500ms, 10s, 5m, 1h. */
+static enum pl_verdict read_time(const struct pl_option *option, const char *text)
+{
+    static const struct {
+        const char *unit;
+        uint64_t ns;
+    } units[] = {{"", 1000000000}, {"ms", 1000000}, {"s", 1000000000}, {"m", 60000000000}, {"h", 3600000000000}};
+    uint64_t value;
+    const char *end;
+    enum pl_verdict verdict = read_digits(text, &value, &end);
+    for (size_t i = 0; verdict != PL_VALUE_WRONG && i < sizeof units / sizeof *units; i++) {
+        if (strcmp(units[i].unit, end))
+            continue;
+        bool fits = verdict == PL_VALUE_OK && value <= UINT64_MAX / units[i].ns;
+        return fits ? keep_number(option, value * units[i].ns) : PL_VALUE_LARGE;
+    }
+    return PL_VALUE_WRONG;
+}
+
 static enum pl_verdict read_percent(const struct pl_option *option, const char *text)
 {
     char *end;
@@ -171,6 +190,7 @@ const struct pl_type pl_type_size = {"not a size", "bytes with K, M or G", read_
 const struct pl_type pl_type_sample = {"not a size", "bytes with K, M or G, exact or auto", read_sample};
 const struct pl_type pl_type_budget = {"not a percentage", NULL, read_budget};
 const struct pl_type pl_type_count = {"not a number", "a whole number", read_count};
+const struct pl_type pl_type_time = {"not a time", "a number with ms, s, m or h", read_time};
 const struct pl_type pl_type_percent = {"not a percentage", "a number from 0 to 100", read_percent};
 const struct pl_type pl_type_choice = {"not a choice", "one of", read_choice};
 const struct pl_type pl_type_pattern = {"not a file name pattern",

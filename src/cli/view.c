@@ -4,41 +4,39 @@
  */
 #include "view.h"
 
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/wait.h>
 
+#include "leftovers.h"
 #include "utf8.h"
-
-static bool has_exited(const struct pl_profile *profile)
-{
-    const struct pl_header *header = &profile->header;
-    if (header->flags & PL_FLAG_WAITED)
-        return WIFEXITED((int) header->wait_status);
-    return header->end == PL_END_EXIT || header->end == PL_END_QUICK;
-}
 
 const char *pl_view_live_word(const struct pl_profile *profile)
 {
-    return profile->running ? "live" : has_exited(profile) ? "never freed" : "live when it ended";
+    static const char *const words[PL_ENDINGS] = {
+        [PL_ENDING_RUNNING] = "live",
+        [PL_ENDING_EXITED] = "never freed",
+        [PL_ENDING_KILLED] = "live when it ended",
+    };
+    return words[pl_leftovers_ending(profile)];
 }
 
-/* `running`, `exited`, `killed`: titles, by how the process fares. One word for all has it thrice. */
+/* Titles by how the process fares: running, exited, killed. One word for all has it thrice. */
 static const struct wording {
     enum pl_metric companion;
-    const char *column, *running, *exited, *killed;
+    const char *column, *title[PL_ENDINGS];
 } wordings[PL_METRIC_COUNT] = {
-    [PL_METRIC_ALLOC_OBJECTS] = {PL_METRIC_ALLOC_SPACE, "calls", "Calls", "Calls", "Calls"},
-    [PL_METRIC_ALLOC_SPACE] = {PL_METRIC_ALLOC_OBJECTS, "bytes", "Allocated", "Allocated", "Allocated"},
-    [PL_METRIC_INUSE_OBJECTS] = {PL_METRIC_INUSE_SPACE, "blocks", "Live blocks", "Blocks never freed",
-                                 "Blocks live when it ended"},
-    [PL_METRIC_INUSE_SPACE] = {PL_METRIC_INUSE_OBJECTS, "bytes", "Live", "Never freed", "Live when it ended"},
-    [PL_METRIC_PEAK_OBJECTS] = {PL_METRIC_PEAK_SPACE, "blocks", "Blocks at the peak", "Blocks at the peak",
-                                "Blocks at the peak"},
-    [PL_METRIC_PEAK_SPACE] = {PL_METRIC_PEAK_OBJECTS, "bytes", "At the peak", "At the peak", "At the peak"},
-    [PL_METRIC_TEMP_OBJECTS] = {PL_METRIC_ALLOC_OBJECTS, "temporary", "Temporary", "Temporary", "Temporary"},
+    [PL_METRIC_ALLOC_OBJECTS] = {PL_METRIC_ALLOC_SPACE, "calls", {"Calls", "Calls", "Calls"}},
+    [PL_METRIC_ALLOC_SPACE] = {PL_METRIC_ALLOC_OBJECTS, "bytes", {"Allocated", "Allocated", "Allocated"}},
+    [PL_METRIC_INUSE_OBJECTS] = {PL_METRIC_INUSE_SPACE,
+                                 "blocks",
+                                 {"Live blocks", "Blocks never freed", "Blocks live when it ended"}},
+    [PL_METRIC_INUSE_SPACE] = {PL_METRIC_INUSE_OBJECTS, "bytes", {"Live", "Never freed", "Live when it ended"}},
+    [PL_METRIC_PEAK_OBJECTS] = {PL_METRIC_PEAK_SPACE,
+                                "blocks",
+                                {"Blocks at the peak", "Blocks at the peak", "Blocks at the peak"}},
+    [PL_METRIC_PEAK_SPACE] = {PL_METRIC_PEAK_OBJECTS, "bytes", {"At the peak", "At the peak", "At the peak"}},
+    [PL_METRIC_TEMP_OBJECTS] = {PL_METRIC_ALLOC_OBJECTS, "temporary", {"Temporary", "Temporary", "Temporary"}},
 };
 
 enum pl_metric pl_view_companion(enum pl_metric metric)
@@ -53,8 +51,7 @@ const char *pl_view_column(enum pl_metric metric)
 
 const char *pl_view_title(const struct pl_profile *profile, enum pl_metric metric)
 {
-    const struct wording *wording = &wordings[metric];
-    return profile->running ? wording->running : has_exited(profile) ? wording->exited : wording->killed;
+    return wordings[metric].title[pl_leftovers_ending(profile)];
 }
 
 double pl_view_share(const struct pl_profile *profile, enum pl_metric metric, double value)
@@ -104,22 +101,38 @@ void pl_view_spot(struct pl_term *term, const char *before, const struct pl_spot
     }
 }
 
-void pl_view_more(struct pl_term *term, size_t indent)
+void pl_view_site(const struct pl_view *view, const struct pl_path *path, size_t indent)
 {
-    pl_term_room(term, 1, 3, indent);
-    pl_term_put(term, PL_STYLE_DIM, "← …");
+    const struct pl_spot *spots = view->spots->spot;
+    pl_view_spot(view->term, "", &spots[path->spot[0]], indent, true);
+    if (path->via == PL_PATH_NO_SPOT)
+        return;
+    struct pl_spot called = {.name = spots[path->via].name, .file = "", .module = "", .role = PL_ROLE_LIBRARY};
+    pl_view_spot(view->term, "→ ", &called, indent, false);
+}
+
+void pl_view_callers(const struct pl_view *view, const struct pl_path *path, size_t indent)
+{
+    const struct pl_spot *spots = view->spots->spot;
+    for (uint32_t i = 1; i < path->count; i++) {
+        const struct pl_spot *spot = &spots[path->spot[i]];
+        bool elsewhere = strcmp(spot->module, spots[path->spot[i - 1]].module) != 0;
+        pl_view_spot(view->term, "← ", spot, indent, elsewhere);
+    }
+    if (!path->more)
+        return;
+    pl_term_room(view->term, 1, 3, indent);
+    pl_term_put(view->term, PL_STYLE_DIM, "← …");
 }
 
 void pl_view_paragraph(const struct pl_view *view, const char *format, ...)
 {
     va_list arguments;
-    char *text;
     va_start(arguments, format);
-    if (vasprintf(&text, format, arguments) < 0)
-        text = NULL;
+    char *text = pl_say_vprint(format, arguments);
     va_end(arguments);
     pl_term_end(view->term);
-    pl_term_words(view->term, PL_STYLE_PLAIN, pl_say_memory(text), 0);
+    pl_term_words(view->term, PL_STYLE_PLAIN, text, 0);
     pl_term_end(view->term);
     free(text);
 }
@@ -143,13 +156,32 @@ bool pl_view_estimated(const struct pl_profile *profile)
     return !profile->exact && !(header->mode == PL_MODE_SAMPLED && header->interval_bytes <= 1);
 }
 
+bool pl_view_behind(const struct pl_profile *profile)
+{
+    return pl_view_estimated(profile) && (profile->header.end == PL_END_NONE || profile->snapshot_name);
+}
+
+bool pl_view_lossy(const struct pl_profile *profile)
+{
+    const uint64_t *losses = profile->header.losses;
+    return losses[PL_LOSS_THREADS] || losses[PL_LOSS_TAGS] || losses[PL_LOSS_FILE_FULL] || profile->damage;
+}
+
 bool pl_view_recorded(const struct pl_profile *profile)
 {
     bool nothing = profile->exact && !(profile->total[PL_METRIC_ALLOC_OBJECTS].value > 0);
     return profile->samples > 0 || profile->exact_calls > 0 || nothing;
 }
 
+bool pl_view_tagged(const struct pl_profile *profile)
+{
+    for (uint32_t i = 1; i < profile->tags; i++)
+        if (profile->tag[i].kind == PL_TAG_NAMED)
+            return true;
+    return false;
+}
+
 bool pl_view_timed(const struct pl_profile *profile)
 {
-    return profile->running || profile->header.end_monotonic_ns;
+    return pl_leftovers_ending(profile) == PL_ENDING_RUNNING || profile->header.end_monotonic_ns;
 }

@@ -6,7 +6,6 @@
 #include "memory.h"
 
 #define PAGE 4096u
-#define RLIMIT_AS_ 9
 #define LIMIT_SHARE 8    /* of a bounded address space slabs take at most this part */
 #define DENIED_FOR 1024u /* once there was no room, so many calls do not ask the kernel again */
 #define LOW_SLABS (1u << PL_REGION_LOW_BITS)
@@ -43,19 +42,7 @@ static void *sparse_memory(uint64_t bytes)
 static bool is_modest(uint64_t bytes)
 {
     struct pl_limit limit;
-    return pl_sys_limit(RLIMIT_AS_, &limit) != 0 || bytes <= limit.soft / LIMIT_SHARE;
-}
-
-static uint64_t *map_slab(struct pl_blocks *blocks)
-{
-    uint64_t bytes = slab_bytes(blocks), *slab = NULL;
-    if (load_relaxed(&pl_memory_frozen))
-        return NULL;
-    if (is_modest(fetch_add(&blocks->mapped_bytes, bytes) + bytes))
-        slab = sparse_memory(bytes);
-    if (!slab)
-        fetch_add(&blocks->mapped_bytes, -bytes);
-    return slab;
+    return pl_sys_limit(PL_LIMIT_AS, &limit) != 0 || bytes <= limit.soft / LIMIT_SHARE;
 }
 
 /* What a child inherits, kept where fork does not wipe it: empty slabs that nothing leads to any more. */
@@ -72,6 +59,19 @@ static void note(uint64_t *slab, uint64_t bytes)
             noted[i].bytes = bytes;
             return;
         }
+}
+
+static uint64_t *map_slab(struct pl_blocks *blocks)
+{
+    uint64_t bytes = slab_bytes(blocks), *slab = NULL;
+    if (load_relaxed(&pl_memory_frozen))
+        return NULL;
+    if (is_modest(fetch_add(&blocks->mapped_bytes, bytes) + bytes))
+        slab = sparse_memory(bytes);
+    if (!slab)
+        fetch_add(&blocks->mapped_bytes, -bytes);
+    note(slab, bytes);
+    return slab;
 }
 
 static void give_back(uint64_t *slab, uint64_t bytes)
@@ -114,7 +114,7 @@ static uint64_t *install_slab(struct pl_blocks *blocks, uint64_t **place)
 {
     uint64_t *mine = take_spare(blocks);
     if (!mine)
-        note(mine = map_slab(blocks), slab_bytes(blocks));
+        mine = map_slab(blocks);
     if (mine && !swap_if(place, NULL, mine))
         keep_spare(blocks, mine);
     return load_acquire(place);

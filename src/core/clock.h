@@ -2,8 +2,8 @@
 /*
  * clock.h - the processor's clock, as long as it may be read.
  *
- * Strict seccomp, and PR_SET_TSC, make reading it a fault. From then on time stands still for us. Fork inherits that, so
- * the word is not wiped.
+ * Strict seccomp, and PR_SET_TSC, make reading it a fault. From then on time stands still for us. Fork inherits that,
+ * so the word is not wiped.
  */
 #ifndef PL_CLOCK_H
 #define PL_CLOCK_H

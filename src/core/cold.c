@@ -8,11 +8,12 @@
 #include "filter.h"
 #include "process.h"
 #include "rows.h"
+#include "scopes.h"
 #include "settings.h"
 #include "sys.h"
 #include "tallies.h"
 
-#define SLEEP_OFF (64ull << 20)   /* switched off: look at the control words this often */
+#define SLEEP_OFF (64ull << 10)   /* switched off, or paused: look at the control words this often */
 #define SLEEP_NESTED (1ull << 16) /* a nested visit must not come back at once */
 #define SLEEP_LONG (1ull << 62)   /* nothing to do, ever */
 #define UNMARK_AFTER (1ull << 30) /* ticks: some 0.4 s */
@@ -40,16 +41,23 @@ static bool still_busy(const struct pl_process *process, const struct pl_thread 
 
 static struct pl_thread *my_thread(struct pl_process *process, struct pl_tls *tls)
 {
-    struct pl_thread *thread = tls->thread;
-    return likely(thread && thread->tls == tls) ? thread : pl_thread_register(process, tls);
+    struct pl_thread *thread = pl_thread_mine(tls);
+    return likely(thread != NULL) ? thread : pl_thread_register(process, tls);
 }
 
 /* Not now: the next visit comes after `charge`. What was spent until now moves to where exact totals find it. */
 static void put_off(struct pl_tls *tls, uint64_t charge)
 {
     fetch_add(&tls->charge_aside, charge - exchange(&tls->charge_left, charge));
-    if (tls->thread && tls->thread->tls == tls)
+    if (pl_thread_mine(tls))
         store_relaxed(&tls->thread->slept, 1);
+}
+
+static void mark(struct pl_thread *thread, struct pl_tls *tls, uintptr_t sp)
+{
+    thread->busy = sp;
+    tls->visiting = 1;
+    signal_fence();
 }
 
 /* NULL: there is nothing to do but forward, and the countdown has been set accordingly. */
@@ -72,25 +80,23 @@ static struct pl_thread *enter(struct pl_process *process, struct pl_tls *tls, u
         }
         pl_file_lost(&process->file, PL_LOSS_STALE_BUSY);
     }
-    thread->busy = sp;
-    tls->visiting = 1;
-    signal_fence();
+    mark(thread, tls, sp);
+    return thread;
+}
+
+struct pl_thread *pl_cold_begin(struct pl_process *process, struct pl_tls *tls)
+{
+    uintptr_t sp = pl_stack_pointer();
+    if (unlikely(load_acquire(&process->state) != PL_PROCESS_ON) && !pl_process_start(process))
+        return NULL;
+    struct pl_thread *thread = my_thread(process, tls);
+    if (!thread || (thread->busy && still_busy(process, thread, sp)))
+        return NULL;
+    mark(thread, tls, sp);
     return thread;
 }
 
 /* ---- the countdown ---- */
-
-/* The mean gap now in force; 0 when switched off. The control words are the only thing read back from the file. */
-static uint64_t interval_now(const struct pl_process *process)
-{
-    if (!process->file.base)
-        return pl_config.off ? 0 : process->interval_bytes;
-    const struct pl_control *control = &pl_file_header(&process->file)->control;
-    uint64_t wanted = load_relaxed(&control->interval_bytes);
-    if (load_relaxed(&control->off))
-        return 0;
-    return wanted >= PL_SAMPLE_MIN && wanted <= PL_SAMPLE_MAX ? wanted : process->interval_bytes;
-}
 
 /* Exact mode, when all is there that it takes. */
 static bool counts_all(struct pl_process *process, struct pl_thread *thread)
@@ -105,8 +111,13 @@ static bool counts_all(struct pl_process *process, struct pl_thread *thread)
 
 /* From here on everything is counted: the countdown stays at 0. A gap that was running ends as gaps do, and if it does
  * not end in this allocation, then that was its chance to be seen. */
-static double begin_counting(struct pl_sampler *sampler, uint64_t charge, uint64_t left, uint64_t *countdown)
+static double begin_counting(struct pl_process *process, struct pl_thread *thread, uint64_t charge, uint64_t left,
+                             uint64_t *countdown)
 {
+    struct pl_sampler *sampler = &thread->sampler;
+    pl_scope_mute(process, thread, PL_TAG_AT_ROOT);
+    /* Of the changes that it has taken note of: should there be another by now, it will find itself with an old one. */
+    thread->ticket = thread->changes << PL_TICKET_SHIFT | (load_relaxed(&process->counting) & PL_TICKET_MASK);
     double weight = sampler->armed ? pl_sampler_end(sampler, charge, left) : PL_WEIGHT_EXACT;
     *countdown = pl_sampler_sleep(sampler, 0);
     return weight;
@@ -119,21 +130,33 @@ static double meet(struct pl_sampler *sampler, uint64_t charge, uint64_t left, u
                                           : pl_sampler_visit(sampler, charge, interval, countdown);
 }
 
+/* What is allocated now is not recorded. */
+static uint64_t fall_asleep(struct pl_process *process, struct pl_thread *thread)
+{
+    pl_scope_mute(process, thread, pl_tls.paused ? PL_TAG_AT_PAUSED : PL_TAG_AT_OFF);
+    thread->ticket = PL_TICKET_NONE;
+    return pl_sampler_sleep(&thread->sampler, SLEEP_OFF);
+}
+
 /* What is left in charge_left, once the charge is taken, is less than nothing. */
 static double decide(struct pl_process *process, struct pl_thread *thread, uint64_t charge, uint64_t *countdown)
 {
     struct pl_sampler *sampler = &thread->sampler;
-    uint64_t left = load_relaxed(&thread->tls->charge_left) + charge;
+    uint64_t left = load_relaxed(&pl_tls.charge_left) + charge;
     if (left >= charge) /* a handler's calls were taken off it too */
         left = 0;
     if (__atomic_exchange_n(&thread->slept, 0, __ATOMIC_RELAXED))
         sampler->armed = false;
-    if (counts_all(process, thread))
-        return begin_counting(sampler, charge, left, countdown);
-    uint64_t interval = interval_now(process);
-    if (interval)
+    pl_thread_catch_up(process, thread);
+    bool paused = pl_tls.paused;
+    if (!paused && counts_all(process, thread))
+        return begin_counting(process, thread, charge, left, countdown);
+    uint64_t interval = paused ? 0 : pl_process_interval(process);
+    if (interval) {
+        pl_scope_mute(process, thread, PL_TAG_AT_ROOT);
         return meet(sampler, charge, left, interval, countdown);
-    *countdown = pl_sampler_sleep(sampler, SLEEP_OFF);
+    }
+    *countdown = fall_asleep(process, thread);
     return 0;
 }
 
@@ -146,21 +169,21 @@ static void settle(struct pl_thread *thread, struct pl_tls *tls, uint64_t countd
     thread->countdown = countdown;
 }
 
-/* A nested visit has put the next one off, and with it the gap that was running. Gaps have no memory: a new one will
- * do. */
-static void rearm(const struct pl_process *process, struct pl_thread *thread, struct pl_tls *tls)
+/* The gap that was running is over: a nested visit has put the next one off, or what is wanted has changed. Gaps have
+ * no memory: a new one will do. Whoever is to count or to rest does so from its next visit on, which comes at once. */
+static void rearm(struct pl_process *process, struct pl_thread *thread, struct pl_tls *tls)
 {
-    uint64_t interval = interval_now(process);
+    uint64_t interval = tls->paused ? 0 : pl_process_interval(process);
+    bool counts = load_relaxed(&process->counting);
     struct pl_sampler *sampler = &thread->sampler;
     store_relaxed(&thread->slept, 0);
-    if (load_relaxed(&process->counting) && thread->tracker)
-        settle(thread, tls, pl_sampler_sleep(sampler, 0));
-    else
-        settle(thread, tls, interval ? pl_sampler_draw(sampler, interval) : pl_sampler_sleep(sampler, SLEEP_OFF));
+    if (!interval)
+        thread->ticket = PL_TICKET_NONE;
+    settle(thread, tls, counts || !interval ? pl_sampler_sleep(sampler, 0) : pl_sampler_draw(sampler, interval));
 }
 
 /* A handler may still come at the last moment: then the visit is not over yet. */
-static void leave(const struct pl_process *process, struct pl_thread *thread, struct pl_tls *tls)
+static void leave(struct pl_process *process, struct pl_thread *thread, struct pl_tls *tls)
 {
     for (uintptr_t sp = thread->busy;; thread->busy = sp) {
         if (unlikely(load_relaxed(&thread->slept)))
@@ -180,6 +203,32 @@ void pl_cold_wake(struct pl_process *process, struct pl_thread *thread)
     pl_fp_enter(&fp);
     thread->busy = pl_stack_pointer();
     leave(process, thread, &pl_tls);
+    pl_fp_leave(&fp);
+}
+
+void pl_cold_end(struct pl_process *process, struct pl_thread *thread, struct pl_tls *tls)
+{
+    if (unlikely(load_relaxed(&thread->slept))) {
+        pl_cold_wake(process, thread);
+        return;
+    }
+    leave(process, thread, tls);
+}
+
+void pl_cold_obey(struct pl_process *process, struct pl_thread *thread)
+{
+    struct pl_tls *tls = &pl_tls;
+    struct pl_fp_state fp;
+    pl_fp_enter(&fp);
+    pl_process_obey(process);
+    pl_thread_catch_up(process, thread);
+    if (tls->paused || !pl_process_interval(process))
+        settle(thread, tls, fall_asleep(process, thread));
+    else {
+        pl_scope_mute(process, thread, PL_TAG_AT_ROOT);
+        rearm(process, thread, tls);
+    }
+    pl_live_tell(process, thread);
     pl_fp_leave(&fp);
 }
 
@@ -210,6 +259,16 @@ static void remember(struct pl_process *process, struct pl_thread *thread, void 
     }
 }
 
+/* The stacks of some sizes are not wanted. */
+static uint32_t find_row(struct pl_process *process, struct pl_thread *thread, uint64_t size,
+                         const struct pl_start *start)
+{
+    if (unlikely(size - thread->size_from > thread->size_span))
+        return pl_row_other(process, thread);
+    pl_stack_walk(process, thread, start);
+    return pl_row_number(process, thread);
+}
+
 static void sample(struct pl_process *process, struct pl_thread *thread, uint64_t size, void *block, double weight,
                    const struct pl_start *start)
 {
@@ -220,12 +279,7 @@ static void sample(struct pl_process *process, struct pl_thread *thread, uint64_
         pl_file_lost(&process->file, PL_LOSS_THREADS);
         return;
     }
-    pl_unwind(&thread->walk, start);
-    uint32_t row = pl_row_number(process, thread);
-    struct pl_header *header = pl_file_header(&process->file);
-    fetch_add(&header->visits, 1);
-    fetch_add(&header->frames_walked, thread->walk.walked);
-    fetch_add(&header->stops[thread->walk.stop], 1);
+    uint32_t row = find_row(process, thread, size, start);
     if (!row)
         return;
     uint64_t calls, bytes;
@@ -263,7 +317,8 @@ static bool go_on(struct pl_process *process, struct pl_thread *thread, struct p
     const struct pl_budget *budget = &process->budget;
     uint64_t left = load_relaxed(&tls->charge_left) + charge, countdown;
     if (!sampler->armed || sampler->rest + left < charge || left >= charge || load_relaxed(&thread->slept) ||
-        load_relaxed(&process->counting) || interval_now(process) != sampler->interval ||
+        load_relaxed(&process->counting) || pl_process_interval(process) != sampler->interval || tls->paused ||
+        load_relaxed(&process->changes) != thread->changes ||
         pl_clock() - load_relaxed(&budget->looked_at) >= load_relaxed(&budget->rest))
         return false;
     pl_sampler_meet(sampler, charge, left, sampler->interval, &countdown);
@@ -299,18 +354,13 @@ double pl_cold_due(enum pl_function function, uint64_t size)
     return weight;
 }
 
-/* In exact mode the thread's record keeps step with its counters, also for calls that are lost (pl_exact_unseen). */
+/* In exact mode also calls that are lost are in the thread's record (pl_exact_unseen). */
 static void count_unseen(const struct pl_process *process, const struct pl_tls *tls, enum pl_function function,
                          uint64_t size)
 {
-    struct pl_thread *thread = tls->thread;
-    if (!load_relaxed(&process->counting) || !thread || thread->tls != tls || !thread->tracker)
-        return;
-    struct pl_thread_record *record = thread->record_at;
-    if (!record)
-        return;
-    record->calls[function]++;
-    record->bytes += size;
+    struct pl_thread *thread = pl_thread_mine(tls);
+    if (load_relaxed(&process->counting) && thread && thread->tracker && thread->record_at)
+        pl_thread_step(thread->record_at, function, size);
 }
 
 void pl_cold_allocated(enum pl_function function, uint64_t size, void *block, double weight,
@@ -332,8 +382,9 @@ void pl_cold_allocated(enum pl_function function, uint64_t size, void *block, do
     sample(process, thread, size, block, weight, start);
     pl_thread_book(process, thread, tls);
     uint64_t ticks = pl_clock() - began;
-    if (process->file.base && pl_timeline_now(process) >= load_relaxed(&process->timeline.due))
-        pl_timeline_take(process, pl_timeline_now(process), false);
+    uint64_t now = pl_timeline_now(process);
+    if (process->file.base && now >= load_relaxed(&process->timeline.due))
+        pl_timeline_take(process, now, false);
     leave(process, thread, tls);
     pl_fp_leave(&fp);
     pl_budget_charge(process, ticks, PL_BUDGET_SAMPLE);
@@ -342,14 +393,17 @@ void pl_cold_allocated(enum pl_function function, uint64_t size, void *block, do
 void pl_cold_thrown(uintptr_t to)
 {
     struct pl_tls *tls = &pl_tls;
-    struct pl_thread *thread = tls->thread;
+    struct pl_process *process = pl_process;
+    struct pl_thread *thread = pl_thread_mine(tls);
+    if (unlikely(load_relaxed(&process->copying) == pl_thread_pointer() && to > process->copying_from))
+        store_release(&process->copying, 0);     /* out of plimsoll_write(), and the like */
     if (unlikely(tls->charge_left > SLEEP_LONG)) /* the countdown has run out, and the next has not been set */
         put_off(tls, 0);
-    if (likely(!thread || thread->tls != tls || !thread->busy) || !on_own_stack(thread, to))
+    if (likely(!thread || !thread->busy) || !on_own_stack(thread, to))
         return;
     if (to > thread->busy || !on_own_stack(thread, thread->busy)) {
         thread->busy = 0;
-        pl_file_lost(&pl_process->file, PL_LOSS_STALE_BUSY);
+        pl_file_lost(&process->file, PL_LOSS_STALE_BUSY);
     }
 }
 
@@ -387,13 +441,13 @@ void pl_cold_unknown(const void *block)
 
 static void sample_freed(struct pl_process *process, const struct pl_record *record, bool moved)
 {
-    struct pl_thread *thread = pl_tls.thread;
+    struct pl_thread *thread = pl_thread_mine(&pl_tls);
     struct pl_fp_state fp;
     if (unlikely(load_acquire(&process->state) == PL_PROCESS_ENDING))
         pl_process_start(process);
     /* A handler's free inside our own visit may be changing the very row that the visit is changing: go the others'
      * way. */
-    if (thread && (thread->tls != &pl_tls || thread->busy))
+    if (thread && thread->busy)
         thread = NULL;
     pl_fp_enter(&fp);
     if (thread) {

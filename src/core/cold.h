@@ -36,6 +36,14 @@ void pl_cold_allocated(enum pl_function function, uint64_t size, void *block, do
 /* A handler has put the thread's next visit off while an exact one was under way. */
 void pl_cold_wake(struct pl_process *process, struct pl_thread *thread);
 
+/*
+ * A visit for other reasons than an allocation. NULL: not now, since the thread is in the middle of one, or cannot be
+ * recorded. pl_cold_obey(), in between: what is wanted of the thread has changed, and it is to act on it from now on.
+ */
+struct pl_thread *pl_cold_begin(struct pl_process *process, struct pl_tls *tls);
+void pl_cold_obey(struct pl_process *process, struct pl_thread *thread);
+void pl_cold_end(struct pl_process *process, struct pl_thread *thread, struct pl_tls *tls);
+
 /* The thread is about to leave by longjmp, to this stack pointer: perhaps out of a visit, perhaps on the way to one,
  * when the countdown has run out and the next has not been set. */
 void pl_cold_thrown(uintptr_t to);

@@ -101,6 +101,59 @@ static bool set_max_file(struct pl_config *c, const char *text)
     return parse_between(text, PL_MAX_FILE_MIN, PL_FILE_BYTES_MAX, &c->max_file_bytes);
 }
 
+static bool set_above(struct pl_config *c, const char *text)
+{
+    return parse_between(text, 0, UINT64_MAX, &c->size_from);
+}
+
+static bool set_below(struct pl_config *c, const char *text)
+{
+    return parse_between(text, 0, UINT64_MAX, &c->size_to);
+}
+
+static bool set_count(const char *text, uint64_t lo, uint64_t hi, uint32_t *out)
+{
+    uint64_t n;
+    bool good = parse_between(text, lo, hi, &n);
+    if (good)
+        *out = (uint32_t) n;
+    return good;
+}
+
+static bool set_max_tags(struct pl_config *c, const char *text)
+{
+    return set_count(text, PL_TAGS_MIN, PL_TAGS_MAX, &c->max_tags);
+}
+
+static bool set_max_threads(struct pl_config *c, const char *text)
+{
+    return set_count(text, PL_THREADS_OWN_MIN, PL_THREADS_OWN_MAX, &c->max_threads);
+}
+
+/* Seconds, or a number with ms, s, m or h. */
+static bool set_snapshot_every(struct pl_config *c, const char *text)
+{
+    static const struct {
+        char unit[3];
+        uint32_t ms;
+    } units[] = {{"", 1000}, {"ms", 1}, {"s", 1000}, {"m", 60000}, {"h", 3600000}};
+    uint64_t n = 0;
+    if (*text < '0' || *text > '9')
+        return false;
+    for (; *text >= '0' && *text <= '9' && n <= PL_SNAPSHOT_EVERY_MAX_MS; text++)
+        n = n * 10 + (uint64_t) (*text - '0');
+    for (unsigned i = 0; i < sizeof units / sizeof units[0]; i++) {
+        uint64_t ms = n * units[i].ms;
+        if (!pl_text_same(text, units[i].unit))
+            continue;
+        if (ms < PL_SNAPSHOT_EVERY_MIN_MS || ms > PL_SNAPSHOT_EVERY_MAX_MS)
+            return false;
+        c->snapshot_every_ns = ms * 1000000u;
+        return true;
+    }
+    return false;
+}
+
 static bool set_off(struct pl_config *c, const char *text)
 {
     if ((text[0] != '0' && text[0] != '1') || text[1])
@@ -137,9 +190,20 @@ static const char *value_of(char *const *environment, const char *variable)
 void pl_config_read(struct pl_config *config, char *const *environment)
 {
     bool (*const set[PL_SETTING_COUNT])(struct pl_config *, const char *) = {
-        [PL_SETTING_SAMPLE] = set_sample,     [PL_SETTING_OUT] = set_out,           [PL_SETTING_ONLY] = set_only,
-        [PL_SETTING_LIVE_DIR] = set_live_dir, [PL_SETTING_MAX_FILE] = set_max_file, [PL_SETTING_OFF] = set_off,
-        [PL_SETTING_OVERHEAD] = set_overhead, [PL_SETTING_SEED] = set_seed,         [PL_SETTING_RUN] = set_run,
+        [PL_SETTING_SAMPLE] = set_sample,
+        [PL_SETTING_OUT] = set_out,
+        [PL_SETTING_ONLY] = set_only,
+        [PL_SETTING_LIVE_DIR] = set_live_dir,
+        [PL_SETTING_MAX_FILE] = set_max_file,
+        [PL_SETTING_OFF] = set_off,
+        [PL_SETTING_OVERHEAD] = set_overhead,
+        [PL_SETTING_SEED] = set_seed,
+        [PL_SETTING_RUN] = set_run,
+        [PL_SETTING_ABOVE] = set_above,
+        [PL_SETTING_BELOW] = set_below,
+        [PL_SETTING_MAX_TAGS] = set_max_tags,
+        [PL_SETTING_MAX_THREADS] = set_max_threads,
+        [PL_SETTING_SNAPSHOT_EVERY] = set_snapshot_every,
     };
     const char *const variable[PL_SETTING_COUNT] = {
 #define PL_VARIABLE(name, variable, option, takes, fallback, help) variable,
@@ -149,11 +213,19 @@ void pl_config_read(struct pl_config *config, char *const *environment)
     config->mode = PL_MODE_AUTO;
     config->overhead_ppm = PL_OVERHEAD_DEFAULT_PPM;
     config->max_file_bytes = PL_MAX_FILE_DEFAULT;
+    config->size_to = UINT64_MAX;
+    config->max_tags = PL_TAGS_DEFAULT;
+    config->max_threads = PL_THREADS_OWN_DEFAULT;
     parse_copy(PL_OUT_DEFAULT, config->out, sizeof config->out);
     for (int i = 0; i < PL_SETTING_COUNT; i++) {
         const char *text = value_of(environment, variable[i]);
         if (text && *text && !set[i](config, text)) /* set but empty: as if unset */
             config->bad |= 1u << i;
+    }
+    if (config->size_from > config->size_to) { /* nothing would be left */
+        config->size_from = 0;
+        config->size_to = UINT64_MAX;
+        config->bad |= 1u << PL_SETTING_ABOVE | 1u << PL_SETTING_BELOW;
     }
     const char *runtime_dir = value_of(environment, "XDG_RUNTIME_DIR");
     if (runtime_dir)

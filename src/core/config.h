@@ -19,11 +19,17 @@ struct pl_config {
     bool ready;
     bool off;
     bool seeded;
-    uint32_t bad; /* bit n: setting n was not understood */
+    uint32_t bad;  /* bit n: setting n was not understood */
     uint32_t mode; /* enum pl_mode */
     uint32_t overhead_ppm;
     uint64_t interval_bytes; /* in sampled mode */
+    uint64_t wanted_bytes;   /* as control.interval_bytes: the program's own wish, which its children inherit */
     uint64_t max_file_bytes;
+    uint64_t size_from; /* allocations of other sizes are counted together */
+    uint64_t size_to;
+    uint32_t max_tags;
+    uint32_t max_threads;       /* with figures of their own */
+    uint64_t snapshot_every_ns; /* 0: never */
     uint64_t seed;
     char out[PL_PATH_MAX];
     char only[PL_ONLY_BYTES];

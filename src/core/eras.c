@@ -5,9 +5,17 @@
 #include "arch.h"
 #include "clock.h"
 
+#define BATCH_SHARE 32
 #define PEAK_ERA(eras) ((uint32_t) ((eras) >> 32))
 
 /* ---- live totals ---- */
+
+/* What a thread may keep to itself: little, where the heap is small. */
+static int64_t batch(const struct pl_process *process)
+{
+    int64_t share = load_relaxed(&process->peak_bytes) / BATCH_SHARE;
+    return share < PL_BATCH_LEAST ? PL_BATCH_LEAST : share > PL_BATCH_BYTES ? PL_BATCH_BYTES : share;
+}
 
 /* With one thread no byte is missing. With several, a peak is not worth declaring for less than what they may be
  * keeping from each other: they would fight for it at every free while the heap grows. */
@@ -15,7 +23,7 @@ static int64_t slack(const struct pl_process *process)
 {
     if (!load_relaxed(&process->counting)) /* what samples stand for goes up and down: noise is not to be a peak */
         return 2 * (int64_t) load_relaxed(&process->interval_bytes) + PL_BATCH_BYTES;
-    return load_relaxed(&process->thread_count) > 1 ? PL_BATCH_BYTES : 0;
+    return load_relaxed(&process->thread_count) > 1 ? batch(process) : 0;
 }
 
 static void set_headroom(struct pl_process *process, struct pl_thread *thread)
@@ -23,8 +31,8 @@ static void set_headroom(struct pl_process *process, struct pl_thread *thread)
     int64_t peak = load_relaxed(&process->peak_bytes);
     thread->headroom = thread->headroom_told =
         peak + slack(process) - (int64_t) load_relaxed(&process->totals.live_bytes);
-    thread->headroom_low = thread->headroom - PL_BATCH_BYTES;
-    thread->headroom_high = thread->headroom + PL_BATCH_BYTES;
+    thread->headroom_low = thread->headroom - batch(process);
+    thread->headroom_high = thread->headroom + batch(process);
 }
 
 static void tell_calls(struct pl_process *process, struct pl_thread *thread)
@@ -43,6 +51,13 @@ void pl_live_tell(struct pl_process *process, struct pl_thread *thread)
 {
     fetch_add(&process->totals.live_bytes, thread->headroom_told - thread->headroom);
     fetch_add(&process->totals.live_objects, thread->objects);
+    thread->objects = 0;
+    tell_calls(process, thread);
+    set_headroom(process, thread);
+}
+
+void pl_live_forget(struct pl_process *process, struct pl_thread *thread)
+{
     thread->objects = 0;
     tell_calls(process, thread);
     set_headroom(process, thread);
@@ -76,6 +91,7 @@ static void declare(struct pl_process *process, int64_t live)
         return;
     store_relaxed(&header->peak.bytes, (uint64_t) live);
     store_relaxed(&header->peak.units, (pl_clock() - process->start_ticks) >> PL_UNIT_SHIFT);
+    store_relaxed(&header->batch_bytes, (uint32_t) batch(process));
     fetch_add(&header->peak.peaks, 1);
     store_release(&header->peak.era, era);
 }
@@ -130,7 +146,7 @@ static void catch_up(const struct pl_process *process, struct pl_tally *tally)
         join_pairs(tally->made);
         join_pairs(tally->gone);
     }
-    tally->cohort = (uint16_t) cohort;
+    tally->cohort = (uint8_t) cohort;
 }
 
 /* ---- catching up ---- */

@@ -3,8 +3,9 @@
  * eras.h - what the heap held when it was largest, and what is how old, without ever looking at all of it.
  *
  * The live total is kept in batches: each thread has a headroom, how many more bytes may be live before it is a new
- * peak, as far as the thread knows, and tells the others when it has moved by PL_BATCH_BYTES. A free that finds its
- * headroom overdrawn first declares a peak: that begins an era. With one thread the headroom is exact, so is the peak.
+ * peak, as far as the thread knows, and tells the others when it has moved by its batch: a 32nd of the peak, up to
+ * PL_BATCH_BYTES. A free that finds its headroom overdrawn first declares a peak: that begins an era. With one thread
+ * the headroom is exact, so is the peak.
  *
  *   worked: peak 100, live 90, headroom 10. malloc(30): headroom -20. free of 5: overdrawn, so the peak is 120, at this
  *   very moment; headroom 0, then 5.
@@ -21,6 +22,9 @@
 
 /* The thread's live figures since it last told; and what it has told of its calls. */
 void pl_live_tell(struct pl_process *process, struct pl_thread *thread);
+
+/* Figures have begun anew: what the thread has not told is of before. */
+void pl_live_forget(struct pl_process *process, struct pl_thread *thread);
 
 /* The headroom is overdrawn, and something is about to be freed. */
 void pl_live_peak(struct pl_process *process, struct pl_thread *thread);

@@ -9,8 +9,7 @@
 #include "settings.h"
 #include "tallies.h"
 
-#define UNKNOWN_EVERY                                                                                                  \
-    32 /* frees in a marked granule of blocks that are not ours: then see whether it may be unmarked */
+#define UNKNOWN_EVERY 32 /* frees of blocks that are not ours, in a marked granule: then see if it may be unmarked */
 #define TALLY_FULL 0xfffffff0u
 #define TICKS_MOST (1u << 15) /* a visit: some 10 us. What takes longer was preempted, and stands for 60 others */
 
@@ -19,6 +18,31 @@
 INLINE uint64_t units_at(const struct pl_process *process, uint64_t ticks)
 {
     return (ticks - process->start_ticks) >> PL_UNIT_SHIFT;
+}
+
+/* ---- sizes ---- */
+
+/* What was before figures began anew is not to be seen leaving. */
+INLINE void count_size(struct pl_bucket *buckets, uint64_t size)
+{
+    struct pl_bucket *bucket = &buckets[pl_size_bucket(size)];
+    bucket->blocks++;
+    bucket->bytes += size;
+}
+
+static bool is_older(const struct pl_process *process, const struct pl_tally *tally)
+{
+    uint32_t resets = load_relaxed(&process->resets);
+    return unlikely(resets) && tally->reset != (uint16_t) resets;
+}
+
+/* Before its figures change: what is freed may have been part of a peak. */
+INLINE void shrink(struct pl_process *process, struct pl_thread *thread, const struct pl_tally *tally, uint64_t size)
+{
+    if (unlikely(is_older(process, tally)))
+        return;
+    pl_live_shrinks(process, thread, (int64_t) size, 1);
+    count_size(thread->gone, size);
 }
 
 /* Not on the budget's account: moments become rarer by themselves, and no T makes them cheaper. */
@@ -68,7 +92,7 @@ void pl_exact_unseen(struct pl_process *process, struct pl_thread *thread)
     uint64_t lost = 0;
     if (!record)
         return;
-    tls->charge_aside -= exchange(&tls->charge_left, 0);
+    pl_add(&tls->charge_aside, -exchange(&tls->charge_left, 0));
     for (int i = 0; i < PL_FN_COUNT; i++)
         lost += thread->base_calls[i] + tls->calls[i] - record->calls[i];
     pl_thread_book(process, thread, tls);
@@ -76,15 +100,19 @@ void pl_exact_unseen(struct pl_process *process, struct pl_thread *thread)
         fetch_add(&pl_file_header(&process->file)->losses[PL_LOSS_NESTED], lost);
 }
 
+/* A handler may be counting at this moment: each addition is one instruction. */
+INLINE void count_request(struct pl_tls *tls, enum pl_function function, uint64_t size)
+{
+    pl_add(&tls->calls[function], 1);
+    pl_add(&tls->charge_aside, size + PL_CALL_CHARGE);
+}
+
 INLINE void count(struct pl_tls *tls, struct pl_thread *thread, enum pl_function function, uint64_t size)
 {
     struct pl_thread_record *record = thread->record_at;
-    tls->calls[function]++;
-    tls->charge_aside += size + PL_CALL_CHARGE;
-    if (unlikely(!record)) /* forked, just now */
-        return;
-    record->calls[function]++;
-    record->bytes += size;
+    count_request(tls, function, size);
+    if (likely(record != NULL)) /* otherwise forked, just now */
+        pl_thread_step(record, function, size);
 }
 
 INLINE void book(struct pl_process *process, struct pl_tally *tally, uint64_t size)
@@ -169,7 +197,7 @@ void pl_exact_missed(struct pl_process *process, struct pl_thread *thread, const
 {
     struct pl_tally *tally = tally_of(missed);
     pl_file_lost(&process->file, PL_LOSS_MISSED_FREE);
-    pl_live_shrinks(process, thread, (int64_t) missed->size, 1);
+    shrink(process, thread, tally, missed->size);
     if (tally->owner == thread->record)
         book_freed(process, tally, missed, units_at(process, pl_clock()), false);
     else
@@ -206,27 +234,21 @@ static COLD void book_unseen(struct pl_process *process, struct pl_thread *threa
                              uint64_t size, uint64_t now)
 {
     struct pl_taken taken = {.size = size};
-    pl_live_shrinks(process, thread, (int64_t) size, 1);
+    shrink(process, thread, tally, size);
     book_freed(process, tally, &taken, now, false);
-}
-
-INLINE struct pl_tracker *tracker_of(const struct pl_tls *tls, const struct pl_thread *thread)
-{
-    return likely(thread && thread->tls == tls) ? thread->tracker : NULL;
 }
 
 void pl_exact_allocated(enum pl_function function, uint64_t size, void *block, const struct pl_start *start)
 {
     struct pl_process *process = pl_process;
     struct pl_tls *tls = &pl_tls;
-    struct pl_thread *thread = tls->thread;
+    struct pl_thread *thread = pl_thread_mine(tls);
     uint64_t began = pl_clock(); /* first: it waits for whatever is under way */
     uint64_t *slot = pl_block_find(&process->blocks, (uintptr_t) block);
-    struct pl_tracker *tracker = tracker_of(tls, thread);
+    struct pl_tracker *tracker = likely(thread != NULL) ? thread->tracker : NULL;
     __builtin_prefetch(slot, 1);
     if (unlikely(!tracker)) { /* a handler has forked inside of the real malloc, and this is the child */
-        tls->calls[function]++;
-        tls->charge_aside += size + PL_CALL_CHARGE;
+        count_request(tls, function, size);
         return;
     }
     pl_tally_prefetch(tracker);
@@ -236,7 +258,9 @@ void pl_exact_allocated(enum pl_function function, uint64_t size, void *block, c
         return;
     }
     enter(tls, thread);
-    uint32_t place = pl_tally_find(process, thread, tracker, start);
+    uint32_t place = likely(size - thread->size_from <= thread->size_span)
+                         ? pl_tally_find(process, thread, tracker, start)
+                         : pl_tally_other(process, thread);
     if (likely(place)) {
         uint64_t now = units_at(process, began);
         struct pl_tally *tally = pl_tally_at(place);
@@ -246,6 +270,7 @@ void pl_exact_allocated(enum pl_function function, uint64_t size, void *block, c
             forget_missed(process, thread, slot, now);
         book(process, tally, size);
         pl_live_grows(process, thread, (int64_t) size, 1);
+        count_size(thread->made, size);
         thread->last_block = block;
         if (likely(slot)) {
             put(slot, place, now, size);
@@ -288,26 +313,34 @@ bool pl_exact_take(void *block, struct pl_taken *taken)
 
 /* A handler's free inside our own visit may be changing the very tally that the visit is changing: it goes the others'
  * way. So does a thread without a block. */
-INLINE struct pl_thread *owner_of(const struct pl_tally *tally)
+INLINE struct pl_thread *able_thread(void)
 {
-    struct pl_thread *thread = pl_tls.thread;
-    if (unlikely(!thread || thread->tls != &pl_tls || thread->busy || !thread->record))
-        return NULL;
-    return likely(tally->owner == thread->record) ? thread : NULL;
+    struct pl_thread *thread = pl_thread_mine(&pl_tls);
+    return likely(thread && !thread->busy && thread->record) ? thread : NULL;
+}
+
+static void shrink_aside(struct pl_process *process, const struct pl_tally *tally, uint64_t size)
+{
+    struct pl_bucket *bucket = &process->gone[pl_size_bucket(size)];
+    if (is_older(process, tally))
+        return;
+    pl_live_shrank(process, (int64_t) size, 1);
+    fetch_add(&bucket->blocks, 1);
+    fetch_add(&bucket->bytes, size);
 }
 
 static COLD void freed_by_other(struct pl_process *process, struct pl_tally *tally, const struct pl_taken *taken)
 {
-    struct pl_thread *thread = pl_tls.thread;
     if (unlikely(load_acquire(&process->state) == PL_PROCESS_ENDING))
         pl_process_start(process); /* waits */
-    if (!thread || thread->tls != &pl_tls || thread->busy || !thread->record) {
-        pl_live_shrank(process, (int64_t) taken->size, 1);
+    struct pl_thread *thread = able_thread();
+    if (!thread) {
+        shrink_aside(process, tally, taken->size);
         book_remotely(process, tally, taken);
         return;
     }
     enter(&pl_tls, thread);
-    pl_live_shrinks(process, thread, (int64_t) taken->size, 1);
+    shrink(process, thread, tally, taken->size);
     book_remotely(process, tally, taken);
     leave(process, thread, pl_clock());
 }
@@ -315,13 +348,13 @@ static COLD void freed_by_other(struct pl_process *process, struct pl_tally *tal
 INLINE void freed(struct pl_process *process, const void *block, const struct pl_taken *taken, uint64_t began)
 {
     struct pl_tally *tally = tally_of(taken);
-    struct pl_thread *thread = owner_of(tally);
-    if (unlikely(!thread || load_relaxed(&process->state) != PL_PROCESS_ON)) {
+    struct pl_thread *thread = able_thread();
+    if (unlikely(!thread || tally->owner != thread->record || load_relaxed(&process->state) != PL_PROCESS_ON)) {
         freed_by_other(process, tally, taken);
         return;
     }
     enter(&pl_tls, thread);
-    pl_live_shrinks(process, thread, (int64_t) taken->size, 1);
+    shrink(process, thread, tally, taken->size);
     book_freed(process, tally, taken, units_at(process, began), block && block == thread->last_block);
     leave(process, thread, began);
 }

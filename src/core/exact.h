@@ -26,11 +26,11 @@ void pl_exact_unseen(struct pl_process *process, struct pl_thread *thread);
 INLINE bool pl_exact_due(enum pl_function function, uint64_t size)
 {
     struct pl_tls *tls = &pl_tls;
-    struct pl_thread *thread = tls->thread;
-    if (unlikely(!load_relaxed(&pl_process->counting) || !thread || thread->tls != tls || thread->busy ||
+    struct pl_thread *thread = pl_thread_mine(tls);
+    if (unlikely(!thread || load_relaxed(&pl_process->counting) != thread->ticket || thread->busy ||
                  thread->countdown || !thread->tracker))
         return false;
-    tls->calls[function]--;
+    pl_add(&tls->calls[function], (uint64_t) -1);
     if (unlikely(pl_add_is_not_zero(&tls->charge_left, size + PL_CALL_CHARGE)))
         pl_exact_unseen(pl_process, thread);
     return true;

@@ -12,32 +12,18 @@
 #define LOCK_SPINS 1000
 #define LOCK_DOZES 1000 /* of a millisecond each: the holder may be waiting for a processor */
 #define INTERRUPTS_MAX 1000
-#define FD_AT_LEAST 700 /* out of the way of programs that count their descriptors from below */
-#define RLIMIT_FSIZE_ 1
-#define RLIMIT_AS_ 9
+#define FOR_THREADS (256u << 10)
 #define MADV_POPULATE_WRITE_ 23 /* Linux 5.14; others refuse it, and that is all */
 
-static const uint32_t record_bytes[PL_KINDS_MAX] = {
-    [PL_KIND_TEXT] = 1,
-    [PL_KIND_MODULE] = sizeof(struct pl_module),
-    [PL_KIND_FRAME] = sizeof(struct pl_frame),
-    [PL_KIND_THREAD] = sizeof(struct pl_thread_record),
-    [PL_KIND_SITE] = sizeof(struct pl_site),
-    [PL_KIND_ROW] = sizeof(struct pl_row),
-    [PL_KIND_SYMBOL] = sizeof(struct pl_symbol), /* not written by us */
-    [PL_KIND_TALLY] = sizeof(struct pl_tally),
-    [PL_KIND_REMOTE] = sizeof(struct pl_remote),
-    [PL_KIND_MOMENT] = sizeof(struct pl_moment),
-    [PL_KIND_SNAPSHOT] = sizeof(struct pl_snapshot_record),
-};
-#define WRITER_KINDS (PL_KIND_SNAPSHOT + 1)
+#define WRITER_KINDS (PL_KIND_SCOPE + 1)
 
 /* Which chunk of the file is the k-th of its kind, plus one. Private: nothing is read back from the file. Kinds that
- * are few by nature have a short list. */
+ * are few, or small, by nature have a short list: 4,096 chunks of sites are 4 million. */
 #define FEW 128u
+#define SOME 4096u
 static struct {
-    uint16_t text[PL_CHUNKS_MAX], frames[PL_CHUNKS_MAX], sites[PL_CHUNKS_MAX], rows[PL_CHUNKS_MAX];
-    uint16_t tallies[PL_CHUNKS_MAX], remotes[PL_CHUNKS_MAX];
+    uint16_t text[PL_CHUNKS_MAX], rows[PL_CHUNKS_MAX], tallies[PL_CHUNKS_MAX], remotes[PL_CHUNKS_MAX];
+    uint16_t frames[2 * SOME], sites[SOME], tags[SOME], scopes[SOME];
     uint16_t modules[FEW], threads[FEW], moments[FEW], snapshots[FEW];
     uint8_t padding[4096]; /* fork wipes whole pages */
 } chunks PAGE_ALIGNED;
@@ -46,11 +32,18 @@ static const struct {
     uint16_t *chunk;
     uint32_t most;
 } lists[WRITER_KINDS] = {
-    [PL_KIND_TEXT] = {chunks.text, PL_CHUNKS_MAX},     [PL_KIND_MODULE] = {chunks.modules, FEW},
-    [PL_KIND_FRAME] = {chunks.frames, PL_CHUNKS_MAX},  [PL_KIND_THREAD] = {chunks.threads, FEW},
-    [PL_KIND_SITE] = {chunks.sites, PL_CHUNKS_MAX},    [PL_KIND_ROW] = {chunks.rows, PL_CHUNKS_MAX},
-    [PL_KIND_TALLY] = {chunks.tallies, PL_CHUNKS_MAX}, [PL_KIND_REMOTE] = {chunks.remotes, PL_CHUNKS_MAX},
-    [PL_KIND_MOMENT] = {chunks.moments, FEW},          [PL_KIND_SNAPSHOT] = {chunks.snapshots, FEW},
+    [PL_KIND_TEXT] = {chunks.text, PL_CHUNKS_MAX},
+    [PL_KIND_MODULE] = {chunks.modules, FEW},
+    [PL_KIND_FRAME] = {chunks.frames, 2 * SOME},
+    [PL_KIND_THREAD] = {chunks.threads, FEW},
+    [PL_KIND_SITE] = {chunks.sites, SOME},
+    [PL_KIND_ROW] = {chunks.rows, PL_CHUNKS_MAX},
+    [PL_KIND_TALLY] = {chunks.tallies, PL_CHUNKS_MAX},
+    [PL_KIND_REMOTE] = {chunks.remotes, PL_CHUNKS_MAX},
+    [PL_KIND_MOMENT] = {chunks.moments, FEW},
+    [PL_KIND_SNAPSHOT] = {chunks.snapshots, FEW},
+    [PL_KIND_TAG] = {chunks.tags, SOME},
+    [PL_KIND_SCOPE] = {chunks.scopes, SOME},
 };
 
 /* The mapping, kept where fork does not wipe it: a child must know what to give back. */
@@ -93,7 +86,7 @@ static bool is_file(int fd, uint64_t device, uint64_t inode)
 static long allocate(int fd, uint64_t from, uint64_t bytes)
 {
     struct pl_limit limit;
-    if (pl_sys_limit(RLIMIT_FSIZE_, &limit) == 0 && from + bytes > limit.soft)
+    if (pl_sys_limit(PL_LIMIT_FSIZE, &limit) == 0 && from + bytes > limit.soft)
         return -EFBIG; /* asking all the same would raise SIGXFSZ */
     long r = pl_sys_fallocate(fd, from, bytes);
     if (r != -EOPNOTSUPP && r != -ENOSYS)
@@ -162,6 +155,13 @@ static bool lock(struct pl_file *file)
     return false;
 }
 
+/* The last of the room is for threads: what they count is exact also when nothing else is known. */
+static uint64_t room_for(const struct pl_file *file, enum pl_kind kind)
+{
+    uint64_t kept = file->mapped_bytes / 16 < FOR_THREADS ? file->mapped_bytes / 16 : FOR_THREADS;
+    return kind == PL_KIND_THREAD ? file->mapped_bytes : file->mapped_bytes - kept;
+}
+
 /* Makes the k-th chunk of a kind exist. */
 static bool add_chunks(struct pl_file *file, enum pl_kind kind, uint32_t k)
 {
@@ -173,7 +173,7 @@ static bool add_chunks(struct pl_file *file, enum pl_kind kind, uint32_t k)
             continue;
         uint64_t chunk = header->chunks;
         uint64_t end = PL_CHUNKS_OFFSET + (chunk + 1) * PL_CHUNK_BYTES;
-        if (chunk >= PL_CHUNKS_MAX - 1 || end > file->mapped_bytes || (end > file->file_bytes && !grow(file, end)))
+        if (chunk >= PL_CHUNKS_MAX - 1 || end > room_for(file, kind) || (end > file->file_bytes && !grow(file, end)))
             break;
         store_release(&header->chunks, chunk + 1);
         store_release(&lists[kind].chunk[i], (uint16_t) (chunk + 1));
@@ -206,17 +206,17 @@ uint8_t *pl_file_base = pl_file_nowhere;
 
 void *pl_file_record(const struct pl_file *file, enum pl_kind kind, uint32_t number)
 {
-    uint32_t per_chunk = PL_CHUNK_BYTES / record_bytes[kind];
+    uint32_t per_chunk = PL_CHUNK_BYTES / pl_record_bytes[kind];
     uint32_t k = number / per_chunk;
     uint32_t chunk = k < lists[kind].most ? load_acquire(&lists[kind].chunk[k]) : 0;
     if (unlikely(!chunk || !file->base))
         return pl_file_nowhere;
-    return chunk_at(file, chunk - 1) + (uint64_t) (number % per_chunk) * record_bytes[kind];
+    return chunk_at(file, chunk - 1) + (uint64_t) (number % per_chunk) * pl_record_bytes[kind];
 }
 
 static bool have_chunk(struct pl_file *file, enum pl_kind kind, uint64_t number)
 {
-    uint64_t k = number / (PL_CHUNK_BYTES / record_bytes[kind]);
+    uint64_t k = number / (PL_CHUNK_BYTES / pl_record_bytes[kind]);
     if (k >= lists[kind].most || (!load_acquire(&lists[kind].chunk[k]) && !add_chunks(file, kind, (uint32_t) k)))
         return false;
     /* Written down at every use: whoever was to do it when the chunk was new may have been thrown out before. */
@@ -267,7 +267,7 @@ struct pl_text pl_file_text(struct pl_file *file, const char *text, uint64_t byt
 static uint64_t modest(uint64_t bytes)
 {
     struct pl_limit limit;
-    uint64_t share = pl_sys_limit(RLIMIT_AS_, &limit) == 0 ? limit.soft / 64 : bytes;
+    uint64_t share = pl_sys_limit(PL_LIMIT_AS, &limit) == 0 ? limit.soft / 64 : bytes;
     return share >= bytes ? bytes : share > GROW_FIRST ? share : GROW_FIRST;
 }
 
@@ -294,7 +294,7 @@ static bool take(struct pl_file *file, int fd)
     file->file_bytes = 0;
     if (!extend(file, fd, GROW_FIRST, GROW_FIRST) || !map(file, fd, file->limit_bytes))
         return false;
-    long high = pl_sys_dup_above(fd, FD_AT_LEAST);
+    long high = pl_sys_dup_above(fd, PL_FD_AT_LEAST);
     file->fd = high >= 0 ? (int) high : -1; /* -1: growing opens the path again */
     return true;
 }
@@ -311,7 +311,7 @@ static void remember(const struct pl_file *file)
 
 static void start_counts(struct pl_header *header)
 {
-    /* Number 0 of each kind means "none". */
+    /* Number 0 of each kind means "none". Symbols are not written by us. */
     for (int kind = 1; kind < WRITER_KINDS; kind++)
         header->count[kind] = kind == PL_KIND_TEXT ? 8 : kind != PL_KIND_SYMBOL;
 }
@@ -349,40 +349,132 @@ void pl_file_abandon(void)
     inherited.fd = -1;
 }
 
-static long write_range(const struct pl_file *file, int fd, uint64_t from, uint64_t to)
+/* ---- copying ---- */
+
+static long write_all(int fd, const void *from, uint64_t bytes, uint64_t to)
 {
-    while (from < to) {
-        long n = pl_sys_pwrite(fd, file->base + from, to - from, from);
+    for (uint64_t done = 0; done < bytes;) {
+        long n = pl_sys_pwrite(fd, (const uint8_t *) from + done, bytes - done, to + done);
         if (n == 0)
             return -EIO;
-        if (n > 0)
-            from += (uint64_t) n;
-        else if (n != -EINTR)
+        if (n < 0 && n != -EINTR)
             return n;
+        done += n > 0 ? (uint64_t) n : 0;
     }
     return 0;
 }
 
-/* The magic comes last: a copy that was cut short by the end of the process is not taken for a profile. */
-static long write_copy(const struct pl_file *file, int fd)
+/* The naming before the named, as the reader has it (reader/snapshot.c). Threads come before what they have booked,
+ * since the tag that they name is charged with the rest; those that have come since are added in the end. */
+static const uint8_t figures_first[] = {PL_KIND_THREAD, PL_KIND_SNAPSHOT, PL_KIND_REMOTE,
+                                        PL_KIND_TALLY,  PL_KIND_ROW,      PL_KIND_SCOPE};
+
+static bool holds_figures(uint8_t kind)
 {
-    struct pl_limit limit;
-    const uint64_t magic_bytes = sizeof header_of(file)->magic;
-    uint64_t bytes = PL_CHUNKS_OFFSET + load_acquire(&header_of(file)->chunks) * PL_CHUNK_BYTES;
-    if (pl_sys_limit(RLIMIT_FSIZE_, &limit) == 0 && bytes > limit.soft)
-        return -EFBIG;
-    long r = write_range(file, fd, magic_bytes, bytes);
-    return r ? r : write_range(file, fd, 0, magic_bytes);
+    for (unsigned i = 0; i < sizeof figures_first; i++)
+        if (kind == figures_first[i])
+            return true;
+    return false;
 }
 
-long pl_file_copy(const struct pl_file *file, const char *path)
+/* Does a chunk of this kind belong to the pass: that of one kind, or that of all others (0)? */
+static bool belongs(uint8_t kind, uint8_t pass)
 {
+    return pass ? kind == pass : !holds_figures(kind);
+}
+
+/* A handler may fork in the middle of it, and the child go on: what is known of the file is wiped then, but not where
+ * it is mapped. */
+struct copier {
+    const uint8_t *base;
+    int fd;
+};
+
+static const struct pl_header *original(const struct copier *copier)
+{
+    return (const struct pl_header *) (const void *) copier->base;
+}
+
+/* Runs of chunks at once. */
+static long write_chunks(const struct copier *copier, uint64_t chunk_count, uint8_t pass)
+{
+    const uint8_t *kind = copier->base + PL_HEADER_BYTES;
+    long r = 0;
+    for (uint64_t from = 0, end; from < chunk_count && r == 0; from = end + 1) {
+        for (end = from; end < chunk_count && belongs(load_acquire(&kind[end]), pass);)
+            end++;
+        uint64_t at = PL_CHUNKS_OFFSET + from * PL_CHUNK_BYTES;
+        r = write_all(copier->fd, copier->base + at, (end - from) * PL_CHUNK_BYTES, at);
+    }
+    return r;
+}
+
+/* Writing beyond the limit would raise SIGXFSZ. */
+static bool may_hold(uint64_t chunk_count)
+{
+    struct pl_limit limit;
+    return pl_sys_limit(PL_LIMIT_FSIZE, &limit) || PL_CHUNKS_OFFSET + chunk_count * PL_CHUNK_BYTES <= limit.soft;
+}
+
+/* Each pass over the chunks that there are by then. */
+static long write_figures(const struct copier *copier)
+{
+    long r = 0;
+    for (unsigned i = 0; i < sizeof figures_first && r == 0; i++) {
+        uint64_t chunk_count = load_acquire(&original(copier)->chunks);
+        r = may_hold(chunk_count) ? write_chunks(copier, chunk_count, figures_first[i]) : -EFBIG;
+    }
+    return r;
+}
+
+static long write_threads(const struct pl_file *file, const struct copier *copier, uint64_t from, uint64_t to)
+{
+    long r = 0;
+    for (; from < to && r == 0; from++) {
+        const uint8_t *record = pl_file_record(file, PL_KIND_THREAD, (uint32_t) from);
+        if (record != pl_file_nowhere)
+            r = write_all(copier->fd, record, sizeof(struct pl_thread_record), (uint64_t) (record - copier->base));
+    }
+    return r;
+}
+
+/* Figures that come to a new chunk meanwhile are not in the copy. The magic comes last: a copy that was cut short by
+ * the end of the process is not taken for a profile. */
+static long write_copy(const struct pl_file *file, const struct copier *copier, struct pl_header *room,
+                       void (*change)(struct pl_header *))
+{
+    int fd = copier->fd;
+    uint64_t threads = load_acquire(&original(copier)->count[PL_KIND_THREAD]);
+    long r = write_figures(copier);
+    pl_copy(room, original(copier), sizeof *room);
+    if (change)
+        change(room);
+    if (r == 0)
+        r = may_hold(room->chunks) ? pl_sys_truncate(fd, PL_CHUNKS_OFFSET + room->chunks * PL_CHUNK_BYTES) : -EFBIG;
+    if (r == 0)
+        r = write_chunks(copier, room->chunks, 0);
+    if (r == 0)
+        r = write_threads(file, copier, threads, room->count[PL_KIND_THREAD]);
+    if (r == 0)
+        r = write_all(fd, copier->base + PL_HEADER_BYTES, room->chunks, PL_HEADER_BYTES);
+    if (r == 0)
+        r = write_all(fd, room->magic + sizeof room->magic, sizeof *room - sizeof room->magic, sizeof room->magic);
+    return r ? r : write_all(fd, room->magic, sizeof room->magic, 0);
+}
+
+long pl_file_copy(const struct pl_file *file, const char *path, struct pl_header *room,
+                  void (*change)(struct pl_header *header))
+{
+    struct copier copier = {.base = file->base};
+    if (!copier.base)
+        return -ENODATA;
     long fd = pl_sys_open(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
     if (fd < 0)
         return fd;
-    long r = write_copy(file, (int) fd);
+    copier.fd = (int) fd;
+    long r = write_copy(file, &copier, room, change);
     pl_sys_close((int) fd);
-    if (r)
+    if (r && file->base == copier.base) /* otherwise forked: the copy is the parent's */
         pl_sys_unlink(path);
     return r;
 }

@@ -72,7 +72,10 @@ struct pl_text pl_file_text(struct pl_file *file, const char *text, uint64_t byt
 
 void pl_file_lost(const struct pl_file *file, enum pl_loss loss);
 
-/* Copies the file's bytes in use to `path`, which must not exist. Returns 0 or a negative errno. */
-long pl_file_copy(const struct pl_file *file, const char *path);
+/* Copies the file's bytes in use to `path`, which must not exist, while others may go on writing to it: what names
+ * others first, then what is named. `room` is where the copy's header is made; `change`, unless NULL, makes it what it
+ * is to be. Returns 0 or a negative errno. */
+long pl_file_copy(const struct pl_file *file, const char *path, struct pl_header *room,
+                  void (*change)(struct pl_header *header));
 
 #endif

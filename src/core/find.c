@@ -127,3 +127,9 @@ void pl_module_find_publish(const struct pl_found *modules, size_t count, uint64
     }
     store_release(&publisher_pid, 0);
 }
+
+bool pl_module_same(uintptr_t a, uintptr_t b)
+{
+    struct pl_found at_a, at_b;
+    return a && b && pl_module_find(a, &at_a) && pl_module_find(b, &at_b) && at_a.start == at_b.start;
+}

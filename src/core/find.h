@@ -31,6 +31,9 @@ struct pl_found {
 /* True, and *out filled, when pc lies in a loaded module. No lock, no allocation, async-signal-safe. */
 bool pl_module_find(uintptr_t pc, struct pl_found *out);
 
+/* Do both lie in one module? */
+bool pl_module_same(uintptr_t a, uintptr_t b);
+
 /* True where the loader has no _dl_find_object, so that snapshots must be published (or a test forces it). */
 bool pl_module_find_needs_snapshot(void);
 

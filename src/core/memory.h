@@ -15,10 +15,15 @@
 #define MADV_WIPEONFORK 18
 #endif
 
-INLINE void pl_memory_wipe_on_fork(void *at, size_t bytes)
+INLINE void pl_memory_keep_small(void *at, size_t bytes)
 {
     pl_sys_madvise(at, bytes, MADV_NOHUGEPAGE);
     pl_sys_madvise(at, bytes, MADV_DONTDUMP);
+}
+
+INLINE void pl_memory_wipe_on_fork(void *at, size_t bytes)
+{
+    pl_memory_keep_small(at, bytes);
     pl_sys_madvise(at, bytes, MADV_WIPEONFORK);
 }
 
@@ -31,10 +36,8 @@ INLINE void *pl_memory_kept(size_t bytes)
     if (load_relaxed(&pl_memory_frozen))
         return NULL;
     void *at = pl_sys_mmap(NULL, bytes, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1);
-    if (at) {
-        pl_sys_madvise(at, bytes, MADV_NOHUGEPAGE);
-        pl_sys_madvise(at, bytes, MADV_DONTDUMP);
-    }
+    if (at)
+        pl_memory_keep_small(at, bytes);
     return at;
 }
 

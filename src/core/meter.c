@@ -67,15 +67,6 @@ static struct pl_reading read_world(const struct pl_process *process, uint64_t s
 
 /* ---- telling ---- */
 
-/* Somebody outside may set T, or switch everything off. */
-static bool overruled(const struct pl_process *process)
-{
-    if (!process->file.base)
-        return pl_config.off;
-    const struct pl_control *control = &pl_file_header(&process->file)->control;
-    return load_relaxed(&control->interval_bytes) || load_relaxed(&control->off);
-}
-
 static void write_changes(struct pl_auto *to, const struct pl_budget *budget, bool exact)
 {
     if (to->exact && !exact && to->left++ == 0) {
@@ -111,8 +102,8 @@ static void tell(struct pl_process *process)
     if (pl_config.mode == PL_MODE_AUTO && !budget->exact)
         store_relaxed(&process->interval_bytes, budget->interval_bytes);
     pl_process_obey(process);
-    bool on =
-        load_relaxed(&process->state) == PL_PROCESS_ON; /* afterwards nothing is counted, and nobody decided that */
+    /* Switched off, or at the end, nothing is counted, and the budget did not decide that. */
+    bool on = load_relaxed(&process->state) == PL_PROCESS_ON && pl_process_interval(process) != 0;
     if (pl_config.mode == PL_MODE_AUTO && process->file.base && on)
         write_changes(&pl_file_header(&process->file)->automatic, budget, load_relaxed(&process->counting));
 }
@@ -134,7 +125,7 @@ static void keep_account(struct pl_process *process, uint64_t ticks, uint64_t sp
 static void decide(struct pl_process *process, uint64_t ticks, uint64_t spent_ticks)
 {
     struct pl_budget *budget = &process->budget;
-    keep_account(process, ticks, spent_ticks, pl_config.mode == PL_MODE_AUTO && !overruled(process));
+    keep_account(process, ticks, spent_ticks, pl_config.mode == PL_MODE_AUTO && !pl_process_overruled(process));
     double pause = pause_ns(budget);
     store_relaxed(&budget->rest, ticks_of(budget, REST_NS));
     store_relaxed(&budget->next_look, spent_ticks + ticks_of(budget, pause));
@@ -160,8 +151,8 @@ static bool take_turn(struct pl_budget *budget, uint64_t ticks)
 /* What the thread has kept to itself is told first: without it the program would seem to be idle. */
 static void tell_own(struct pl_process *process)
 {
-    struct pl_thread *thread = pl_tls.thread;
-    if (thread && thread->tls == &pl_tls && thread->busy)
+    struct pl_thread *thread = pl_thread_mine(&pl_tls);
+    if (thread && thread->busy)
         pl_live_tell(process, thread);
 }
 

@@ -9,6 +9,7 @@
 
 /* struct utsname as the kernel fills it in: six fields of 65 bytes, the second being the host. */
 #define UTS_FIELD 65
+#define SNAPSHOT_NAME_BYTES 100 /* of a name that may be of any length */
 
 static void append_host(struct pl_line *line)
 {
@@ -99,5 +100,47 @@ bool pl_path_final(const struct pl_process *process, unsigned attempt, char *out
         pl_line_char(&line, '.');
         pl_line_number(&line, attempt);
     }
+    return !line.full;
+}
+
+static size_t stem_bytes(const char *path)
+{
+    size_t bytes = pl_text_bytes(path), suffix = sizeof PL_SUFFIX - 1;
+    return bytes > suffix && pl_text_same(path + bytes - suffix, PL_SUFFIX) ? bytes - suffix : bytes;
+}
+
+/* A name may be any text; part of a file's name may not. */
+static void append_name(struct pl_line *line, const char *name)
+{
+    for (unsigned i = 0; name[i] && i < SNAPSHOT_NAME_BYTES; i++)
+        pl_line_char(line, name[i] == '/' || (unsigned char) name[i] < ' ' ? '_' : name[i]);
+}
+
+static void append_digits(struct pl_line *line, unsigned number)
+{
+    for (unsigned least = 1000; least > 1 && number < least; least /= 10)
+        pl_line_char(line, '0');
+    pl_line_number(line, number);
+}
+
+bool pl_path_snapshot(const struct pl_process *process, const char *name, unsigned attempt, char *out, size_t bytes)
+{
+    struct pl_line line = pl_line_in(out, bytes);
+    size_t stem = stem_bytes(process->destination);
+    for (size_t i = 0; i < stem; i++)
+        pl_line_char(&line, process->destination[i]);
+    if (process->forked && !is_pattern(pl_config.out)) { /* as its profile will be called */
+        pl_line_char(&line, '.');
+        pl_line_number(&line, process->pid);
+    }
+    if (name) {
+        pl_line_char(&line, '.');
+        append_name(&line, name);
+    }
+    if (!name || attempt) {
+        pl_line_char(&line, '.');
+        append_digits(&line, attempt + 1);
+    }
+    pl_line_text(&line, PL_SUFFIX);
     return !line.full;
 }

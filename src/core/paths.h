@@ -17,6 +17,9 @@ bool pl_path_destination(const struct pl_process *process, const char *pattern, 
 /* The name of the live file in `directory`; attempt 0, 1, 2 ... where a file is in the way. */
 bool pl_path_live(const struct pl_process *process, const char *directory, unsigned attempt, char *out, size_t bytes);
 
+/* Of a snapshot: the destination's with a name or number before its suffix; and one of a number of attempts. */
+bool pl_path_snapshot(const struct pl_process *process, const char *name, unsigned attempt, char *out, size_t bytes);
+
 /* The destination's name on the n-th attempt: as it is; for a plain name with the pid; with a number. */
 bool pl_path_final(const struct pl_process *process, unsigned attempt, char *out, size_t bytes);
 

@@ -119,10 +119,13 @@ static void describe(struct pl_process *process, struct pl_file *file)
     header->call_charge = PL_CALL_CHARGE;
     header->interval_bytes = pl_config.interval_bytes;
     header->clock.start_ticks = process->start_ticks;
-    header->batch_bytes = PL_BATCH_BYTES;
+    header->batch_bytes = PL_BATCH_LEAST;
     header->seed = process->seed;
     pl_budget_describe(process, header);
     header->control.off = pl_config.off;
+    header->control.interval_bytes = pl_config.wanted_bytes;
+    header->size_from = process->size_from;
+    header->size_to = process->size_to;
     pl_copy(header->comm, process->comm, sizeof header->comm);
     describe_command(process, file, header);
     __atomic_thread_fence(__ATOMIC_RELEASE);
@@ -209,18 +212,84 @@ bool pl_process_open(struct pl_process *process)
     return true;
 }
 
+/* ---- control ---- */
+
+bool pl_process_overruled(const struct pl_process *process)
+{
+    if (!process->file.base)
+        return pl_config.off || pl_config.wanted_bytes;
+    const struct pl_control *control = &pl_file_header(&process->file)->control;
+    return load_relaxed(&control->interval_bytes) || load_relaxed(&control->off);
+}
+
+uint64_t pl_process_interval(const struct pl_process *process)
+{
+    if (!process->file.base)
+        return pl_config.off ? 0 : pl_config.wanted_bytes ? pl_config.wanted_bytes : process->interval_bytes;
+    const struct pl_control *control = &pl_file_header(&process->file)->control;
+    uint64_t wanted = load_relaxed(&control->interval_bytes);
+    if (load_relaxed(&control->off))
+        return 0;
+    return wanted >= PL_SAMPLE_MIN && wanted <= PL_SAMPLE_MAX ? wanted : load_relaxed(&process->interval_bytes);
+}
+
+/* What is live, and the peak, is from now on that of what is allocated from now on. */
+static void begin_anew(struct pl_process *process, struct pl_header *header)
+{
+    uint32_t resets;
+    if (!process->sandboxed)
+        store_relaxed(&header->reset_ns, pl_sys_clock_ns(CLOCK_MONOTONIC));
+    store_relaxed(&process->totals.live_bytes, 0);
+    store_relaxed(&process->totals.live_objects, 0);
+    store_relaxed(&process->peak_bytes, 0);
+    store_relaxed(&process->sampled, 0);
+    store_relaxed(&header->peak.bytes, 0);
+    store_relaxed(&header->peak.units, pl_timeline_now(process));
+    do { /* of several threads that come at once, the last has the last word */
+        resets = load_acquire(&process->resets);
+        store_release(&header->resets, resets);
+    } while (resets != load_acquire(&process->resets));
+    fetch_add(&process->changes, 1);
+}
+
+static void obey_reset(struct pl_process *process)
+{
+    struct pl_header *header = pl_file_header(&process->file);
+    uint32_t seen = load_relaxed(&process->resets), wanted = load_relaxed(&header->control.reset);
+    if (unlikely(seen != wanted) && swap_if(&process->resets, seen, wanted))
+        begin_anew(process, header);
+}
+
 void pl_process_obey(struct pl_process *process)
 {
+    if (process->file.base)
+        obey_reset(process);
     bool all = pl_config.mode != PL_MODE_SAMPLED && process->budget.exact && process->file.base &&
-               load_relaxed(&process->state) == PL_PROCESS_ON;
-    const struct pl_control *control = all ? &pl_file_header(&process->file)->control : NULL;
-    if (all && (load_relaxed(&control->interval_bytes) || load_relaxed(&control->off)))
-        all = false;
-    uint32_t counting = !all ? PL_COUNT_NOTHING : load_acquire(&process->exiting) ? PL_COUNT_EXITING : PL_COUNT_ALL;
-    if (load_relaxed(&process->counting) == counting)
+               load_relaxed(&process->state) == PL_PROCESS_ON && !pl_process_overruled(process);
+    if (process->file.base && load_relaxed(&pl_file_header(&process->file)->control.interval_bytes))
+        store_relaxed(&process->sampled, 1);
+    uint32_t how = load_acquire(&process->exiting) ? PL_COUNT_EXITING : PL_COUNT_ALL;
+    uint32_t counting = all ? load_relaxed(&process->changes) << PL_TICKET_SHIFT | how : PL_COUNT_NOTHING;
+    uint32_t before = load_relaxed(&process->counting);
+    if (before == counting)
         return;
-    store_relaxed(&process->left_exact, pl_clock());
+    if (!before || !counting)
+        store_relaxed(&process->left_exact, pl_clock());
     store_release(&process->counting, counting);
+}
+
+void pl_process_changed(struct pl_process *process)
+{
+    fetch_add(&process->changes, 1);
+    pl_process_obey(process);
+}
+
+void pl_process_reset(struct pl_process *process)
+{
+    if (!process->file.base)
+        return;
+    fetch_add(&pl_file_header(&process->file)->control.reset, 1);
+    pl_process_obey(process);
 }
 
 /* ---- start ---- */
@@ -263,6 +332,9 @@ static enum pl_process_state start(struct pl_process *process)
     process->seed = draw_seed(process);
     process->interval_bytes = pl_config.interval_bytes ? pl_config.interval_bytes : INTERVAL_FALLBACK;
     process->timeline.shift = PL_TIMELINE_SHIFT_FIRST;
+    process->changes = 1; /* a new thread has seen none */
+    process->size_from = pl_config.size_from;
+    process->size_to = pl_config.size_to;
     pl_budget_start(&process->budget, pl_config.overhead_ppm, PL_AUTO_CREDIT_NS);
     find_executable(process);
     return PL_PROCESS_ON;
@@ -302,7 +374,7 @@ void pl_process_forked(struct pl_process *process, struct pl_tls *tls)
     if (!pl_config.ready)
         return;
     bool known = process->state != PL_PROCESS_NEW && process->pid == pl_sys_getpid();
-    if (known && tls->thread && tls->thread->tls == tls) /* another's handler allocated before ours was called */
+    if (known && pl_thread_mine(tls)) /* another's handler allocated before ours was called */
         return;
     if (process->state != PL_PROCESS_NEW && !known) {
         /* A kernel that does not know MADV_WIPEONFORK: start over by hand. */
@@ -314,7 +386,13 @@ void pl_process_forked(struct pl_process *process, struct pl_tls *tls)
     if (tls->visiting) /* a handler has forked: its thread goes on with what it was about to write to the parent's file
                         */
         pl_file_detach();
-    *tls = (struct pl_tls){.goodbyes = tls->goodbyes, .visiting = tls->visiting};
+    *tls = (struct pl_tls){
+        .goodbyes = tls->goodbyes,
+        .visiting = tls->visiting,
+        .tag = tls->tag,
+        .beyond = tls->beyond,
+        .paused = tls->paused,
+    };
 }
 
 /* ---- changes ---- */
@@ -393,19 +471,22 @@ static bool has_destination(const struct pl_process *process)
     return pl_file_header(&process->file)->destination.bytes != 0;
 }
 
-/* Leaves the path of the copy in process->scratch. The copy has nowhere else to go. */
+/* The copy has nowhere else to go. */
+static void settle_down(struct pl_header *header)
+{
+    header->destination = (struct pl_text){0, 0};
+}
+
+/* Leaves the path of the copy in process->scratch. */
 static bool copy_to_destination(struct pl_process *process)
 {
     long r = -EEXIST;
-    struct pl_header *header = pl_file_header(&process->file);
-    struct pl_text destination = header->destination;
-    header->destination = (struct pl_text){0, 0};
+    struct pl_header *room = (struct pl_header *) (void *) (process->scratch + PL_PATH_MAX);
     for (unsigned i = 0; i < ATTEMPTS && r == -EEXIST; i++)
         if (!pl_path_final(process, i, process->scratch, PL_PATH_MAX))
             return false;
         else
-            r = pl_file_copy(&process->file, process->scratch);
-    header->destination = destination;
+            r = pl_file_copy(&process->file, process->scratch, room, settle_down);
     return r == 0;
 }
 
@@ -448,7 +529,7 @@ void pl_process_exiting(struct pl_process *process)
 static void last_words(struct pl_process *process, enum pl_end how, int exit_status)
 {
     struct pl_header *header = pl_file_header(&process->file);
-    if (pl_tls.thread && pl_tls.thread->tls == &pl_tls)
+    if (pl_thread_mine(&pl_tls))
         pl_live_tell(process, pl_tls.thread);
     pl_timeline_take(process, pl_timeline_now(process), true);
     pl_budget_end(process);
@@ -465,9 +546,10 @@ static void last_words(struct pl_process *process, enum pl_end how, int exit_sta
 /* To its destination, unless `plimsoll run` is there to do it. */
 static bool move(struct pl_process *process)
 {
-    if (process->adrift)
+    bool unwanted = pl_file_header(&process->file)->flags & PL_FLAG_NO_OUTPUT;
+    if (process->adrift || (unwanted && !will_be_collected(process)))
         pl_sys_unlink(process->file.path);
-    if (!has_destination(process) || will_be_collected(process) || !copy_to_destination(process))
+    if (unwanted || !has_destination(process) || will_be_collected(process) || !copy_to_destination(process))
         return false;
     if (!process->adrift)
         pl_sys_unlink(process->file.path);

@@ -33,12 +33,20 @@ enum pl_process_state {
     PL_PROCESS_ENDING,
 };
 
-/* Is every allocation counted now? Only ever true while the process is ON and has a file. */
+/*
+ * Is every allocation counted now? Only ever true while the process is ON and has a file.
+ *
+ * The word is a ticket: how often settings have changed, and one of these below it. A thread that counts holds the one
+ * it began with; one that finds another here goes to the cold path, and sees there what has changed.
+ */
 enum pl_counting {
     PL_COUNT_NOTHING = 0,
     PL_COUNT_ALL,
     PL_COUNT_EXITING, /* all, and main has returned or exit was called */
+    PL_TICKET_NONE,   /* no such ticket is ever given */
 };
+#define PL_TICKET_SHIFT 2
+#define PL_TICKET_MASK 3u
 
 /* What the threads have told of their figures so far, in batches (eras.h). */
 struct pl_totals {
@@ -71,8 +79,13 @@ struct pl_process {
     struct pl_map map;
     struct pl_live live;
 
-    uint32_t counting; /* enum pl_counting */
-    uint32_t exiting;  /* main has returned or exit was called */
+    uint32_t counting;  /* enum pl_counting, and a ticket */
+    uint32_t changes;   /* of what threads keep copies of: the next three */
+    uint32_t sampled;   /* somebody has set an interval, since figures last began anew */
+    uint32_t resets;    /* how often figures have begun anew */
+    uint64_t size_from; /* sizes of which stacks are recorded */
+    uint64_t size_to;
+    uint32_t exiting; /* main has returned or exit was called */
     union {
         struct {
             uint32_t era;      /* counts peaks and cohorts: what was written to in an older one has something to save */
@@ -87,9 +100,14 @@ struct pl_process {
     struct pl_timeline timeline;
     struct pl_budget budget;
     struct pl_blocks blocks;
+    struct pl_bucket gone[PL_SIZE_BUCKETS]; /* freed by nobody in particular */
+    uintptr_t copying;                      /* the thread that makes a copy of the file, */
+    uintptr_t copying_from;                 /* and its stack pointer */
+    uint32_t snapshots;                     /* taken so far, without a name */
+    uint64_t snapshot_due;                  /* ticks */
     char executable[PL_PATH_MAX];
     char destination[PL_PATH_MAX];
-    char scratch[2 * PL_PATH_MAX];
+    char scratch[2 * PL_PATH_MAX] __attribute__((aligned(8)));
 };
 
 /* What the front end gives the core. */
@@ -127,6 +145,17 @@ void pl_process_unloaded(struct pl_process *process);
 
 /* Decides anew whether all allocations are counted: what was set, what the budget says, what somebody outside wants. */
 void pl_process_obey(struct pl_process *process);
+
+/* Settings that threads keep copies of have changed. */
+void pl_process_changed(struct pl_process *process);
+
+/* Figures begin anew. */
+void pl_process_reset(struct pl_process *process);
+
+/* Does anybody overrule the mode: set an interval, or switch off? The mean gap between samples that is now in force; 0:
+ * switched off. */
+bool pl_process_overruled(const struct pl_process *process);
+uint64_t pl_process_interval(const struct pl_process *process);
 
 /* main has returned, or exit was called: what is freed from now on, exit handlers free. */
 void pl_process_exiting(struct pl_process *process);

@@ -8,32 +8,37 @@
 #include "process.h"
 #include "stacks.h"
 #include "sums.h"
+#include "tags.h"
 
 #define KEY_SITE 0x73697465u
 #define KEY_ROW 0x726f77u
 
 /* ---- finding ---- */
 
-static uint32_t write_site(struct pl_file *file, uint32_t stack)
+static uint32_t write_site(struct pl_process *process, uint32_t stack, uint32_t tag)
 {
     void *at;
-    uint32_t id = pl_file_append(file, PL_KIND_SITE, &at);
+    uint32_t tag_record = pl_tag_record(process, tag);
+    uint32_t id = pl_file_append(&process->file, PL_KIND_SITE, &at);
     if (!id)
         return PL_SITE_OVERFLOW;
     struct pl_site *site = at;
-    site->stack = stack;
+    site->stack = stack == PL_STACK_OTHER ? 0 : stack;
+    site->tag = tag_record;
+    site->kind = stack == PL_STACK_OTHER ? PL_SITE_OTHER_SIZES : PL_SITE_STACK;
     store_release(&site->valid, 1); /* publish */
     return id;
 }
 
-static uint32_t write_row(struct pl_process *process, uint32_t site, uint32_t thread)
+static uint32_t write_row(struct pl_process *process, const struct pl_thread *thread, uint32_t site)
 {
     void *at;
     uint32_t id = pl_file_append(&process->file, PL_KIND_ROW, &at);
     if (!id)
         return 0;
     struct pl_row *row = at;
-    row->thread = thread;
+    row->thread = thread->record;
+    row->reset = thread->reset;
     row->smallest = UINT32_MAX;
     row->era = row->remote_era = load_relaxed(&process->era);
     row->cohort_shift = load_relaxed(&process->timeline.shift);
@@ -41,35 +46,46 @@ static uint32_t write_row(struct pl_process *process, uint32_t site, uint32_t th
     return id;
 }
 
-uint32_t pl_site_number(struct pl_process *process, uint32_t stack)
+uint32_t pl_site_number(struct pl_process *process, uint32_t stack, uint32_t tag)
 {
-    struct pl_slot *slot = pl_map_slot(&process->map, pl_hash(stack, KEY_SITE));
+    struct pl_slot *slot = pl_map_slot(&process->map, pl_hash((uint64_t) tag << 32 | stack, KEY_SITE));
     if (!slot)
         return PL_SITE_OVERFLOW;
     uint32_t id = load_acquire(&slot->id);
-    return id ? id : pl_slot_settle(slot, write_site(&process->file, stack));
+    return id ? id : pl_slot_settle(slot, write_site(process, stack, tag));
+}
+
+uint64_t pl_figures_key(const struct pl_thread *thread, uint32_t stack, uint64_t kind)
+{
+    uint64_t who = (uint64_t) thread->record << 32 | stack;
+    uint64_t where = (uint64_t) thread->volume << 32 | pl_tls.tag;
+    return pl_hash(pl_hash(who, kind), where);
 }
 
 uint32_t pl_row_overflow(struct pl_process *process, struct pl_thread *thread)
 {
     if (!thread->overflow_row)
-        thread->overflow_row = write_row(process, PL_SITE_OVERFLOW, thread->record);
+        thread->overflow_row = write_row(process, thread, PL_SITE_OVERFLOW);
     return thread->overflow_row;
 }
 
-static uint32_t find_row(struct pl_process *process, struct pl_thread *thread)
+static uint32_t find_row(struct pl_process *process, struct pl_thread *thread, uint32_t stack)
 {
     struct pl_slot *slot = NULL;
-    uint32_t stack = pl_stack_number(process, thread);
     if (stack)
-        slot = pl_map_slot(&process->map, pl_hash((uint64_t) thread->record << 32 | stack, KEY_ROW));
+        slot = pl_map_slot(&process->map, pl_figures_key(thread, stack, KEY_ROW));
     if (!slot)
         return pl_row_overflow(process, thread);
     uint32_t id = load_acquire(&slot->id);
     if (id)
         return id;
-    id = write_row(process, pl_site_number(process, stack), thread->record);
+    id = write_row(process, thread, pl_site_number(process, stack, pl_tls.tag));
     return id ? pl_slot_settle(slot, id) : pl_row_overflow(process, thread);
+}
+
+uint32_t pl_row_other(struct pl_process *process, struct pl_thread *thread)
+{
+    return find_row(process, thread, PL_STACK_OTHER);
 }
 
 /* A sum of mixed frames: no frame waits for the one before it. The factor is the position's, and both halves of the
@@ -87,11 +103,11 @@ uint64_t pl_walk_hash(const struct pl_walk *walk, uint64_t generation)
 
 uint32_t pl_row_number(struct pl_process *process, struct pl_thread *thread)
 {
-    uint64_t hash = pl_walk_hash(&thread->walk, load_relaxed(&process->generation));
+    uint64_t hash = pl_walk_hash(&thread->walk, load_relaxed(&process->generation)) + thread->salt;
     struct pl_row_entry *entry = &thread->rows[hash % PL_ROW_CACHE];
     if (likely(entry->hash == hash && entry->row))
         return (uint32_t) entry->row;
-    uint32_t row = find_row(process, thread);
+    uint32_t row = find_row(process, thread, pl_stack_number(process, thread));
     if (row == thread->overflow_row)
         return row;
     entry->row = 0; /* whoever is thrown out of here leaves an entry that nobody believes */
@@ -161,6 +177,14 @@ static int64_t objects_of(const struct pl_record *record)
     return (int64_t) (record->weight + 0.5);
 }
 
+/* By size, as samples stand for them. Buckets of the process are everybody's. */
+static void count_size(struct pl_bucket *buckets, const struct pl_record *record)
+{
+    struct pl_bucket *bucket = &buckets[pl_size_bucket(record->size)];
+    fetch_add(&bucket->blocks, (uint64_t) objects_of(record));
+    fetch_add(&bucket->bytes, (uint64_t) bytes_of(record));
+}
+
 void pl_row_allocated(struct pl_process *process, struct pl_thread *thread, const struct pl_record *record)
 {
     struct pl_row *row = row_at(process, record->row);
@@ -178,6 +202,7 @@ void pl_row_allocated(struct pl_process *process, struct pl_thread *thread, cons
     add_weight(&row->sizes[pl_size_bucket(record->size)], record->weight);
     add_weight(&row->made[pl_timeline_cohort(record->units, row->cohort_shift)], record->weight);
     pl_live_grows(process, thread, bytes_of(record), objects_of(record));
+    count_size(thread->made, record);
 }
 
 static void add_remotely(struct pl_process *process, struct pl_row *row, const struct pl_record *record)
@@ -206,14 +231,21 @@ static void add_own(struct pl_process *process, struct pl_row *row, const struct
     end(row);
 }
 
-void pl_row_freed(struct pl_process *process, struct pl_thread *thread, const struct pl_record *record, bool moved)
+static void shrink(struct pl_process *process, struct pl_thread *thread, const struct pl_record *record)
 {
-    struct pl_row *row = row_at(process, record->row);
-    uint64_t now = pl_timeline_now(process);
     if (thread)
         pl_live_shrinks(process, thread, bytes_of(record), objects_of(record));
     else
         pl_live_shrank(process, bytes_of(record), objects_of(record));
+    count_size(thread ? thread->gone : process->gone, record);
+}
+
+void pl_row_freed(struct pl_process *process, struct pl_thread *thread, const struct pl_record *record, bool moved)
+{
+    struct pl_row *row = row_at(process, record->row);
+    uint64_t now = pl_timeline_now(process);
+    if (row->reset == load_relaxed(&process->resets))
+        shrink(process, thread, record);
     if (thread && thread->record == record->thread)
         add_own(process, row, record, moved);
     else

@@ -24,11 +24,19 @@ struct pl_row_entry {
  * even that exists. */
 uint32_t pl_row_number(struct pl_process *process, struct pl_thread *thread);
 
-/* The site of a stack; PL_SITE_OVERFLOW when there is no room. */
-uint32_t pl_site_number(struct pl_process *process, uint32_t stack);
+/* The site of a stack under a tag; PL_SITE_OVERFLOW when there is no room. PL_STACK_OTHER: all stacks, of allocations
+ * of other sizes than are wanted. */
+#define PL_STACK_OTHER UINT32_MAX
+uint32_t pl_site_number(struct pl_process *process, uint32_t stack, uint32_t tag);
+
+/* What names a thread's figures for a stack under its current tag, in the process's map. */
+uint64_t pl_figures_key(const struct pl_thread *thread, uint32_t stack, uint64_t kind);
 
 /* A hash of the frames of a walk and the generation of the modules; never 0. */
 uint64_t pl_walk_hash(const struct pl_walk *walk, uint64_t generation);
+
+/* The thread's row for allocations of other sizes, under its current tag. */
+uint32_t pl_row_other(struct pl_process *process, struct pl_thread *thread);
 
 /* The thread's row for the overflow site. */
 uint32_t pl_row_overflow(struct pl_process *process, struct pl_thread *thread);

@@ -177,10 +177,9 @@ static uint64_t *word_of(uintptr_t where, unsigned i)
     return &pl_rules[line + (home + i) % PL_RULE_LINE_WORDS];
 }
 
-/* 0: not there. */
-static COLD uint32_t search_line(uintptr_t where)
+COLD uint32_t pl_rule_search(uintptr_t where)
 {
-    for (unsigned i = 0; i < PL_RULE_LINE_WORDS; i++) {
+    for (unsigned i = 0; i < PL_RULE_LINE_WORDS && where >> PL_ARCH_ADDRESS_BITS == 0; i++) {
         uint64_t rule = load_relaxed(word_of(where, i)) ^ tag_of(where);
         if (rule - 1 < (1u << PL_RULE_BITS) - 1)
             return (uint32_t) rule;
@@ -205,7 +204,7 @@ COLD uint32_t pl_rule_learn(uintptr_t where, struct pl_scratch *scratch)
 {
     if (where >> PL_ARCH_ADDRESS_BITS)
         return PL_RULE_MAKE_SPECIAL(PL_SPECIAL_NO_MODULE);
-    uint32_t rule = search_line(where);
+    uint32_t rule = pl_rule_search(where);
     if (rule != 0)
         return rule;
     uint32_t before = load_acquire(&generation);

@@ -88,6 +88,9 @@ INLINE uint32_t pl_rule_recall(uintptr_t where)
     return PL_RULE_MAKE_SPECIAL(PL_SPECIAL_UNKNOWN);
 }
 
+/* The rule of an address, wherever in its cache line it is kept. 0: not there. */
+uint32_t pl_rule_search(uintptr_t where);
+
 /* Looks further, asks the tables if need be, and remembers the answer. */
 uint32_t pl_rule_learn(uintptr_t where, struct pl_scratch *scratch);
 

@@ -81,3 +81,12 @@ uint32_t pl_stack_number(struct pl_process *process, struct pl_thread *thread)
     }
     return node;
 }
+
+void pl_stack_walk(struct pl_process *process, struct pl_thread *thread, const struct pl_start *start)
+{
+    struct pl_header *header = pl_file_header(&process->file);
+    pl_unwind(&thread->walk, start);
+    fetch_add(&header->visits, 1);
+    fetch_add(&header->frames_walked, thread->walk.walked);
+    fetch_add(&header->stops[thread->walk.stop], 1);
+}

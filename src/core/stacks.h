@@ -25,6 +25,9 @@ struct pl_stack_memory {
     uint64_t frame[PL_WALK_FRAMES + 1];
 };
 
+/* Walks the stack into thread->walk, and counts what became of that. */
+void pl_stack_walk(struct pl_process *process, struct pl_thread *thread, const struct pl_start *start);
+
 /* The stack of thread->walk; 0 when there is no room. */
 uint32_t pl_stack_number(struct pl_process *process, struct pl_thread *thread);
 

@@ -54,6 +54,12 @@ INLINE long pl_sys_fallocate(int fd, uint64_t offset, uint64_t bytes)
     return pl_syscall(SYS_fallocate, fd, 0, (long) offset, (long) bytes, 0, 0);
 }
 
+/* For files that nobody maps: a hole in one that is mapped is a fault to come. */
+INLINE long pl_sys_truncate(int fd, uint64_t bytes)
+{
+    return pl_sys3(SYS_ftruncate, fd, (long) bytes, 0);
+}
+
 INLINE long pl_sys_unlink(const char *path)
 {
     return pl_sys3(SYS_unlinkat, AT_FDCWD, (long) path, 0);
@@ -80,6 +86,8 @@ INLINE long pl_sys_stat_fd(int fd, struct statx *out)
 }
 
 /* The same file at a descriptor number of at least `at_least`, where the program is unlikely to look. */
+/* Where descriptors of ours go: out of the way of programs that count theirs from below. */
+#define PL_FD_AT_LEAST 700
 INLINE long pl_sys_dup_above(int fd, int at_least)
 {
     return pl_sys3(SYS_fcntl, fd, F_DUPFD_CLOEXEC, at_least);
@@ -180,6 +188,8 @@ struct pl_limit {
     uint64_t hard;
 };
 
+#define PL_LIMIT_FSIZE 1
+#define PL_LIMIT_AS 9
 INLINE long pl_sys_limit(int resource, struct pl_limit *out)
 {
     return pl_syscall(SYS_prlimit64, 0, resource, 0, (long) out, 0, 0);

@@ -59,7 +59,7 @@ void pl_tracker_forget(struct pl_thread *thread)
 void pl_tally_next_volume(struct pl_thread *thread)
 {
     thread->volume++;
-    thread->overflow_tally = 0;
+    thread->overflow_tally = thread->other_tally = 0;
     if (thread->tracker)
         clear(thread->tracker);
 }
@@ -112,8 +112,9 @@ static uint32_t write_tally(struct pl_process *process, struct pl_thread *thread
     tally->number = number;
     tally->smallest = UINT32_MAX;
     tally->era = tally->freed_era = load_relaxed(&process->era);
-    tally->cohort = (uint16_t) load_relaxed(&process->timeline.cohort);
-    tally->cohort_shift = (uint16_t) load_relaxed(&process->timeline.shift);
+    tally->cohort = (uint8_t) load_relaxed(&process->timeline.cohort);
+    tally->cohort_shift = (uint8_t) load_relaxed(&process->timeline.shift);
+    tally->reset = (uint16_t) thread->reset;
     store_release(&tally->site, site); /* publish */
     return place_of(process, tally);
 }
@@ -144,37 +145,25 @@ struct pl_remote *pl_tally_remote(struct pl_process *process, struct pl_tally *t
 
 /* ---- finding ---- */
 
-/* For the stack in thread->walk. */
-static uint32_t resolve(struct pl_process *process, struct pl_thread *thread)
+static uint32_t resolve(struct pl_process *process, struct pl_thread *thread, uint32_t stack)
 {
     struct pl_slot *slot = NULL;
-    uint32_t stack = pl_stack_number(process, thread);
-    uint64_t who = (uint64_t) thread->record << 32 | stack;
     if (stack)
-        slot = pl_map_slot(&process->map, pl_hash(who, KEY_TALLY + ((uint64_t) thread->volume << 40)));
+        slot = pl_map_slot(&process->map, pl_figures_key(thread, stack, KEY_TALLY));
     if (!slot)
         return pl_tally_overflow(process, thread);
     uint32_t place = load_acquire(&slot->id);
     if (place)
         return place;
-    place = write_tally(process, thread, pl_site_number(process, stack));
+    place = write_tally(process, thread, pl_site_number(process, stack, pl_tls.tag));
     return place ? pl_slot_settle(slot, place) : pl_tally_overflow(process, thread);
-}
-
-static COLD void walk(struct pl_process *process, struct pl_thread *thread, const struct pl_start *start)
-{
-    struct pl_header *header = pl_file_header(&process->file);
-    pl_unwind(&thread->walk, start);
-    fetch_add(&header->visits, 1);
-    fetch_add(&header->frames_walked, thread->walk.walked);
-    fetch_add(&header->stops[thread->walk.stop], 1);
 }
 
 /* A hash that this thread has not seen. Where there is no room for it, it will be looked up the long way each time. */
 static COLD uint32_t learn(struct pl_process *process, struct pl_thread *thread, struct pl_tracker *tracker,
                            uint64_t hash)
 {
-    uint32_t tally = resolve(process, thread);
+    uint32_t tally = resolve(process, thread, pl_stack_number(process, thread));
     if (!tally || tally == thread->overflow_tally)
         return tally;
     if (tracker->used >= entries(tracker) / 2 && !grow(tracker))
@@ -198,16 +187,18 @@ uint32_t pl_tally_find(struct pl_process *process, struct pl_thread *thread, str
     uint64_t hash = pl_trace_stack(tracker->trace, &thread->walk, start, generation);
     bool walked = false;
     if (unlikely(!hash)) {
-        walk(process, thread, start);
+        pl_stack_walk(process, thread, start);
         hash = pl_walk_hash(&thread->walk, generation);
         walked = true;
     }
+    hash += thread->salt;
+    hash += !hash; /* which would be an empty entry */
     uint32_t i = tracker->predicted;
     if (unlikely(tracker->seen[i].hash != hash)) {
         i = probe(tracker, hash);
         if (unlikely(!tracker->seen[i].hash)) {
             if (!walked)
-                walk(process, thread, start);
+                pl_stack_walk(process, thread, start);
             return learn(process, thread, tracker, hash);
         }
         tracker->seen[tracker->last].next = i;
@@ -217,4 +208,13 @@ uint32_t pl_tally_find(struct pl_process *process, struct pl_thread *thread, str
     tracker->last = i;
     tracker->predicted = next;
     return tracker->seen[i].tally;
+}
+
+uint32_t pl_tally_other(struct pl_process *process, struct pl_thread *thread)
+{
+    if (unlikely(!thread->other_tally || thread->other_tag != pl_tls.tag)) {
+        thread->other_tally = resolve(process, thread, PL_STACK_OTHER);
+        thread->other_tag = pl_tls.tag;
+    }
+    return thread->other_tally;
 }

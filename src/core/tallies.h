@@ -10,8 +10,9 @@
  *   hash ──► struct pl_seen { hash, tally, next }      a tally is named by its place in the file / 64
  *
  * A hash that is new is resolved the long way: a plain walk, the stack's number in the trie, and a process-wide map
- * from (thread, stack, volume) to the tally. So two hashes of one stack (a plain walk's and a trace's) lead to one
- * tally. The volume grows when a tally's 32-bit counters might overflow: from then on the thread has new tallies.
+ * from (thread, stack, tag, volume) to the tally. So two hashes of one stack (a plain walk's and a trace's) lead to one
+ * tally. The volume grows when a tally's 32-bit counters might overflow, and when figures begin anew: from then on the
+ * thread has new tallies. A tag makes stacks different by its salt.
  *
  * Fork does not wipe a tracker: a handler may fork in the middle of a visit, and the child goes on with it. Nobody else
  * in the child knows of it.
@@ -57,6 +58,9 @@ INLINE struct pl_tally *pl_tally_at(uint64_t place)
 /* The place of the tally for this stack. 0: it cannot be counted, and that is noted. */
 uint32_t pl_tally_find(struct pl_process *process, struct pl_thread *thread, struct pl_tracker *tracker,
                        const struct pl_start *start);
+
+/* The same for allocations of other sizes than are wanted: no stack is looked at. */
+uint32_t pl_tally_other(struct pl_process *process, struct pl_thread *thread);
 
 /* Before the search, and before anything slow: fetches what will probably be wanted. */
 INLINE void pl_tally_prefetch(const struct pl_tracker *tracker)

@@ -6,12 +6,15 @@
 #include "memory.h"
 #include "process.h"
 #include "rows.h"
+#include "scopes.h"
 #include "settings.h"
 #include "tallies.h"
 #include "text.h"
 
+#define ASK_AGAIN 4096 /* times that a thread without a block may want one, until there is another look for it */
+#define PEEKS 4
 #define GOODBYES_MAX 4 /* as many rounds of destructors as pthreads make */
-#define BLOCKS_AT_ONCE 4
+#define BLOCKS_AT_ONCE 3
 #define BLOCK_BYTES ((sizeof(struct pl_thread) + 63) & ~(size_t) 63)
 
 __thread struct pl_tls pl_tls INITIAL_EXEC;
@@ -70,7 +73,7 @@ static struct pl_thread *adopt(struct pl_process *process, const char *name)
 static struct pl_thread *find_block(struct pl_process *process, const char *name)
 {
     struct pl_thread *thread = NULL;
-    if (load_relaxed(&process->thread_count) >= PL_THREADS_OWN)
+    if (load_relaxed(&process->thread_count) >= pl_config.max_threads)
         thread = adopt(process, name);
     if (!thread)
         thread = new_block(process);
@@ -79,23 +82,42 @@ static struct pl_thread *find_block(struct pl_process *process, const char *name
 
 /* ---- registration ---- */
 
-void pl_thread_totals(const struct pl_thread *thread, const struct pl_tls *tls, uint64_t *calls, uint64_t *bytes)
+/* Each call has its charge: if that has not moved meanwhile, the calls belong to it. */
+uint64_t pl_thread_counters(const struct pl_thread *thread, const struct pl_tls *tls, uint64_t calls[PL_FN_COUNT])
 {
-    *calls = 0;
-    for (int i = 0; i < PL_FN_COUNT; i++)
-        *calls += tls->calls[i];
-    uint64_t charge = tls->charge_aside + thread->charge_spent + (thread->countdown - tls->charge_left);
-    uint64_t requested = charge - *calls * PL_CALL_CHARGE;
-    *bytes = (int64_t) requested > 0 ? requested : 0;
+    uint64_t charge;
+    do {
+        charge = pl_thread_charge(thread, tls);
+        for (int i = 0; i < PL_FN_COUNT; i++)
+            calls[i] = load_relaxed(&tls->calls[i]);
+    } while (unlikely(pl_thread_charge(thread, tls) != charge));
+    return charge;
 }
 
+static uint64_t requested(uint64_t charge, uint64_t calls)
+{
+    uint64_t bytes = charge - calls * PL_CALL_CHARGE;
+    return (int64_t) bytes > 0 ? bytes : 0;
+}
+
+void pl_thread_totals(const struct pl_thread *thread, const struct pl_tls *tls, uint64_t *calls, uint64_t *bytes)
+{
+    uint64_t each[PL_FN_COUNT], charge = pl_thread_counters(thread, tls, each);
+    *calls = 0;
+    for (int i = 0; i < PL_FN_COUNT; i++)
+        *calls += each[i];
+    *bytes = requested(charge, *calls);
+}
+
+/* The results may be where the bases are. */
 static void add_up(struct pl_thread *thread, const struct pl_tls *tls, uint64_t calls[PL_FN_COUNT], uint64_t *bytes)
 {
-    uint64_t all, own;
-    pl_thread_totals(thread, tls, &all, &own);
-    *bytes = thread->base_bytes + own; /* `bytes` may be where the base is, as `calls` may */
-    for (int i = 0; i < PL_FN_COUNT; i++)
-        calls[i] = thread->base_calls[i] + tls->calls[i];
+    uint64_t each[PL_FN_COUNT], charge = pl_thread_counters(thread, tls, each), all = 0;
+    for (int i = 0; i < PL_FN_COUNT; i++) {
+        all += each[i];
+        calls[i] = thread->base_calls[i] + each[i];
+    }
+    *bytes = thread->base_bytes + requested(charge, all);
 }
 
 void pl_thread_book(struct pl_process *process, struct pl_thread *thread, const struct pl_tls *tls)
@@ -123,6 +145,7 @@ static void publish(struct pl_process *process, struct pl_thread *thread, uint32
     record->threads = thread->threads;
     record->alive = 1;
     record->end_ns = 0;
+    record->reset = thread->reset;
     if (!record->start_ns)
         record->start_ns = thread->start_ns;
     store_release(&record->valid, 1);
@@ -138,6 +161,8 @@ void pl_thread_attach(struct pl_process *process, struct pl_thread *thread)
         return;
     publish(process, thread, number);
     thread->record_at = at;
+    if (thread == pl_tls.thread)
+        ((struct pl_thread_record *) at)->tag = pl_tag_record(process, thread->muted ? thread->muted : pl_tls.tag);
     signal_fence(); /* whoever is thrown out before this tries again; afterwards, the record is there */
     thread->record = number;
     pl_row_overflow(process, thread); /* now, while there is room */
@@ -150,6 +175,12 @@ static void name_now(const struct pl_process *process, char name[16])
         pl_sys_thread_name(name);
 }
 
+static void take_sizes(const struct pl_process *process, struct pl_thread *thread)
+{
+    thread->size_from = load_relaxed(&process->size_from);
+    thread->size_span = load_relaxed(&process->size_to) - thread->size_from;
+}
+
 /* A thread that comes back between its destructors finds its block where it left it. */
 static struct pl_thread *reclaim(const struct pl_tls *tls)
 {
@@ -159,10 +190,12 @@ static struct pl_thread *reclaim(const struct pl_tls *tls)
 struct pl_thread *pl_thread_register(struct pl_process *process, struct pl_tls *tls)
 {
     char name[16];
-    if (tls->thread && tls->thread->tls == tls)
+    if (pl_thread_mine(tls))
         return tls->thread;
     if (tls->thread) /* forked, and nobody told us: what the counters say is the parent's */
         pl_process_forked(process, tls);
+    if (tls->refused && ++tls->refused % ASK_AGAIN) /* asking takes long */
+        return NULL;
     if (tls->goodbyes >= GOODBYES_MAX) {
         pl_file_lost(&process->file, PL_LOSS_DEAD_THREAD);
         return NULL;
@@ -172,11 +205,13 @@ struct pl_thread *pl_thread_register(struct pl_process *process, struct pl_tls *
     if (!thread)
         thread = find_block(process, name);
     if (!thread) {
+        tls->refused |= 1;
         pl_file_lost(&process->file, PL_LOSS_THREADS);
         return NULL;
     }
+    tls->refused = 0;
     pl_copy(thread->name, name, sizeof thread->name);
-    thread->busy = 0;
+    thread->busy = pl_stack_pointer(); /* until it is ready: a handler that comes now is nested */
     thread->slept = 0;
     thread->threads += tls->goodbyes == 0; /* a thread that comes back between its destructors is no new one */
     if (!thread->threads)
@@ -187,16 +222,65 @@ struct pl_thread *pl_thread_register(struct pl_process *process, struct pl_tls *
     thread->charge_spent = 0;
     thread->walk.may_probe = !process->sandboxed;
     thread->last_block = NULL;
+    thread->ticket = PL_TICKET_NONE;
+    thread->muted = PL_TAG_AT_ROOT;
+    thread->charged = thread->booked_bytes = 0;
+    for (int i = 0; i < PL_FN_COUNT; i++)
+        thread->booked_calls[i] = 0;
+    if (!thread->record)
+        thread->reset = load_relaxed(&process->resets);
     pl_stack_bounds_find(&thread->walk.own, pl_stack_pointer());
     pl_tracker_forget(thread);
     pl_sampler_seed(&thread->sampler, process->seed, fetch_add(&process->streams, 1));
+    signal_fence();
     thread->tls = tls;
     tls->thread = thread;
     if (thread->record)
         publish(process, thread, thread->record); /* taken over */
     pl_thread_attach(process, thread);
+    pl_scope_forget(process, thread, tls);
+    take_sizes(process, thread);
+    thread->changes = 0; /* the rest is for the visit to take note of */
+    signal_fence();
+    thread->busy = 0;
     pl_front.thread_started();
     return thread;
+}
+
+/* ---- changes ---- */
+
+/* What was before has its figures in the file, and gets no more of them: new rows and tallies, new scopes. */
+static COLD void begin_anew(struct pl_process *process, struct pl_thread *thread, uint32_t reset)
+{
+    pl_thread_book(process, thread, &pl_tls);
+    pl_scope_skip(thread, &pl_tls);
+    thread->reset = reset;
+    if (thread->record) {
+        struct pl_thread_record *record = thread->record_at;
+        for (int i = 0; i < PL_FN_COUNT; i++)
+            record->reset_calls[i] = record->calls[i];
+        record->reset_bytes = record->bytes;
+        store_release(&record->reset, reset);
+    }
+    for (unsigned i = 0; i < PL_ROW_CACHE; i++)
+        thread->rows[i].row = 0;
+    for (unsigned i = 0; i < PL_SIZE_BUCKETS; i++)
+        thread->made[i] = thread->gone[i] = (struct pl_bucket){0, 0};
+    thread->overflow_row = 0;
+    pl_tally_next_volume(thread);
+    pl_scope_forget(process, thread, &pl_tls);
+    pl_live_forget(process, thread);
+}
+
+void pl_thread_catch_up(struct pl_process *process, struct pl_thread *thread)
+{
+    uint32_t changes = load_acquire(&process->changes), reset = load_relaxed(&process->resets);
+    if (likely(thread->changes == changes))
+        return;
+    thread->changes = changes;
+    take_sizes(process, thread);
+    if (thread->reset != reset)
+        begin_anew(process, thread, reset);
 }
 
 void pl_thread_rename(struct pl_process *process, struct pl_thread *thread, const char *name)
@@ -215,9 +299,13 @@ void pl_thread_rename(struct pl_process *process, struct pl_thread *thread, cons
 
 void pl_thread_goodbye(struct pl_process *process, struct pl_tls *tls)
 {
-    struct pl_thread *thread = tls->thread;
-    if (!thread || thread->tls != tls)
+    struct pl_thread *thread = pl_thread_mine(tls);
+    if (!thread)
         return;
+    thread->busy = pl_stack_pointer(); /* a handler that comes now is nested */
+    tls->visiting = 1;
+    signal_fence();
+    pl_scope_settle(process, thread, tls);
     if (!process->sandboxed)
         pl_sys_thread_name(thread->name);
     pl_thread_book(process, thread, tls);
@@ -233,13 +321,35 @@ void pl_thread_goodbye(struct pl_process *process, struct pl_tls *tls)
     }
     /* Zero again, as a new thread: should it allocate once more, it registers once more. */
     uint32_t goodbyes = tls->goodbyes + 1;
-    *tls = (struct pl_tls){.goodbyes = goodbyes, .left = thread};
+    *tls = (struct pl_tls){
+        .goodbyes = goodbyes, .left = thread, .tag = tls->tag, .beyond = tls->beyond, .paused = tls->paused};
     thread->tls = NULL;
+    thread->busy = 0;
     store_release(&thread->state, PL_THREAD_DEAD);
 }
 
-/* Another thread may be ending while we look at its counters, and its memory go away: copy them with a call that fails
- * rather than faults. Totals only grow, so a copy that is a little old is a little small. */
+/*
+ * Another thread may be ending while we look at its counters, and its memory go away: copy them with a call that fails
+ * rather than faults. What the thread's block says of the countdown belongs to them, so neither is to change meanwhile:
+ * that happens in visits only. At the end of the process a visit that does not end was abandoned.
+ */
+static bool peek(const struct pl_process *process, const struct pl_thread *thread, const struct pl_tls *tls,
+                 struct pl_tls *copy)
+{
+    bool patient = load_relaxed(&process->state) != PL_PROCESS_ENDING;
+    for (int i = 0; i < PEEKS; i++) {
+        uint64_t countdown = load_acquire(&thread->countdown), spent = load_acquire(&thread->charge_spent);
+        bool visiting = load_acquire(&thread->busy);
+        if (pl_sys_peek(process->pid, copy, tls, sizeof *copy) != (long) sizeof *copy || copy->thread != thread)
+            return false;
+        visiting = visiting || load_acquire(&thread->busy);
+        if (countdown == load_acquire(&thread->countdown) && spent == load_acquire(&thread->charge_spent) &&
+            (!visiting || (!patient && i == PEEKS - 1)))
+            return true;
+    }
+    return false;
+}
+
 void pl_thread_book_all(struct pl_process *process)
 {
     for (struct pl_thread *t = load_acquire(&process->threads); t; t = t->next) {
@@ -249,7 +359,7 @@ void pl_thread_book_all(struct pl_process *process)
             continue;
         if (tls == &pl_tls)
             pl_thread_book(process, t, tls);
-        else if (pl_sys_peek(process->pid, &copy, tls, sizeof copy) == (long) sizeof copy && copy.thread == t)
+        else if (peek(process, t, tls, &copy))
             pl_thread_book(process, t, &copy);
     }
 }

@@ -6,7 +6,8 @@
  * visits the cold path, which registers the thread. struct pl_thread is the rest, in memory of our own.
  *
  * Blocks are never given back. A thread that ends leaves its block, with its rows and its record in the file, to a
- * later thread of the same name, once more than PL_THREADS_OWN blocks exist: 100,000 short threads stay bounded.
+ * later thread of the same name, once more than max_threads (config.h) blocks exist: 100,000 short threads stay
+ * bounded.
  *
  * Invariant: a block has at most one owner, the thread whose struct pl_tls it points back to.
  */
@@ -16,6 +17,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "arch.h"
 #include "compiler.h"
 #include "format.h"
 #include "modules.h"
@@ -32,10 +34,19 @@ struct pl_tls {
     uint32_t goodbyes;      /* how often the thread's end was announced: it may allocate again in between */
     uint32_t visiting;      /* a visit is under way; fork keeps this word, and not the thread's block */
     uint32_t unknown;       /* frees of which the filter was wrong */
+    uint32_t tag;           /* the current one (tags.h); fork keeps it, as the next two */
+    uint32_t beyond;        /* scopes inside of it that could not be entered */
+    uint32_t refused;       /* how often there was no block to be had for it */
+    uint32_t paused;        /* how often the thread has asked not to be recorded */
 };
 _Static_assert(sizeof(struct pl_tls) < 128, "thread-local storage of a preloaded library is scarce");
 
 extern HIDDEN __thread struct pl_tls pl_tls INITIAL_EXEC;
+
+struct pl_bucket {
+    uint64_t blocks;
+    uint64_t bytes;
+};
 
 enum pl_thread_state {
     PL_THREAD_NEW = 0,
@@ -47,9 +58,12 @@ struct pl_thread {
     struct pl_tls *tls; /* the owner's; NULL after fork, when nobody owns anything */
     uintptr_t busy;     /* stack pointer of the visit in progress */
     uint32_t state;
-    uint32_t slept;             /* a nested visit has set the countdown: it is not a gap */
-    uint32_t record;            /* number of its pl_thread_record; 0: no file yet */
-    uint32_t visits;            /* exact ones: every so many are timed */
+    uint32_t slept;  /* a nested visit has set the countdown: it is not a gap */
+    uint32_t record; /* number of its pl_thread_record; 0: no file yet */
+    uint32_t visits; /* exact ones: every so many are timed */
+    uint32_t ticket; /* process->counting, as it was when the thread began to count; see exact.h */
+    uint32_t reserved;
+    uint64_t salt;              /* of the current tag: makes stacks under different tags different */
     struct pl_tracker *tracker; /* tallies.h; NULL: it has not counted exactly yet */
     void *last_block;           /* the last one allocated and counted exactly */
 
@@ -77,30 +91,72 @@ struct pl_thread {
     uint64_t base_calls[PL_FN_COUNT]; /* by earlier owners */
     uint64_t base_bytes;
 
+    struct pl_scopes *scopes; /* scopes.h, as the next five; NULL: it has entered no tag yet */
+    uint64_t charged;         /* what is booked to them: in charge, */
+    uint64_t booked_calls[PL_FN_COUNT];
+    uint64_t booked_bytes;
+    uint32_t muted;       /* a reserved tag that is charged instead of the current one */
+    uint32_t other_tally; /* for allocations of other sizes than are wanted, under the current tag */
+    uint32_t other_tag;
+    uint32_t reserved1;
+
+    uint32_t changes; /* of the process's settings, up to which it is true: */
+    uint32_t reset;   /* how often figures have begun anew */
+    uint64_t size_from;
+    uint64_t size_span;
+    struct pl_bucket made[PL_SIZE_BUCKETS]; /* by size: what it has allocated, and freed */
+    struct pl_bucket gone[PL_SIZE_BUCKETS];
+
     struct pl_module_cache modules;
     struct pl_row_entry rows[PL_ROW_CACHE];
     struct pl_walk walk;
 };
 
-#define PL_THREADS_OWN 256
 #define PL_THREADS_MAX 4096
 
 /* Blocks as the program sees them, for the bound on memory. */
-_Static_assert(sizeof(struct pl_thread) <= 16384, "a thread may cost 64 KiB, and should cost much less");
+_Static_assert(sizeof(struct pl_thread) <= 20480, "a thread may cost 64 KiB, and should cost much less");
 
 struct pl_process;
+
+/* The calling thread's block, if it has one: fork leaves a pointer to a block that is nobody's. */
+INLINE struct pl_thread *pl_thread_mine(const struct pl_tls *tls)
+{
+    struct pl_thread *thread = tls->thread;
+    return likely(thread && thread->tls == tls) ? thread : NULL;
+}
 
 /* The calling thread's block: its own, or made or taken over for it; NULL when there is none to be had. */
 struct pl_thread *pl_thread_register(struct pl_process *process, struct pl_tls *tls);
 
+/* The charge of all that the block's owner has asked for. */
+INLINE uint64_t pl_thread_charge(const struct pl_thread *thread, const struct pl_tls *tls)
+{
+    return load_relaxed(&tls->charge_aside) + load_relaxed(&thread->charge_spent) +
+           (load_relaxed(&thread->countdown) - load_relaxed(&tls->charge_left));
+}
+
+/* The same, and the calls that belong to it: a handler may be counting at any moment. */
+uint64_t pl_thread_counters(const struct pl_thread *thread, const struct pl_tls *tls, uint64_t calls[PL_FN_COUNT]);
+
 /* What the thread that now owns the block has counted so far. */
 void pl_thread_totals(const struct pl_thread *thread, const struct pl_tls *tls, uint64_t *calls, uint64_t *bytes);
+
+/* In exact mode the thread's record keeps step with its counters. */
+INLINE void pl_thread_step(struct pl_thread_record *record, enum pl_function function, uint64_t size)
+{
+    pl_add(&record->calls[function], 1);
+    pl_add(&record->bytes, size);
+}
 
 /* Writes a thread's exact totals to the file. `tls` may be a copy of another thread's. */
 void pl_thread_book(struct pl_process *process, struct pl_thread *thread, const struct pl_tls *tls);
 
 /* Gives a thread its record in the file, when there is a file. */
 void pl_thread_attach(struct pl_process *process, struct pl_thread *thread);
+
+/* Inside of a visit: takes note of what has changed in the process since it last did. */
+void pl_thread_catch_up(struct pl_process *process, struct pl_thread *thread);
 
 /* Makes blocks for later threads. */
 void pl_thread_spare(struct pl_process *process, unsigned blocks);

@@ -20,7 +20,6 @@
 #include "settings.h"
 #include "sys.h"
 
-#define STATM_FD_AT_LEAST 700 /* as file.c has it */
 #define PAGE_BYTES 4096u
 #define UNITS_MAX (INT64_MAX >> PL_UNIT_SHIFT) /* beyond is before the start, by the clock of another processor */
 #define NAMED_SHARE 500 /* who holds more than one part in this of the heap is named in a snapshot, come what may */
@@ -216,7 +215,7 @@ static bool open_statm(const struct pl_process *process)
     long fd = pl_sys_open("/proc/self/statm", O_RDONLY | O_CLOEXEC | O_NONBLOCK, 0);
     if (fd < 0)
         return false;
-    long high = pl_sys_dup_above((int) fd, STATM_FD_AT_LEAST);
+    long high = pl_sys_dup_above((int) fd, PL_FD_AT_LEAST);
     pl_sys_close((int) fd);
     statm.fd = (int) high;
     return high >= 0 && identify(&statm.inode, &statm.device, statm.fd);
@@ -237,14 +236,15 @@ static uint64_t resident_bytes(const struct pl_process *process)
     return i < n && text[i] == ' ' ? pages * PAGE_BYTES : 0;
 }
 
+/* 0: everything is counted; or was, before the end. */
 static uint64_t interval_now(const struct pl_process *process)
 {
-    uint64_t wanted = load_relaxed(&pl_file_header(&process->file)->control.interval_bytes);
-    bool ending = load_relaxed(&process->state) == PL_PROCESS_ENDING; /* nothing is counted any more */
+    const struct pl_control *control = &pl_file_header(&process->file)->control;
+    bool ending = load_relaxed(&process->state) == PL_PROCESS_ENDING, exact = pl_config.mode != PL_MODE_SAMPLED;
     if (load_relaxed(&process->counting) ||
-        (ending && !wanted && process->budget.exact && pl_config.mode != PL_MODE_SAMPLED))
+        (ending && exact && process->budget.exact && !load_relaxed(&control->interval_bytes)))
         return 0;
-    return wanted >= PL_SAMPLE_MIN && wanted <= PL_SAMPLE_MAX ? wanted : load_relaxed(&process->interval_bytes);
+    return load_relaxed(&control->off) ? load_relaxed(&process->interval_bytes) : pl_process_interval(process);
 }
 
 /* Threads tell their figures in batches: a free may have been told before its allocation. */

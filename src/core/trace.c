@@ -261,14 +261,8 @@ static bool leave_realigned(struct step *at, uint32_t rule, uintptr_t last)
  * stack than a trace may use, and the frames of a stack with a new rule are wanted anyway. */
 static COLD uint32_t look_closer(uintptr_t where)
 {
-    uint64_t mixed = pl_rule_mix(where);
-    const uint64_t *line = &pl_rules[pl_rule_home(mixed) & ~(PL_RULE_LINE_WORDS - 1)];
-    for (unsigned i = 0; i < PL_RULE_LINE_WORDS && where >> PL_ARCH_ADDRESS_BITS == 0; i++) {
-        uint64_t rule = load_relaxed(&line[i]) ^ mixed << PL_RULE_LINE_BITS;
-        if (rule - 1 < (1u << PL_RULE_BITS) - 1)
-            return (uint32_t) rule;
-    }
-    return PL_RULE_MAKE_SPECIAL(PL_SPECIAL_UNKNOWN);
+    uint32_t rule = pl_rule_search(where);
+    return rule ? rule : PL_RULE_MAKE_SPECIAL(PL_SPECIAL_UNKNOWN);
 }
 
 /* False: not by pc, sp and fp alone, or not where one may look. The plain walk knows more. */

@@ -30,7 +30,7 @@
 #include <stdint.h>
 
 #define PL_MAGIC "PLIMSOLL"
-#define PL_VERSION 2u
+#define PL_VERSION 3u
 #define PL_BYTE_ORDER 0x01020304u
 
 #define PL_HEADER_BYTES 4096u
@@ -53,6 +53,8 @@ enum pl_kind {
     PL_KIND_REMOTE = 9,    /* struct pl_remote: frees of a tally's blocks by other threads */
     PL_KIND_MOMENT = 10,   /* struct pl_moment: the timeline; record = slot + 1 */
     PL_KIND_SNAPSHOT = 11, /* struct pl_snapshot: which sites hold the heap, at a moment; record = slot + 1 */
+    PL_KIND_TAG = 12,      /* struct pl_tag_record: the tree of tags */
+    PL_KIND_SCOPE = 13,    /* struct pl_scope_record: a thread's exact calls and bytes under a tag */
     PL_KINDS_MAX = 32,
 };
 
@@ -83,7 +85,10 @@ enum pl_function {
     X(MEMORY, "memory", "requests for memory that the system refused")                                                 \
     X(SANDBOX, "sandbox", "growth given up because the program entered a seccomp sandbox")                             \
     X(STALE_BUSY, "stale_busy", "visits abandoned by longjmp")                                                         \
-    X(DEAD_THREAD, "dead_thread", "samples in threads that had already said goodbye")
+    X(DEAD_THREAD, "dead_thread", "samples in threads that had already said goodbye")                                  \
+    X(TAGS, "tags", "scopes that found no room for their tag: charged to the tag around them")                         \
+    X(POPS, "pops", "ends of scopes that had not begun")                                                               \
+    X(TAG_NAMES, "tag_names", "tags whose names were cut, being longer than 64 KiB")
 
 enum pl_loss {
 #define PL_ENUM(name, text, help) PL_LOSS_##name,
@@ -139,13 +144,15 @@ enum pl_flag {
     PL_FLAG_CUT_COMMAND = 1u << 3, /* the command line was too long and is cut */
     PL_FLAG_SYMBOLS = 1u << 4,     /* symbol records are complete */
     PL_FLAG_NO_NEXT = 1u << 5,     /* no next malloc was found behind ours */
+    PL_FLAG_SNAPSHOT = 1u << 6,    /* a copy that was made while the process went on: see snapshot_name */
+    PL_FLAG_NO_OUTPUT = 1u << 7,   /* the program does not want a profile to be left when it ends */
 };
 
 /* Range-checked words that the reader may write into a live file; the runtime looks at them on its cold path. */
 struct pl_control {
     uint64_t interval_bytes; /* 0: leave as it is; otherwise it overrules exact and auto mode too */
     uint32_t off;            /* 1: take no samples */
-    uint32_t reset;          /* incremented by the reader; the figures to subtract are the reader's own business */
+    uint32_t reset;          /* incremented: begin anew. Older rows, tallies and scopes do not count any more */
     uint64_t reserved[2];
 };
 
@@ -222,7 +229,7 @@ struct pl_header {
     uint64_t count[PL_KINDS_MAX]; /* records reserved, record 0 included; bytes for TEXT */
     uint64_t losses[PL_LOSS_MAX]; /* enum pl_loss */
     uint64_t stops[PL_STOP_MAX];  /* enum pl_stop */
-    uint64_t visits;              /* cold path visits that ended in a sample */
+    uint64_t visits;              /* stacks walked: for samples, and for what exact mode sees for the first time */
     uint64_t frames_walked;
     uint64_t unloads; /* modules seen to go away */
     struct pl_control control;
@@ -230,9 +237,16 @@ struct pl_header {
     struct pl_peak peak;
     struct pl_auto automatic;
     uint64_t exit_ns; /* when main returned or exit was called: what is freed later, exit handlers freed; 0: never */
-    uint32_t timeline_shift; /* a slot of the timeline lasts 2^this units */
-    uint32_t batch_bytes;    /* with several threads, live totals are off by at most this per thread */
-    uint8_t reserved[PL_HEADER_BYTES - 992];
+    uint32_t timeline_shift;      /* a slot of the timeline lasts 2^this units */
+    uint32_t batch_bytes;         /* with several threads, live totals are off by at most this per thread */
+    struct pl_text snapshot_name; /* with PL_FLAG_SNAPSHOT */
+    uint64_t snapshot_ns;         /* likewise: when it was taken */
+    uint64_t size_from;           /* allocations of other sizes are counted in one site per tag; 0, UINT64_MAX: all */
+    uint64_t size_to;
+    uint64_t reset_ns; /* when figures last began anew; 0: never */
+    uint32_t resets;   /* as control.reset, when the runtime last looked */
+    uint32_t reserved0;
+    uint8_t reserved[PL_HEADER_BYTES - 1040];
 };
 
 /* A loaded object, or the same object loaded again elsewhere. Module 1 is always "no module": its offsets are
@@ -286,16 +300,60 @@ struct pl_thread_record {
     uint64_t end_ns;
     uint64_t calls[PL_FN_MAX]; /* exact; requests, as the hot path does not see results */
     uint64_t bytes;            /* exact; requested */
-    uint64_t reserved[17];
+    uint32_t tag;              /* the one it is charged to now: what its scopes do not account for belongs to it */
+    uint32_t reset;            /* the value of `resets` that the next two are about; older: it has seen nothing since */
+    uint64_t reset_calls[PL_FN_MAX]; /* `calls` and `bytes` when figures last began anew */
+    uint64_t reset_bytes;
+    uint64_t reserved[7];
 };
 
-/* Who allocates: a stack and (later) a tag. Site 1 is always "(overflow)": what found no room. */
+/*
+ * What memory is for: a node of the tree of tags. Tag 0 is the root, which has no record: no tag. A name that is longer
+ * than PL_TAG_PIECE bytes goes on in the record `rest`, whose kind is PL_TAG_REST. Several records may have the same
+ * parent and name: they are the same tag.
+ */
+#define PL_TAG_PIECE 4096u
+enum pl_tag_kind {
+    PL_TAG_NAMED = 0,  /* by the program */
+    PL_TAG_OFF = 1,    /* what was allocated while switched off; parent 0 */
+    PL_TAG_PAUSED = 2, /* or while the thread had paused; parent 0 */
+    PL_TAG_REST = 3,   /* not a tag: more of a name */
+};
+struct pl_tag_record {
+    uint32_t valid; /* 1 */
+    uint32_t parent;
+    struct pl_text name; /* UTF-8, or whatever the program says */
+    uint32_t rest;
+    uint32_t kind; /* enum pl_tag_kind */
+    uint64_t reserved;
+};
+
+/*
+ * What one thread asked for under one tag, itself and not the tags below it: exact in every mode. Written by the owner,
+ * when it enters or leaves a tag; what the thread's record has counted since then belongs to the record's `tag`.
+ */
+struct pl_scope_record {
+    uint32_t valid; /* 1 */
+    uint32_t thread;
+    uint32_t tag;
+    uint32_t reset;
+    uint64_t entered; /* times */
+    uint64_t calls[PL_FN_MAX];
+    uint64_t bytes;
+    uint64_t reserved[4];
+};
+
+/* Who allocates: a stack, under a tag. Site 1 is always "(overflow)": what found no room. */
 #define PL_SITE_OVERFLOW 1u
+enum pl_site_kind {
+    PL_SITE_STACK = 0,
+    PL_SITE_OTHER_SIZES = 1, /* all stacks: what is not between size_from and size_to */
+};
 struct pl_site {
     uint32_t valid; /* 1 */
-    uint32_t stack; /* frame record; 0 for the overflow site */
+    uint32_t stack; /* frame record; 0 for the overflow site and other sizes */
     uint32_t tag;
-    uint32_t reserved;
+    uint32_t kind; /* enum pl_site_kind */
 };
 
 /* Sums over samples. A sample of y (1, or a size) with weight w adds w*y, and w*(w-1)*y*y to the variance. */
@@ -352,7 +410,7 @@ struct pl_row {
     double realloc_moved; /* bytes copied */
     struct pl_sums remote;
     uint32_t remote_era;
-    uint32_t reserved0;
+    uint32_t reset; /* the value of `resets` when it was new */
     uint64_t reserved1[2];
     struct pl_sums peak; /* saved: allocated - freed */
     double realloc_in_place;
@@ -402,8 +460,9 @@ struct pl_tally {
     uint32_t gone[PL_COHORTS]; /* `gone_calls` in all; the rest of `freed_calls` belongs to `cohort` */
     uint64_t made_calls;
     uint64_t gone_calls;
-    uint16_t cohort;
-    uint16_t cohort_shift;
+    uint8_t cohort;
+    uint8_t cohort_shift;
+    uint16_t reset;  /* the value of `resets` when it was new, as far as 16 bits tell */
     uint32_t number; /* this record's own */
 
     uint64_t peak_calls; /* saved */
@@ -480,6 +539,25 @@ struct pl_symbol {
     uint64_t reserved[3];
 };
 
+/* What each kind is an array of. A kind that is missing here is an array of nothing. */
+#define PL_RECORDS(X)                                                                                                  \
+    X(TEXT, char)                                                                                                      \
+    X(MODULE, struct pl_module)                                                                                        \
+    X(FRAME, struct pl_frame)                                                                                          \
+    X(THREAD, struct pl_thread_record)                                                                                 \
+    X(SITE, struct pl_site)                                                                                            \
+    X(ROW, struct pl_row)                                                                                              \
+    X(SYMBOL, struct pl_symbol)                                                                                        \
+    X(TALLY, struct pl_tally)                                                                                          \
+    X(REMOTE, struct pl_remote)                                                                                        \
+    X(MOMENT, struct pl_moment)                                                                                        \
+    X(SNAPSHOT, struct pl_snapshot_record)                                                                             \
+    X(TAG, struct pl_tag_record)                                                                                       \
+    X(SCOPE, struct pl_scope_record)
+
+#define PL_RECORD_SIZE_(name, type) [PL_KIND_##name] = sizeof(type),
+static const uint32_t pl_record_bytes[PL_KINDS_MAX] __attribute__((unused)) = {PL_RECORDS(PL_RECORD_SIZE_)};
+
 /* The layout is frozen. A change here is a new PL_VERSION. */
 #define PL_FREEZE(type, size) _Static_assert(sizeof(type) == (size), #type " is frozen at " #size " bytes")
 #define PL_FREEZE_AT(type, field, at)                                                                                  \
@@ -504,6 +582,9 @@ PL_FREEZE(struct pl_module, 128);
 PL_FREEZE(struct pl_frame, 16);
 PL_FREEZE(struct pl_thread_record, 256);
 PL_FREEZE_AT(struct pl_thread_record, calls, 48);
+PL_FREEZE_AT(struct pl_thread_record, tag, 120);
+PL_FREEZE(struct pl_tag_record, 32);
+PL_FREEZE(struct pl_scope_record, 128);
 PL_FREEZE(struct pl_site, 16);
 PL_FREEZE(struct pl_sums, 40);
 PL_FREEZE(struct pl_skew, 16);

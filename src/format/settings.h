@@ -27,6 +27,16 @@
       "how much of the program's CPU time auto mode may cost, after a credit of 0.1 s")                                \
     X(SEED,     "PLIMSOLL_SEED",     "seed",     "NUMBER", "from the system",                                          \
       "seed of the random gaps between samples, to repeat a run")                                                      \
+    X(ABOVE,    "PLIMSOLL_ABOVE",    "above",    "BYTES", "0",                                                         \
+      "record stacks only of allocations of at least BYTES; smaller ones are counted together, as `(other sizes)`")     \
+    X(BELOW,    "PLIMSOLL_BELOW",    "below",    "BYTES", "no bound",                                                  \
+      "record stacks only of allocations of at most BYTES; larger ones are counted together, as `(other sizes)`")       \
+    X(MAX_TAGS, "PLIMSOLL_MAX_TAGS", "max-tags", "NUMBER", "16384",                                                    \
+      "bound on the number of tags; scopes beyond it are charged to the tag around them, and counted as lost")         \
+    X(MAX_THREADS, "PLIMSOLL_MAX_THREADS", "max-threads", "NUMBER", "256",                                             \
+      "threads that get figures of their own; beyond it, new ones share those of ended ones of the same name")         \
+    X(SNAPSHOT_EVERY, "PLIMSOLL_SNAPSHOT_EVERY", 0, "TIME", "never",                                                   \
+      "how often plimsoll_snapshot_if_due() takes a snapshot, in seconds or with ms, s, m or h; at least 100ms")                           \
     X(RUN,      "PLIMSOLL_RUN",      0,          "DIRECTORY", "unset",                                                 \
       "set by `plimsoll run` for its children: leave finished profiles in this directory, it will collect them")
 /* clang-format on */
@@ -44,6 +54,14 @@ enum pl_setting {
 #define PL_OVERHEAD_DEFAULT_PPM 20000u /* 2% */
 #define PL_OVERHEAD_MIN_PPM 100u       /* 0.01% */
 #define PL_OVERHEAD_MAX_PPM 1000000u   /* 100% */
+#define PL_TAGS_DEFAULT 16384u
+#define PL_TAGS_MIN 1u
+#define PL_TAGS_MAX (1u << 20)
+#define PL_THREADS_OWN_DEFAULT 256u
+#define PL_THREADS_OWN_MIN 1u
+#define PL_THREADS_OWN_MAX 4096u
+#define PL_SNAPSHOT_EVERY_MIN_MS 100u
+#define PL_SNAPSHOT_EVERY_MAX_MS (366ull * 86400u * 1000u)
 #define PL_MAX_FILE_DEFAULT (64ull << 20)
 #define PL_MAX_FILE_MIN (256ull << 10)
 
@@ -53,7 +71,9 @@ enum pl_setting {
 /* Auto mode: CPU time that exact counting may cost before the budget counts. */
 #define PL_AUTO_CREDIT_NS 100000000ull
 
-/* With several threads, each may keep this many bytes of allocations or frees to itself before the others know. */
+/* With several threads, each may keep so many bytes of allocations or frees to itself before the others know: at least
+ * the one, at most the other, and in between a share of the peak. */
+#define PL_BATCH_LEAST 1024
 #define PL_BATCH_BYTES 65536
 
 /* Default file name, and the suffix by which `plimsoll ls` knows a mapped profile. */

@@ -65,13 +65,6 @@ static struct {
 #undef FIELD
 } next;
 
-static bool same_module(void *a, void *b)
-{
-    struct pl_found at_a, at_b;
-    return a && b && pl_module_find((uintptr_t) a, &at_a) && pl_module_find((uintptr_t) b, &at_b) &&
-           at_a.start == at_b.start;
-}
-
 static uint64_t calls_until_now(void)
 {
     uint64_t all = 0;
@@ -100,7 +93,7 @@ static void look_up(void)
     void *allocator = pl_next_find("malloc");
 #define LOOK_UP(symbol, parameters, arguments)                                                                         \
     next.symbol = pl_next_find(#symbol);                                                                               \
-    if (same_module((void *) next.symbol, allocator)) {                                                                \
+    if (pl_module_same((uintptr_t) next.symbol, (uintptr_t) allocator)) {                                              \
         struct pl_tls before = pl_tls;                                                                                 \
         uint64_t calls = calls_until_now();                                                                            \
         pl_tls.charge_left = 1ull << 62;                                                                               \
@@ -110,7 +103,7 @@ static void look_up(void)
 #undef LOOK_UP
 #define LOOK_UP(symbol, parameters, arguments)                                                                         \
     next.symbol = pl_next_find(#symbol);                                                                               \
-    next.counted##symbol = same_module((void *) next.symbol, allocator);
+    next.counted##symbol = pl_module_same((uintptr_t) next.symbol, (uintptr_t) allocator);
     OPERATORS_DELETE(LOOK_UP)
 #undef LOOK_UP
     store_release(&next.known, true);

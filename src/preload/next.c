@@ -183,13 +183,6 @@ void *pl_next_find(const char *name)
             pl_next.name = (none);                                                                                     \
     } while (0)
 
-static bool same_module(void *a, void *b)
-{
-    struct pl_found at_a, at_b;
-    return a && b && pl_module_find((uintptr_t) a, &at_a) && pl_module_find((uintptr_t) b, &at_b) &&
-           at_a.start == at_b.start;
-}
-
 static bool look_up_all(void)
 {
     static uint32_t state; /* 0 not yet, 1 in progress, 2 done */
@@ -212,7 +205,8 @@ static bool look_up_all(void)
     LOOK_UP(free_sized, none_free_sized);
     LOOK_UP(free_aligned_sized, none_free_aligned_sized);
     LOOK_UP(malloc_usable_size, NULL);
-    if (!same_module((void *) pl_next.malloc_usable_size, (void *) pl_next.malloc)) /* not about these blocks */
+    if (!pl_module_same((uintptr_t) pl_next.malloc_usable_size,
+                        (uintptr_t) pl_next.malloc)) /* not about these blocks */
         pl_next.malloc_usable_size = NULL;
     errno = saved;
     store_release(&state, 2);

@@ -68,10 +68,7 @@ static uintptr_t main_header(void)
 /* glibc's blocks begin at least 32 bytes apart; others place two of 8 bytes in 16. */
 static unsigned granule_shift(void)
 {
-    struct pl_found allocator, libc;
-    bool glibc = pl_module_find((uintptr_t) pl_next.malloc, &allocator) &&
-                 pl_module_find((uintptr_t) gnu_get_libc_version, &libc) && allocator.start == libc.start;
-    return glibc ? 5 : 3;
+    return pl_module_same((uintptr_t) pl_next.malloc, (uintptr_t) gnu_get_libc_version) ? 5 : 3;
 }
 
 extern const char __ehdr_start HIDDEN, etext HIDDEN; /* the linker's: our own code lies between */

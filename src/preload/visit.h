@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * visit.h - the two halves of a visit to the cold path, with the real call in between: exact mode's, where it is on, and
- * otherwise the sampler's.
+ * visit.h - the two halves of a visit to the cold path, with the real call in between: exact mode's, where it is on,
+ * and otherwise the sampler's.
  */
 #ifndef PL_VISIT_H
 #define PL_VISIT_H

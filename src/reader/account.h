@@ -41,4 +41,17 @@ static inline bool pl_saved_at_peak(uint32_t era, const struct pl_header *header
     return header->peak.peaks > 0 && (int32_t) (era - header->peak.era) >= 0;
 }
 
+/* Does a record that was made after so many resets still count? Not if it is older than the last one. It may be a
+ * little newer than the header, whose word comes from another thread. A tally tells only the lower 16 bits. */
+#define PL_RESETS_AHEAD 16u
+static inline bool pl_since_reset(uint32_t reset, const struct pl_header *header)
+{
+    return reset - header->resets < PL_RESETS_AHEAD;
+}
+
+static inline bool pl_tally_since_reset(const struct pl_tally *tally, const struct pl_header *header)
+{
+    return (uint16_t) (tally->reset - header->resets) < PL_RESETS_AHEAD;
+}
+
 #endif

@@ -17,6 +17,7 @@
 #include "index.h"
 #include "process.h"
 #include "snapshot.h"
+#include "write.h"
 
 struct file {
     int fd;
@@ -59,22 +60,8 @@ static int open_ended(struct file *file, char *why)
     return result;
 }
 
-/* 0 or a negative errno. */
-static int write_at(const struct file *file, uint64_t offset, const void *data, size_t bytes)
-{
-    for (size_t done = 0; done < bytes;) {
-        ssize_t wrote = pwrite(file->fd, (const char *) data + done, bytes - done, (off_t) (offset + done));
-        if (wrote < 0 && errno == EINTR)
-            continue;
-        if (wrote <= 0)
-            return wrote < 0 ? -errno : -EIO;
-        done += (size_t) wrote;
-    }
-    return 0;
-}
-
 #define WRITE_FIELD(file, field)                                                                                       \
-    write_at(file, offsetof(struct pl_header, field), &(file)->header.field, sizeof(file)->header.field)
+    pl_write_at((file)->fd, offsetof(struct pl_header, field), &(file)->header.field, sizeof(file)->header.field)
 
 static int write_flag(struct file *file, uint32_t flag)
 {
@@ -236,7 +223,7 @@ static int write_chunks(struct file *file, struct layout *layout, enum pl_kind k
     uint64_t offset = chunk_offset(layout->chunks);
     memset(layout->directory + layout->chunks, kind, chunks);
     layout->chunks += (uint32_t) chunks;
-    return write_at(file, offset, data, bytes);
+    return pl_write_at(file->fd, offset, data, bytes);
 }
 
 static int write_addition(struct file *file, struct layout *layout, const struct addition *addition)
@@ -248,7 +235,7 @@ static int write_addition(struct file *file, struct layout *layout, const struct
     if (result == 0 && ftruncate(file->fd, (off_t) chunk_offset(layout->chunks)) != 0)
         result = -errno;
     if (result == 0)
-        result = write_at(file, PL_HEADER_BYTES, layout->directory, PL_CHUNKS_MAX);
+        result = pl_write_at(file->fd, PL_HEADER_BYTES, layout->directory, PL_CHUNKS_MAX);
     file->header.chunks = layout->chunks;
     file->header.count[PL_KIND_SYMBOL] = addition->symbols;
     if (addition->text_bytes > 0)

@@ -3,8 +3,8 @@
  * fold.c - turns records into a profile.
  *
  * The writer is lock-free: two threads that meet a new module, frame or site at the same moment may both publish it.
- * Joining the copies is the reader's work: modules and threads here, stacks in trie.c, figures in sites.c. What cannot
- * be believed is dropped and counted as damage.
+ * Joining the copies is the reader's work: modules and threads here, tags in tags.c, stacks in trie.c, figures in
+ * sites.c and charges.c. What cannot be believed is dropped and counted as damage.
  *
  * Invariant: for every site, 0 <= freed <= allocated, in each of its sums; every index is in range. pl_profile_valid()
  * checks it.
@@ -12,10 +12,13 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "account.h"
+#include "charges.h"
 #include "fold.h"
 #include "history.h"
 #include "sites.h"
 #include "stored.h"
+#include "tags.h"
 #include "text.h"
 #include "times.h"
 #include "totals.h"
@@ -27,6 +30,7 @@ struct fold {
     struct pl_arena *scratch;
     struct pl_texts texts;
     struct pl_trie trie;
+    struct pl_tags tags;
     uint32_t *module_of; /* record -> index, or PL_NO_MODULE */
     uint32_t *thread_of; /* record -> index, or PL_NO_THREAD */
 };
@@ -124,6 +128,23 @@ static void fold_modules(struct fold *fold)
 
 /* ---- threads ---- */
 
+/* What was counted since the last reset. A thread that has not noticed that one has not allocated since. */
+static uint64_t since(struct fold *fold, bool noticed, uint64_t now, uint64_t then)
+{
+    if (!noticed)
+        return 0;
+    fold->snapshot->damage += now < then;
+    return now > then ? now - then : 0;
+}
+
+static void fold_counters(struct fold *fold, const struct pl_thread_record *record, struct pl_thread_view *view)
+{
+    bool noticed = pl_since_reset(record->reset, &fold->profile->header);
+    view->bytes = since(fold, noticed, record->bytes, record->reset_bytes);
+    for (int f = 0; f < PL_FN_MAX; f++)
+        view->calls[f] = since(fold, noticed, record->calls[f], record->reset_calls[f]);
+}
+
 static void fold_threads(struct fold *fold)
 {
     const struct pl_thread_record *record = pl_snapshot_threads(fold->snapshot);
@@ -141,9 +162,8 @@ static void fold_threads(struct fold *fold)
         view->alive = record[i].alive != 0;
         view->start_ns = pl_times_since_start(&profile->header, record[i].start_ns);
         view->end_ns = view->alive ? 0 : pl_times_since_start(&profile->header, record[i].end_ns);
-        view->bytes = record[i].bytes;
         memcpy(view->name, record[i].name, sizeof record[i].name);
-        memcpy(view->calls, record[i].calls, sizeof record[i].calls);
+        fold_counters(fold, &record[i], view);
         fold->thread_of[i] = profile->threads++;
     }
 }
@@ -170,14 +190,16 @@ static void fold_process(struct fold *fold)
     profile->executable = pl_texts_get(&fold->texts, header->executable);
     profile->directory = pl_texts_get(&fold->texts, header->directory);
     profile->destination = pl_texts_get(&fold->texts, header->destination);
+    if (header->flags & PL_FLAG_SNAPSHOT)
+        profile->snapshot_name = pl_texts_get(&fold->texts, header->snapshot_name);
     const char *command = pl_texts_get(&fold->texts, header->command);
     profile->argv = split_words(profile->arena, command, *command ? header->command.bytes : 0);
 }
 
 void pl_fold(struct pl_snapshot *snapshot, struct pl_arena *scratch, struct pl_profile *profile)
 {
-    uint32_t texts_max =
-        8 + pl_snapshot_count(snapshot, PL_KIND_MODULE) + 3 * pl_snapshot_count(snapshot, PL_KIND_SYMBOL);
+    uint32_t texts_max = 8 + pl_snapshot_count(snapshot, PL_KIND_MODULE) + pl_snapshot_count(snapshot, PL_KIND_TAG) +
+                         3 * pl_snapshot_count(snapshot, PL_KIND_SYMBOL);
     struct fold fold = {
         .snapshot = snapshot,
         .profile = profile,
@@ -189,12 +211,15 @@ void pl_fold(struct pl_snapshot *snapshot, struct pl_arena *scratch, struct pl_p
     fold_process(&fold);
     fold_modules(&fold);
     fold_threads(&fold);
+    fold.tags = pl_tags_fold(profile, &fold.texts, scratch);
+    pl_charges_fold(profile, snapshot, scratch, &fold.tags, fold.thread_of);
     fold.trie = pl_trie_new(profile, snapshot, scratch, fold.module_of);
     struct pl_sites sites = {
         .snapshot = snapshot,
         .profile = profile,
         .scratch = scratch,
         .trie = &fold.trie,
+        .tags = &fold.tags,
         .thread_of = fold.thread_of,
     };
     pl_sites_mark(&sites);

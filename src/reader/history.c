@@ -4,11 +4,17 @@
  *
  * Slots are given up and used again as the timeline is thinned, so records come in any order; a slot that was taken
  * again by mistake shows as a time that is there twice. Snapshots name rows and tallies; people ask about sites.
+ *
+ * After a reset history begins with it: what is older is left out, and what had been allocated by then is subtracted.
+ * The heap is as high as it is, though: older blocks are part of it.
  */
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "account.h"
 #include "history.h"
+#include "times.h"
 
 #define FIGURE_MAX (1ull << 62) /* what is larger is a difference that went below zero, or made up */
 
@@ -52,14 +58,40 @@ static bool is_moment(const struct pl_moment *record)
            record->rss_bytes <= FIGURE_MAX;
 }
 
-static struct pl_moment_view view_moment(const struct pl_moment *record)
+static bool is_forgotten(const struct pl_sites *sites, uint64_t time_ns)
+{
+    const struct pl_header *header = &sites->snapshot->header;
+    return header->resets > 0 && time_ns < pl_times_since_start(header, header->reset_ns);
+}
+
+/* What had been allocated when figures last began anew. */
+struct baseline {
+    double bytes, calls;
+};
+
+static struct baseline add_baselines(const struct pl_sites *sites)
+{
+    const struct pl_thread_record *record = pl_snapshot_threads(sites->snapshot);
+    struct baseline sum = {0};
+    for (uint32_t i = 1; i < pl_snapshot_count(sites->snapshot, PL_KIND_THREAD); i++) {
+        bool noticed = pl_since_reset(record[i].reset, &sites->snapshot->header);
+        if (sites->thread_of[i] == PL_NO_THREAD)
+            continue;
+        sum.bytes += (double) (noticed ? record[i].reset_bytes : record[i].bytes);
+        for (int f = 0; f < PL_FN_MAX; f++)
+            sum.calls += (double) (noticed ? record[i].reset_calls[f] : record[i].calls[f]);
+    }
+    return sum;
+}
+
+static struct pl_moment_view view_moment(const struct pl_moment *record, struct baseline before)
 {
     return (struct pl_moment_view){
         .seconds = (double) record->time_ns / 1e9,
         .live_bytes = (double) record->live_bytes,
         .live_objects = (double) record->live_objects,
-        .allocated_bytes = (double) record->allocated_bytes,
-        .allocated_calls = (double) record->allocated_calls,
+        .allocated_bytes = fmax((double) record->allocated_bytes - before.bytes, 0),
+        .allocated_calls = fmax((double) record->allocated_calls - before.calls, 0),
         .rss_bytes = (double) record->rss_bytes,
         .interval_bytes = record->interval_bytes,
     };
@@ -70,12 +102,13 @@ static void fold_moments(const struct pl_sites *sites)
     const struct pl_moment *record = pl_snapshot_moments(sites->snapshot);
     struct pl_profile *profile = sites->profile;
     uint32_t records = records_of(sites, PL_KIND_MOMENT, PL_MOMENTS);
+    struct baseline before = add_baselines(sites);
     profile->moment = pl_arena_alloc(profile->arena, records * sizeof *profile->moment);
     for (uint32_t i = 1; i < records; i++) {
-        if (record[i].time_ns == 0)
+        if (record[i].time_ns == 0 || is_forgotten(sites, record[i].time_ns))
             continue;
         if (is_moment(&record[i]))
-            profile->moment[profile->moments++] = view_moment(&record[i]);
+            profile->moment[profile->moments++] = view_moment(&record[i], before);
         else
             sites->snapshot->damage++;
     }
@@ -113,36 +146,45 @@ static uint32_t join_shares(struct pl_snapshot_share *share, uint32_t count)
     return kept;
 }
 
-/* Entries that name what is not there are left out, and counted. Returns how many are left. */
-static uint32_t view_shares(const struct pl_sites *sites, const struct pl_snapshot_record *record, uint32_t entries,
-                            struct pl_snapshot_share *share)
+static void forget(struct pl_snapshot_view *view, const struct pl_snapshot_entry *entry)
 {
-    uint32_t count = 0;
+    view->live_bytes = fmax(view->live_bytes - (double) entry->bytes, 0);
+    view->live_objects = fmax(view->live_objects - entry->objects, 0);
+}
+
+/* Entries that name what is not there are left out, and counted; those of before the last reset are taken off the
+ * whole.
+ */
+static void view_shares(const struct pl_sites *sites, const struct pl_snapshot_record *record,
+                        struct pl_snapshot_view *view)
+{
+    uint32_t entries = record->entries < PL_SNAPSHOT_ENTRIES ? record->entries : PL_SNAPSHOT_ENTRIES;
+    struct pl_snapshot_share *share = pl_arena_alloc(sites->profile->arena, entries * sizeof *share);
     for (uint32_t i = 0; i < entries; i++) {
         const struct pl_snapshot_entry *entry = &record->entry[i];
         uint32_t site = pl_sites_find(sites, entry->who);
-        if (site != PL_NO_SITE && entry->bytes <= FIGURE_MAX)
-            share[count++] = (struct pl_snapshot_share){site, entry->objects, (double) entry->bytes};
+        if (site == PL_FORGOTTEN_SITE)
+            forget(view, entry);
+        else if (site != PL_NO_SITE && entry->bytes <= FIGURE_MAX)
+            share[view->shares++] = (struct pl_snapshot_share){site, entry->objects, (double) entry->bytes};
         else
             sites->snapshot->damage++;
     }
-    return join_shares(share, count);
+    view->shares = join_shares(share, view->shares);
+    view->share = share;
 }
 
 static struct pl_snapshot_view view_snapshot(const struct pl_sites *sites, const struct pl_snapshot_record *record)
 {
-    uint32_t entries = record->entries < PL_SNAPSHOT_ENTRIES ? record->entries : PL_SNAPSHOT_ENTRIES;
-    struct pl_snapshot_share *share = pl_arena_alloc(sites->profile->arena, entries * sizeof *share);
     struct pl_snapshot_view view = {
         .seconds = (double) record->time_ns / 1e9,
         .live_bytes = (double) record->live_bytes,
         .live_objects = (double) record->live_objects,
-        .left_out_bytes = (double) record->live_bytes,
-        .shares = view_shares(sites, record, entries, share),
-        .share = share,
     };
+    view_shares(sites, record, &view);
+    view.left_out_bytes = view.live_bytes;
     for (uint32_t i = 0; i < view.shares; i++)
-        view.left_out_bytes -= share[i].bytes;
+        view.left_out_bytes -= view.share[i].bytes;
     if (view.left_out_bytes < 0)
         view.left_out_bytes = 0; /* threads went on while they were asked */
     return view;
@@ -161,7 +203,7 @@ static void fold_snapshots(const struct pl_sites *sites)
     uint32_t records = records_of(sites, PL_KIND_SNAPSHOT, PL_SNAPSHOTS);
     profile->snapshot = pl_arena_alloc(profile->arena, records * sizeof *profile->snapshot);
     for (uint32_t i = 1; i < records; i++) {
-        if (record[i].time_ns == 0)
+        if (record[i].time_ns == 0 || is_forgotten(sites, record[i].time_ns))
             continue;
         if (is_snapshot(&record[i]))
             profile->snapshot[profile->snapshots++] = view_snapshot(sites, &record[i]);

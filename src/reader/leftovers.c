@@ -37,11 +37,11 @@ struct work {
 
 /* --- the run --- */
 
-static enum pl_leftover_ending ending_of(const struct pl_profile *profile)
+enum pl_leftover_ending pl_leftovers_ending(const struct pl_profile *profile)
 {
     const struct pl_header *header = &profile->header;
-    if (profile->running)
-        return PL_ENDING_RUNNING;
+    if (profile->running || profile->snapshot_name)
+        return PL_ENDING_RUNNING; /* a snapshot is of a process that was */
     bool exited = header->flags & PL_FLAG_WAITED ? WIFEXITED((int) header->wait_status)
                                                  : header->end == PL_END_EXIT || header->end == PL_END_QUICK;
     return exited ? PL_ENDING_EXITED : PL_ENDING_KILLED;
@@ -226,7 +226,7 @@ struct pl_leftovers *pl_leftovers_new(const struct pl_profile *profile, struct p
     struct work work = {.profile = profile, .set = set, .group = group, .leftovers = leftovers};
     size_t slots = profile->stacks + 1ull, piles = 0;
     leftovers->arena = arena;
-    leftovers->ending = ending_of(profile);
+    leftovers->ending = pl_leftovers_ending(profile);
     leftovers->classes = pl_judge_classes(profile);
     leftovers->timed = pl_judge_timed(profile);
     leftovers->exit_objects = profile->spread.exit_objects;

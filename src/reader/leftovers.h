@@ -46,7 +46,9 @@ enum pl_leftover_ending {
     PL_ENDING_RUNNING,
     PL_ENDING_EXITED, /* by itself: what is left, it left */
     PL_ENDING_KILLED, /* in the middle of something */
+    PL_ENDINGS,
 };
+enum pl_leftover_ending pl_leftovers_ending(const struct pl_profile *profile);
 
 struct pl_growth {
     double bytes_per_s;

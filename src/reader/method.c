@@ -3,7 +3,8 @@
  * method.c - says in words how the figures of a profile were obtained.
  *
  * "Exact" is a promise, so whatever takes from it is said in the same breath: allocations that were lost, frees that
- * were not seen, and calls that nobody counted because counting was off. Of a damaged file it is never said.
+ * were not seen, and calls that nobody counted because counting was off. Of a damaged file it is never said. Figures
+ * that began anew are said to be about what was allocated since.
  */
 #include <inttypes.h>
 #include <math.h>
@@ -75,26 +76,59 @@ static bool say_flaws(const struct pl_profile *profile, char *out, size_t bytes)
 
 /* ---- the words ---- */
 
+static const char *since(const struct pl_profile *profile)
+{
+    return profile->header.resets > 0 ? " since the reset" : "";
+}
+
+/* Calls that were made while nobody was to look. */
+static double count_unrecorded(const struct pl_profile *profile)
+{
+    return profile->total[PL_METRIC_ALLOC_OBJECTS].value - profile->recorded_calls;
+}
+
+static void say_nothing_recorded(const struct pl_profile *profile, char *out, size_t bytes)
+{
+    char calls[FIGURE_BYTES];
+    const char *reason = "they failed, or were made while Plimsoll was off";
+    print_count(calls, profile->total[PL_METRIC_ALLOC_OBJECTS].value);
+    if (profile->header.control.off)
+        reason = "Plimsoll was off";
+    else if (profile->recorded_calls == 0)
+        reason = "Plimsoll was off, or paused";
+    snprintf(out, bytes, "none of %s allocations%s was recorded: %s", calls, since(profile), reason);
+}
+
+static void say_all(const struct pl_profile *profile, char *out, size_t bytes)
+{
+    char counted[FIGURE_BYTES], others[FIGURE_BYTES];
+    print_count(counted, profile->exact_calls);
+    print_count(others, count_unrecorded(profile));
+    if (count_unrecorded(profile) > 0)
+        snprintf(out, bytes, "exact: all %s allocations%s but for %s made while Plimsoll was off or paused", counted,
+                 since(profile), others);
+    else if (profile->exact_calls == 1)
+        snprintf(out, bytes, "exact: the one allocation there was%s", since(profile));
+    else
+        snprintf(out, bytes, "exact: all %s allocations%s", counted, since(profile));
+}
+
 static void say_exact(const struct pl_profile *profile, char *out, size_t bytes)
 {
     char counted[FIGURE_BYTES], calls[FIGURE_BYTES], flaws[256];
-    double all = profile->total[PL_METRIC_ALLOC_OBJECTS].value;
     print_count(counted, profile->exact_calls);
-    print_count(calls, all);
-    if (all == 0)
-        snprintf(out, bytes, "exact: nothing was allocated");
+    print_count(calls, profile->recorded_calls);
+    if (profile->total[PL_METRIC_ALLOC_OBJECTS].value == 0)
+        snprintf(out, bytes, "exact: nothing was allocated%s", since(profile));
     else if (profile->exact_calls == 0)
-        snprintf(out, bytes, "none of %s allocations was recorded: %s", calls,
-                 profile->header.control.off ? "Plimsoll was off" : "they failed, or were made while Plimsoll was off");
+        say_nothing_recorded(profile, out, bytes);
     else if (say_flaws(profile, flaws, sizeof flaws))
-        snprintf(out, bytes, "exact, but for %s", flaws);
-    else if (profile->exact_calls < all * (1 - PART_MISSING))
-        snprintf(out, bytes, "exact for %s of %s allocations; the rest failed, or were made while Plimsoll was off",
-                 counted, calls);
-    else if (profile->exact_calls == 1)
-        snprintf(out, bytes, "exact: the one allocation there was");
+        snprintf(out, bytes, "exact%s, but for %s", since(profile), flaws);
+    else if (profile->exact_calls < profile->recorded_calls * (1 - PART_MISSING))
+        snprintf(out, bytes, "exact for %s of %s allocations%s; the rest failed, or were made while Plimsoll was off",
+                 counted, calls, since(profile));
     else
-        snprintf(out, bytes, "exact: all %s allocations", counted);
+        say_all(profile, out, bytes);
 }
 
 /* The mean interval that the samples themselves bear out; where there is none, the one in force. */
@@ -116,14 +150,14 @@ static void say_mixed(const struct pl_profile *profile, char *out, size_t bytes)
     const struct pl_auto *automatic = &profile->header.automatic;
     char counted[FIGURE_BYTES], calls[FIGURE_BYTES], interval[FIGURE_BYTES];
     print_count(counted, profile->exact_calls);
-    print_count(calls, profile->total[PL_METRIC_ALLOC_OBJECTS].value);
+    print_count(calls, profile->recorded_calls);
     print_bytes(interval, mean_interval(profile));
     if (automatic->left <= 1 && automatic->returned == 0)
-        snprintf(out, bytes, "exact for the first %s allocations, then sampled about every %s; ± is 95%%", counted,
-                 interval);
+        snprintf(out, bytes, "exact for the first %s allocations%s, then sampled about every %s; ± is 95%%", counted,
+                 since(profile), interval);
     else
-        snprintf(out, bytes, "exact for %s of %s allocations, the rest sampled about every %s; ± is 95%%", counted,
-                 calls, interval);
+        snprintf(out, bytes, "exact for %s of %s allocations%s, the rest sampled about every %s; ± is 95%%", counted,
+                 calls, since(profile), interval);
 }
 
 static void say_sampled(const struct pl_profile *profile, char *out, size_t bytes)
@@ -133,10 +167,10 @@ static void say_sampled(const struct pl_profile *profile, char *out, size_t byte
     print_count(samples, (double) profile->samples);
     print_bytes(interval, set ? (double) profile->header.interval_bytes : mean_interval(profile));
     if (set && profile->header.interval_bytes <= 1)
-        snprintf(out, bytes, "counted every allocation (%s): no figure is estimated", samples);
+        snprintf(out, bytes, "counted every allocation%s (%s): no figure is estimated", since(profile), samples);
     else
-        snprintf(out, bytes, "sampled every %s on average: %s sample%s; ± is 95%%", interval, samples,
-                 profile->samples == 1 ? "" : "s");
+        snprintf(out, bytes, "sampled every %s on average: %s sample%s%s; ± is 95%%", interval, samples,
+                 profile->samples == 1 ? "" : "s", since(profile));
 }
 
 static bool is_cut_short(const struct pl_profile *profile)

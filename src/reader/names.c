@@ -12,6 +12,8 @@
 
 #include "profile.h"
 
+#define NAME_BYTES 64
+
 const struct pl_metric_info pl_metric_info[PL_METRIC_COUNT] = {
 #define ROW(name, key, word, unit, help) {key, word, unit, help},
     PL_METRICS(ROW)
@@ -56,6 +58,28 @@ static void say_wait_status(int status, char *out, size_t bytes)
         snprintf(out, bytes, "ended with wait status %#x", (unsigned) status);
 }
 
+/* A name comes from the program: whole characters, and none that a terminal would obey. */
+static void print_name(const char *name, char out[NAME_BYTES])
+{
+    size_t bytes = strnlen(name, NAME_BYTES);
+    if (bytes == NAME_BYTES)
+        for (bytes--; bytes > 0 && ((unsigned char) name[bytes] & 0xc0) == 0x80;)
+            bytes--;
+    for (size_t i = 0; i < bytes; i++)
+        out[i] = (unsigned char) name[i] < ' ' || name[i] == 0x7f ? '?' : name[i];
+    out[bytes] = 0;
+}
+
+static void say_snapshot(const struct pl_profile *profile, char *out, size_t bytes)
+{
+    char name[NAME_BYTES];
+    print_name(profile->snapshot_name, name);
+    if (*name)
+        snprintf(out, bytes, "snapshot `%s` after %.1f s", name, profile->snapshot_s);
+    else
+        snprintf(out, bytes, "snapshot after %.1f s", profile->snapshot_s);
+}
+
 /*
  * The parent's word counts for more than the process's own: a process may say exit and be killed on the way out. Not so
  * after exec: the parent then tells how the next program ended.
@@ -63,7 +87,9 @@ static void say_wait_status(int status, char *out, size_t bytes)
 void pl_profile_ending(const struct pl_profile *profile, char *out, size_t bytes)
 {
     const struct pl_header *header = &profile->header;
-    if (header->end == PL_END_EXEC)
+    if (profile->snapshot_name)
+        say_snapshot(profile, out, bytes);
+    else if (header->end == PL_END_EXEC)
         snprintf(out, bytes, "became another program (exec)");
     else if (header->flags & PL_FLAG_WAITED)
         say_wait_status((int) header->wait_status, out, bytes);

@@ -130,10 +130,60 @@ static bool valid_sites(const struct pl_profile *profile)
     for (uint32_t i = 0; i < profile->sites; i++) {
         const struct pl_site_view *site = &profile->site[i];
         if ((site->stack >= profile->stacks && site->stack != PL_NO_STACK) || site->thread >= profile->threads ||
+            site->tag >= profile->tags || (site->other_sizes && site->stack != PL_NO_STACK) ||
             !valid_figures(&site->figures) || !valid_spread(&site->spread))
             return false;
     }
     return valid_spread(&profile->spread);
+}
+
+static bool valid_tags(const struct pl_profile *profile)
+{
+    if (profile->tags == 0 || profile->tag[0].parent != 0 || profile->tag[0].depth != 0 || *profile->tag[0].path)
+        return false;
+    for (uint32_t i = 0; i < profile->tags; i++) {
+        const struct pl_tag_view *tag = &profile->tag[i];
+        if (!tag->name || !tag->path || tag->kind >= PL_TAG_REST ||
+            (i > 0 && (tag->parent >= i || tag->depth != profile->tag[tag->parent].depth + 1)))
+            return false;
+    }
+    return true;
+}
+
+/* In order, and in range. */
+static bool is_scope(const struct pl_profile *profile, uint32_t i)
+{
+    const struct pl_scope_view *scope = &profile->scope[i];
+    if (scope->thread >= profile->threads || scope->tag >= profile->tags)
+        return false;
+    return i == 0 || scope[-1].thread < scope->thread ||
+           (scope[-1].thread == scope->thread && scope[-1].tag < scope->tag);
+}
+
+/* Takes the scopes of a thread, from *scope on, off its figures: nothing must be left. */
+static bool adds_up(const struct pl_profile *profile, uint32_t thread, uint32_t *scope)
+{
+    struct pl_thread_view rest = profile->thread[thread];
+    for (; *scope < profile->scopes && profile->scope[*scope].thread == thread; ++*scope) {
+        rest.bytes -= profile->scope[*scope].bytes;
+        for (int f = 0; f < PL_FN_MAX; f++)
+            rest.calls[f] -= profile->scope[*scope].calls[f];
+    }
+    for (int f = 0; f < PL_FN_MAX; f++)
+        rest.bytes |= rest.calls[f];
+    return rest.bytes == 0;
+}
+
+static bool valid_scopes(const struct pl_profile *profile)
+{
+    uint32_t scope = 0;
+    for (uint32_t i = 0; i < profile->scopes; i++)
+        if (!is_scope(profile, i))
+            return false;
+    for (uint32_t i = 0; i < profile->threads; i++)
+        if (!adds_up(profile, i, &scope))
+            return false;
+    return scope == profile->scopes;
 }
 
 static bool valid_moments(const struct pl_profile *profile)
@@ -174,8 +224,9 @@ static bool valid_snapshots(const struct pl_profile *profile)
 
 static bool valid_times(const struct pl_profile *profile)
 {
-    const double times[] = {profile->duration_s, profile->unit_s,           profile->peak_s, profile->exit_s,
-                            profile->cost_s,     profile->peak_slack_bytes, profile->cpu_s};
+    const double times[] = {profile->duration_s, profile->unit_s,     profile->peak_s,
+                            profile->exit_s,     profile->cost_s,     profile->peak_slack_bytes,
+                            profile->cpu_s,      profile->snapshot_s, profile->reset_s};
     for (unsigned i = 1; i < PL_COHORTS; i++)
         if (profile->age[i] < profile->age[i - 1])
             return false;
@@ -196,7 +247,8 @@ static bool valid_names(const struct pl_profile *profile)
 
 bool pl_profile_valid(const struct pl_profile *profile)
 {
-    return valid_names(profile) && valid_frames(profile) && valid_stacks(profile) && valid_sites(profile) &&
-           valid_moments(profile) && valid_snapshots(profile) && valid_times(profile) &&
-           profile->samples_live <= profile->samples && !(profile->exact && profile->samples > 0);
+    return valid_names(profile) && valid_frames(profile) && valid_stacks(profile) && valid_tags(profile) &&
+           valid_scopes(profile) && valid_sites(profile) && valid_moments(profile) && valid_snapshots(profile) &&
+           valid_times(profile) && profile->samples_live <= profile->samples &&
+           !(profile->exact && profile->samples > 0);
 }

@@ -63,11 +63,15 @@ struct pl_module_view {
 /* A place in the code. `function` and `file` are "" until symbolized, or when unknown. */
 struct pl_place {
     const char *function; /* demangled */
-    const char *linkage;  /* mangled; "" if same as function */
+    const char *linkage;  /* mangled; "" if same as function, and as it was */
     const char *file;
     uint32_t line;
     uint32_t column;
     bool inlined; /* into the next place of the same frame */
+    /* What rules for names have made of it (simplify.h). */
+    bool allocator;       /* it only hands memory on */
+    bool bare;            /* `function` has neither return type nor parameters, whatever it looks like */
+    const char *original; /* the function's name before; NULL: `function` is as it was */
 };
 
 /* One address; its places are innermost first, and there is at least one after symbolizing. */
@@ -131,10 +135,31 @@ struct pl_figures {
     double unseen_interval;     /* mean gap between samples while not everything was counted; 0: everything was */
 };
 
+/* What memory is for. Tag 0 is the root: no tag. A tag comes after its parent. */
+struct pl_tag_view {
+    const char *name;   /* the last part of the path; "" for the root */
+    const char *path;   /* "request/parse"; "" for the root. A slash in a name is not escaped: compare tags by index */
+    uint32_t parent;    /* index; the root is its own */
+    uint32_t depth;     /* the root has 0 */
+    uint32_t same_name; /* a number that tags of one name share, wherever they are */
+    enum pl_tag_kind kind; /* PL_TAG_OFF and PL_TAG_PAUSED are named "(off)" and "(paused)" */
+};
+
+/* What a thread asked for under a tag itself, exactly: all scopes of a thread add up to its own figures. */
+struct pl_scope_view {
+    uint32_t thread; /* indexes */
+    uint32_t tag;
+    uint64_t entered; /* times */
+    uint64_t calls[PL_FN_MAX];
+    uint64_t bytes;
+};
+
 /* A thread's share of a site. */
 struct pl_site_view {
-    uint32_t stack;  /* index into stacks; PL_NO_STACK for the overflow site */
-    uint32_t thread; /* index into threads */
+    uint32_t stack;   /* index into stacks; PL_NO_STACK for the overflow site and for other sizes */
+    uint32_t thread;  /* index into threads */
+    uint32_t tag;     /* index into tags */
+    bool other_sizes; /* all allocations under this tag of sizes whose stacks were not wanted */
     struct pl_figures figures;
     struct pl_spread spread;
     struct pl_estimate metric[PL_METRIC_COUNT];
@@ -144,7 +169,7 @@ struct pl_site_view {
 struct pl_moment_view {
     double seconds; /* since the start */
     double live_bytes, live_objects;
-    double allocated_bytes, allocated_calls; /* since the start */
+    double allocated_bytes, allocated_calls; /* since the start, or the reset */
     double rss_bytes;                        /* 0: not known */
     uint64_t interval_bytes;                 /* 0: exact */
 };
@@ -184,6 +209,13 @@ struct pl_profile {
     struct pl_thread_view *thread;
     uint32_t sites;
     struct pl_site_view *site;
+    uint32_t tags; /* at least the root */
+    struct pl_tag_view *tag;
+    uint32_t scopes; /* by thread, then by tag */
+    struct pl_scope_view *scope;
+    const char *snapshot_name; /* NULL: this is no snapshot. "" if it was not named */
+    double snapshot_s;         /* when it was taken, since the start */
+    double reset_s;            /* figures are about what was allocated since then; 0: since the start */
 
     uint32_t moments; /* in order of time */
     struct pl_moment_view *moment;
@@ -196,8 +228,10 @@ struct pl_profile {
     uint64_t samples_live;
     double exact_calls; /* allocations that were counted one by one */
     double exact_bytes;
-    bool exact;              /* all of them were: every figure is exact */
-    double unit_s;           /* length of a unit of time, the first bucket of lives; 0: not known */
+    double recorded_calls; /* of all that were made: those that were counted or could have been sampled, not those in */
+    double recorded_bytes; /* "(off)" and "(paused)", of which nothing more is known */
+    bool exact;            /* all of them were: every figure is exact */
+    double unit_s;         /* length of a unit of time, the first bucket of lives; 0: not known */
     double age[PL_COHORTS];  /* when each age class ends, in seconds since the start; unused classes have the last's */
     double peak_s;           /* when the heap was largest */
     double peak_slack_bytes; /* how far the peak may be off with several threads; 0: not at all */

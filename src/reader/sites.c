@@ -3,14 +3,13 @@
  * sites.c - which rows and tallies count, and for which site.
  *
  * A stack may have rows and tallies in one profile, since counting and sampling take turns; and several of each, since
- * writers race and full tallies are followed by fresh ones. A site is a stack in a thread, so all of them are added up.
- * Figures are kept where only their stack is lost, so that the sites still add up to the total.
+ * writers race and full tallies are followed by fresh ones. A site is a stack under a tag in a thread, so all of them
+ * are added up. Figures are kept where only their stack or tag is lost, so that the sites still add up to the total.
  */
 #include "account.h"
 #include "sites.h"
 
 #define NO_FRAME 0u
-#define NOT_COUNTED UINT32_MAX
 
 /* ---- what counts ---- */
 
@@ -27,7 +26,7 @@ static uint32_t find_innermost(const struct pl_sites *sites, uint32_t site)
         sites->snapshot->damage++;
         return NO_FRAME;
     }
-    if (site == PL_SITE_OVERFLOW || record[site].stack == 0)
+    if (site == PL_SITE_OVERFLOW || record[site].stack == 0 || record[site].kind == PL_SITE_OTHER_SIZES)
         return NO_FRAME;
     if (!pl_trie_mark(sites->trie, record[site].stack)) {
         sites->snapshot->damage++;
@@ -36,16 +35,24 @@ static uint32_t find_innermost(const struct pl_sites *sites, uint32_t site)
     return record[site].stack;
 }
 
-/* `sound`: what it says can be believed. `something`: it says anything. */
-static uint32_t mark(const struct pl_sites *sites, uint32_t site, uint32_t thread, bool sound, bool something)
+struct claim {
+    uint32_t site, thread;
+    bool sound;     /* what it says can be believed */
+    bool something; /* it says anything */
+    bool old;       /* from before the last reset */
+};
+
+static uint32_t mark(const struct pl_sites *sites, struct claim claim)
 {
-    if (site == 0)
-        return NOT_COUNTED;
-    if (!sound || !has_thread(sites, thread)) {
+    if (claim.site == 0)
+        return PL_NO_SITE;
+    if (claim.old)
+        return PL_FORGOTTEN_SITE;
+    if (!claim.sound || !has_thread(sites, claim.thread)) {
         sites->snapshot->damage++;
-        return NOT_COUNTED;
+        return PL_NO_SITE;
     }
-    return something ? find_innermost(sites, site) : NOT_COUNTED;
+    return claim.something ? find_innermost(sites, claim.site) : PL_NO_SITE;
 }
 
 static struct pl_shares new_shares(const struct pl_sites *sites, enum pl_kind kind)
@@ -65,7 +72,9 @@ static void mark_rows(struct pl_sites *sites)
     for (uint32_t i = 1; i < sites->rows.records; i++) {
         const struct pl_sums *sums = &row[i].allocated;
         bool something = sums->samples != 0 || sums->objects != 0 || sums->space != 0;
-        sites->rows.innermost[i] = mark(sites, row[i].site, row[i].thread, pl_row_makes_sense(&row[i]), something);
+        bool old = !pl_since_reset(row[i].reset, &sites->snapshot->header);
+        sites->rows.innermost[i] =
+            mark(sites, (struct claim){row[i].site, row[i].thread, pl_row_makes_sense(&row[i]), something, old});
     }
 }
 
@@ -73,9 +82,12 @@ static void mark_tallies(struct pl_sites *sites)
 {
     const struct pl_tally *tally = pl_snapshot_tallies(sites->snapshot);
     sites->tallies = new_shares(sites, PL_KIND_TALLY);
-    for (uint32_t i = 1; i < sites->tallies.records; i++)
+    for (uint32_t i = 1; i < sites->tallies.records; i++) {
+        bool old = !pl_tally_since_reset(&tally[i], &sites->snapshot->header);
         sites->tallies.innermost[i] =
-            mark(sites, tally[i].site, tally[i].thread, pl_tally_makes_sense(&tally[i]), tally[i].calls != 0);
+            mark(sites, (struct claim){tally[i].site, tally[i].thread, pl_tally_makes_sense(&tally[i]),
+                                       tally[i].calls != 0, old});
+    }
 }
 
 /* By what each remote record names: a tally knows of one, and others may have lost the race to be it. */
@@ -109,37 +121,52 @@ void pl_sites_mark(struct pl_sites *sites)
 
 struct question {
     const struct pl_site_view *site;
-    uint32_t stack, thread;
+    struct pl_site_view wanted; /* only what a site is known by */
 };
 
 static bool same_site(const void *context, uint32_t entry)
 {
     const struct question *question = context;
-    const struct pl_site_view *site = &question->site[entry];
-    return site->stack == question->stack && site->thread == question->thread;
+    const struct pl_site_view *site = &question->site[entry], *wanted = &question->wanted;
+    return site->stack == wanted->stack && site->thread == wanted->thread && site->tag == wanted->tag &&
+           site->other_sizes == wanted->other_sizes;
 }
 
-static uint32_t find_site(struct pl_profile *profile, const struct pl_index *index, uint32_t stack, uint32_t thread)
+static uint32_t find_site(struct pl_profile *profile, const struct pl_index *index, const struct pl_site_view *wanted)
 {
-    struct question question = {profile->site, stack, thread};
-    uint32_t *slot = pl_index_find(index, stack, thread, same_site, &question);
+    struct question question = {profile->site, *wanted};
+    uint64_t where = (uint64_t) wanted->stack << 32 | wanted->thread;
+    uint64_t what = (uint64_t) wanted->tag << 1 | wanted->other_sizes;
+    uint32_t *slot = pl_index_find(index, where, what, same_site, &question);
     if (*slot == 0) {
-        profile->site[profile->sites].stack = stack;
-        profile->site[profile->sites].thread = thread;
+        profile->site[profile->sites] = *wanted;
         *slot = ++profile->sites;
     }
     return *slot - 1;
 }
 
-/* The site of a record that counts, or PL_NO_SITE. */
+/* Tag and kind, of a site that is there. */
+static void identify(const struct pl_sites *sites, uint32_t number, struct pl_site_view *wanted)
+{
+    const struct pl_site *record = &pl_snapshot_sites(sites->snapshot)[number];
+    if (number >= pl_snapshot_count(sites->snapshot, PL_KIND_SITE) || record->valid == 0)
+        return;
+    wanted->tag = pl_tags_find(sites->tags, record->tag);
+    wanted->other_sizes = record->kind == PL_SITE_OTHER_SIZES;
+    sites->snapshot->damage += record->kind > PL_SITE_OTHER_SIZES;
+}
+
+/* The site of a record that counts, or why it does not. */
 static uint32_t share_of(struct pl_sites *sites, const struct pl_index *index, const struct pl_shares *shares,
-                         uint32_t record, uint32_t thread)
+                         uint32_t record, uint32_t site, uint32_t thread)
 {
     uint32_t node = shares->innermost[record];
-    if (node == NOT_COUNTED)
-        return PL_NO_SITE;
-    uint32_t stack = node == NO_FRAME ? PL_NO_STACK : pl_trie_stack(sites->trie, node);
-    return find_site(sites->profile, index, stack, sites->thread_of[thread]);
+    if (node >= PL_FORGOTTEN_SITE)
+        return node;
+    struct pl_site_view wanted = {.thread = sites->thread_of[thread]};
+    wanted.stack = node == NO_FRAME ? PL_NO_STACK : pl_trie_stack(sites->trie, node);
+    identify(sites, site, &wanted);
+    return find_site(sites->profile, index, &wanted);
 }
 
 static void add(struct pl_sites *sites, uint32_t site, const struct pl_account *record)
@@ -155,8 +182,8 @@ static void fold_rows(struct pl_sites *sites, const struct pl_index *index)
     const struct pl_row *row = pl_snapshot_rows(sites->snapshot);
     struct pl_account record;
     for (uint32_t i = 1; i < sites->rows.records; i++) {
-        sites->rows.site[i] = share_of(sites, index, &sites->rows, i, row[i].thread);
-        if (sites->rows.site[i] == PL_NO_SITE)
+        sites->rows.site[i] = share_of(sites, index, &sites->rows, i, row[i].site, row[i].thread);
+        if (sites->rows.site[i] >= PL_FORGOTTEN_SITE)
             continue;
         pl_row_read(&row[i], &sites->profile->header, &record);
         add(sites, sites->rows.site[i], &record);
@@ -169,8 +196,8 @@ static void fold_tallies(struct pl_sites *sites, const struct pl_index *index)
     const struct pl_remote *remote = pl_snapshot_remotes(sites->snapshot);
     struct pl_account record;
     for (uint32_t i = 1; i < sites->tallies.records; i++) {
-        sites->tallies.site[i] = share_of(sites, index, &sites->tallies, i, tally[i].thread);
-        if (sites->tallies.site[i] == PL_NO_SITE)
+        sites->tallies.site[i] = share_of(sites, index, &sites->tallies, i, tally[i].site, tally[i].thread);
+        if (sites->tallies.site[i] >= PL_FORGOTTEN_SITE)
             continue;
         pl_tally_read(&tally[i], remote, sites->next_remote, sites->first_remote[i], &sites->profile->header, &record);
         add(sites, sites->tallies.site[i], &record);

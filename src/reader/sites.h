@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * sites.h - rows and tallies, added up per stack and thread.
+ * sites.h - rows and tallies, added up per stack, thread and tag.
  *
  * Use: mark, so that the trie knows which stacks are wanted; join the trie; fold.
  */
@@ -8,21 +8,24 @@
 #define PL_SITES_H
 
 #include "snapshot.h"
+#include "tags.h"
 #include "trie.h"
 
 /* The records of a kind that have shares in sites. */
 struct pl_shares {
     uint32_t records;
-    uint32_t *innermost; /* record -> frame record of its stack, 0: none; UINT32_MAX if the record does not count */
-    uint32_t *site;      /* record -> index into profile->site, or PL_NO_SITE */
+    uint32_t *innermost; /* record -> frame record of its stack, 0: none; or one of the next two: it does not count */
+    uint32_t *site;      /* record -> index into profile->site, or one of the next two */
 };
 #define PL_NO_SITE UINT32_MAX
+#define PL_FORGOTTEN_SITE (UINT32_MAX - 1) /* older than the last reset */
 
 struct pl_sites {
     struct pl_snapshot *snapshot;
     struct pl_profile *profile;
     struct pl_arena *scratch;
     struct pl_trie *trie;
+    const struct pl_tags *tags;
     const uint32_t *thread_of; /* thread record -> index into profile->thread, PL_NO_THREAD if there is none */
     struct pl_shares rows, tallies;
     uint32_t *first_remote; /* tally -> the first record of frees by others, 0: none */
@@ -36,7 +39,7 @@ void pl_sites_mark(struct pl_sites *sites);
 /* Fills profile->site and what each site's figures are, but for its metrics. */
 void pl_sites_fold(struct pl_sites *sites);
 
-/* The site of a pl_snapshot_entry.who, or PL_NO_SITE. */
+/* The site of a pl_snapshot_entry.who, or PL_NO_SITE, or PL_FORGOTTEN_SITE. */
 uint32_t pl_sites_find(const struct pl_sites *sites, uint32_t who);
 
 #endif

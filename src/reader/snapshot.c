@@ -5,14 +5,17 @@
  * The file is read, never mapped: somebody may truncate it, and a reader must not die of SIGBUS.
  *
  * The first idea is the order. A writer publishes what a record names before the record itself; so kinds are copied
- * from the naming to the named (rows, threads, sites, ... texts), and the directory is read anew for each, so that a
- * chunk added meanwhile is found. Frees come before the allocations that they give back, so that a free is never seen
- * without its allocation: remote frees before tallies, and inside of a record the frees from an earlier reading.
+ * from the naming to the named (rows, threads, sites, tags, ... texts), and the directory is read anew for each, so
+ * that a chunk added meanwhile is found. Frees come before the allocations that they give back, so that a free is never
+ * seen without its allocation: remote frees before tallies, and inside of a record the frees from an earlier reading.
  *
  * The second is to read three times what changes in place. Each such record has a word that says whether it did: a row
  * its sequence, which is odd while its owner writes; a tally the era in which it last saved what it held at the peak; a
  * moment its time, since slots are used again. What the middle reading saw is believed if that word is the same before
  * and after.
+ *
+ * Threads and their scopes name each other. What a thread has counted beyond its scopes belongs to the tag it was in
+ * then, so a thread is believed as it was before its scopes were copied; those that came later are known from after.
  *
  * What all rows and tallies say of the peak makes sense only together with the header's word on it. So if the peak
  * moved while they were copied, they are copied again, a few times.
@@ -126,10 +129,12 @@ static const struct kind figure_kinds[] = {
     {PL_KIND_TALLY, sizeof(struct pl_tally), tally_held_still, join_tally, false},
     {PL_KIND_ROW, sizeof(struct pl_row), row_held_still, join_row, false},
 };
+static const struct kind thread_kind = {.kind = PL_KIND_THREAD, .record_bytes = sizeof(struct pl_thread_record)};
+static const struct kind scope_kind = {.kind = PL_KIND_SCOPE, .record_bytes = sizeof(struct pl_scope_record)};
 static const struct kind other_kinds[] = {
     {PL_KIND_MOMENT, sizeof(struct pl_moment), time_held_still, join_time, true},
-    {.kind = PL_KIND_THREAD, .record_bytes = sizeof(struct pl_thread_record)},
     {.kind = PL_KIND_SITE, .record_bytes = sizeof(struct pl_site)},
+    {.kind = PL_KIND_TAG, .record_bytes = sizeof(struct pl_tag_record)},
     {.kind = PL_KIND_SYMBOL, .record_bytes = sizeof(struct pl_symbol)},
     {.kind = PL_KIND_FRAME, .record_bytes = sizeof(struct pl_frame)},
     {.kind = PL_KIND_MODULE, .record_bytes = sizeof(struct pl_module)},
@@ -368,6 +373,22 @@ static void read_kind(struct copy *copy, const struct kind *kind)
     read_chunks(copy, kind, chunks, table->record);
 }
 
+static void read_threads_and_scopes(struct copy *copy)
+{
+    struct pl_snapshot *out = copy->out;
+    uint64_t damage = out->damage;
+    read_kind(copy, &thread_kind);
+    struct pl_table before = out->table[PL_KIND_THREAD];
+    out->damage = damage; /* what is missing will be missing again */
+    read_kind(copy, &scope_kind);
+    read_kind(copy, &thread_kind);
+    struct pl_table *after = &out->table[PL_KIND_THREAD];
+    struct pl_thread_record *first = before.record, *last = after->record;
+    for (uint32_t i = 1; i < before.count && i < after->count; i++)
+        if (first[i].valid != 0)
+            last[i] = first[i];
+}
+
 static struct pl_peak read_peak(const struct copy *copy)
 {
     struct pl_header header = {.magic = ""};
@@ -402,6 +423,7 @@ int pl_snapshot_take(const struct pl_source *source, struct pl_arena *scratch, s
     struct pl_peak peak;
     for (int i = 0; i < PEAK_TRIES && !read_figures(copy, &peak); i++)
         continue;
+    read_threads_and_scopes(copy);
     for (size_t i = 0; i < COUNT(other_kinds); i++)
         read_kind(copy, &other_kinds[i]);
     out->header.peak = peak;

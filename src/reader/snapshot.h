@@ -60,6 +60,8 @@ PL_SNAPSHOT_VIEW(tallies, struct pl_tally, PL_KIND_TALLY)
 PL_SNAPSHOT_VIEW(remotes, struct pl_remote, PL_KIND_REMOTE)
 PL_SNAPSHOT_VIEW(moments, struct pl_moment, PL_KIND_MOMENT)
 PL_SNAPSHOT_VIEW(snapshots, struct pl_snapshot_record, PL_KIND_SNAPSHOT)
+PL_SNAPSHOT_VIEW(tags, struct pl_tag_record, PL_KIND_TAG)
+PL_SNAPSHOT_VIEW(scopes, struct pl_scope_record, PL_KIND_SCOPE)
 PL_SNAPSHOT_VIEW(symbols, struct pl_symbol, PL_KIND_SYMBOL)
 #undef PL_SNAPSHOT_VIEW
 

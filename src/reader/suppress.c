@@ -8,17 +8,14 @@
  */
 #include "suppress.h"
 
-#include <errno.h>
-#include <fcntl.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include "arena.h"
 #include "grow.h"
+#include "rulefile.h"
 
 #define FILE_BYTES_MAX (16u << 20)
 
@@ -112,34 +109,8 @@ void pl_suppressions_add_builtin(struct pl_suppressions *set)
 
 /* --- files --- */
 
-struct line {
-    const char *path;
-    uint32_t number;
-    const char *text;
-    size_t bytes;
-};
-
-static bool is_blank(char character)
-{
-    return character == ' ' || (character >= '\t' && character <= '\r');
-}
-
-static void trim(struct line *line)
-{
-    while (line->bytes > 0 && is_blank(line->text[line->bytes - 1]))
-        line->bytes--;
-    while (line->bytes > 0 && is_blank(*line->text))
-        line->text++, line->bytes--;
-}
-
-static int complain(const struct line *line, const char *what, char why[PL_WHY_BYTES])
-{
-    snprintf(why, PL_WHY_BYTES, "%s:%u: %s", line->path, line->number, what);
-    return -EINVAL;
-}
-
 /* How long the word in front of the first colon is; 0: there is none, or it is no word. */
-static size_t type_bytes(const struct line *line)
+static size_t type_bytes(const struct pl_rule_line *line)
 {
     static const char word[] = "abcdefghijklmnopqrstuvwxyz_-";
     size_t bytes = 0;
@@ -148,30 +119,28 @@ static size_t type_bytes(const struct line *line)
     return bytes < line->bytes && line->text[bytes] == ':' ? bytes : 0;
 }
 
-static void ignore_line(struct pl_suppressions *set, const struct line *line, size_t type)
+static void ignore_line(struct pl_suppressions *set, const struct pl_rule_line *line, size_t type)
 {
     if (set->ignored++ == 0)
         snprintf(set->first_ignored, sizeof set->first_ignored, "%s:%u: %.*s:", line->path, line->number,
                  (int) (type < 64 ? type : 64), line->text);
 }
 
-static int read_line(struct pl_suppressions *set, struct line *line, char why[PL_WHY_BYTES])
+static int read_line(struct pl_suppressions *set, struct pl_rule_line *line, char why[PL_WHY_BYTES])
 {
-    trim(line);
-    if (line->bytes == 0 || *line->text == '#')
-        return 0;
     if (memchr(line->text, 0, line->bytes))
-        return complain(line, "not a text file", why);
+        return pl_rulefile_complain(line, why, "not a text file");
     size_t type = type_bytes(line);
     if (type == 0)
-        return complain(line, "not a suppression; lines are leak:PATTERN, or begin with # as comments", why);
+        return pl_rulefile_complain(line, why,
+                                    "not a suppression; lines are leak:PATTERN, or begin with # as comments");
     if (type != strlen("leak") || strncmp(line->text, "leak", type) != 0) {
         ignore_line(set, line, type);
         return 0;
     }
     size_t bytes = line->bytes - type - 1;
     if (bytes == 0)
-        return complain(line, "leak: without a pattern would suppress everything; leak:* says so", why);
+        return pl_rulefile_complain(line, why, "leak: without a pattern would suppress everything; leak:* says so");
     struct pl_suppression rule = {
         .pattern = pl_arena_text(set->arena, line->text + type + 1, bytes), .file = line->path, .line = line->number};
     add_rule(set, &rule);
@@ -182,48 +151,17 @@ int pl_suppressions_parse(struct pl_suppressions *set, const char *path, const c
                           char why[PL_WHY_BYTES])
 {
     uint32_t count = set->count, ignored = set->ignored;
-    struct line line = {.path = pl_arena_text(set->arena, path, strlen(path))};
-    const char *end = text + bytes;
-    while (text < end) {
-        const char *newline = memchr(text, '\n', (size_t) (end - text));
-        line.text = text;
-        line.bytes = (size_t) ((newline ? newline : end) - text);
-        line.number++;
-        int result = read_line(set, &line, why);
-        if (result != 0) {
-            set->count = count;
-            set->ignored = ignored;
-            return result;
-        }
-        text = newline ? newline + 1 : end;
+    struct pl_rule_line line = {
+        .path = pl_arena_text(set->arena, path, strlen(path)), .next = text, .end = text + bytes};
+    int result = 0;
+    while (result == 0 && pl_rulefile_next(&line))
+        result = read_line(set, &line, why);
+    if (result != 0) {
+        set->count = count;
+        set->ignored = ignored;
+        return result;
     }
     set->own = set->count;
-    return 0;
-}
-
-static int read_whole(int fd, char **text, size_t *bytes)
-{
-    struct stat stat;
-    if (fstat(fd, &stat) != 0)
-        return -errno;
-    if (S_ISDIR(stat.st_mode))
-        return -EISDIR;
-    char *whole = NULL;
-    size_t count = 0, room = 0;
-    for (ssize_t got = 1; got > 0; count += (size_t) got) {
-        if (count == room) {
-            room = room ? 2 * room : 4096;
-            whole = pl_grow_check(realloc(whole, room), room, 1);
-        }
-        got = read(fd, whole + count, room - count);
-        if (got < 0 || count > FILE_BYTES_MAX) {
-            int error = got < 0 ? errno : EFBIG;
-            free(whole);
-            return -error;
-        }
-    }
-    *text = whole;
-    *bytes = count;
     return 0;
 }
 
@@ -231,10 +169,7 @@ int pl_suppressions_read(struct pl_suppressions *set, const char *path, char why
 {
     char *text = NULL;
     size_t bytes = 0;
-    int fd = open(path, O_RDONLY | O_CLOEXEC);
-    int result = fd < 0 ? -errno : read_whole(fd, &text, &bytes);
-    if (fd >= 0)
-        close(fd);
+    int result = pl_rulefile_read(path, FILE_BYTES_MAX, &text, &bytes);
     if (result != 0) {
         snprintf(why, PL_WHY_BYTES, "cannot read suppressions from %s: %s", path, strerror(-result));
         return result;
@@ -317,11 +252,18 @@ static const char *bare_name(const char *function, char *bare)
     return bare;
 }
 
+/* Suppressions are written for names as other tools print them. */
+static const char *unsimplified(const struct pl_place *place)
+{
+    return place->original ? place->original : place->function;
+}
+
 static bool fits_place(const char *pattern, const struct pl_place *place)
 {
-    char *bare = pl_grow_zeroed(strlen(place->function) + 1, 1);
-    bool fits = pl_pattern_matches(pattern, place->function) || pl_pattern_matches(pattern, place->file) ||
-                pl_pattern_matches(pattern, bare_name(place->function, bare));
+    const char *function = unsimplified(place);
+    char *bare = pl_grow_zeroed(strlen(function) + 1, 1);
+    bool fits = pl_pattern_matches(pattern, function) || pl_pattern_matches(pattern, place->file) ||
+                pl_pattern_matches(pattern, bare_name(function, bare));
     free(bare);
     return fits;
 }
@@ -346,7 +288,7 @@ static bool is_function(const char *pattern, const struct pl_frame_view *frame)
     if (strcmp(pattern, "*") == 0)
         return true;
     for (uint32_t p = 0; p < frame->places; p++)
-        if (is_named(pattern, frame->place[p].function) ||
+        if (is_named(pattern, unsimplified(&frame->place[p])) ||
             (*frame->place[p].linkage && is_named(pattern, frame->place[p].linkage)))
             return true;
     return false;

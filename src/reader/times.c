@@ -38,7 +38,9 @@ static double measure_duration(const struct pl_profile *profile)
     const struct pl_header *header = &profile->header;
     uint64_t end_ns = header->end_monotonic_ns;
     struct timespec now;
-    if (profile->running && clock_gettime(CLOCK_MONOTONIC, &now) == 0)
+    if (header->flags & PL_FLAG_SNAPSHOT)
+        end_ns = header->snapshot_ns;
+    else if (profile->running && clock_gettime(CLOCK_MONOTONIC, &now) == 0)
         end_ns = (uint64_t) now.tv_sec * 1000000000u + (uint64_t) now.tv_nsec;
     uint64_t lasted_ns = pl_times_since_start(header, end_ns);
     return lasted_ns > 0 ? (double) lasted_ns / 1e9 : last_sign_of_life(profile);
@@ -71,6 +73,10 @@ void pl_times_fold(struct pl_profile *profile)
     profile->duration_s = measure_duration(profile);
     profile->unit_s = measure_unit(header);
     measure_ages(profile);
+    if (header->flags & PL_FLAG_SNAPSHOT)
+        profile->snapshot_s = (double) pl_times_since_start(header, header->snapshot_ns) / 1e9;
+    if (header->resets > 0)
+        profile->reset_s = (double) pl_times_since_start(header, header->reset_ns) / 1e9;
     profile->exit_s = (double) pl_times_since_start(header, header->exit_ns) / 1e9;
     profile->peak_s = fmin((double) header->peak.units * profile->unit_s, profile->duration_s);
     profile->cost_s = (double) header->automatic.spent_ns / 1e9;

@@ -5,8 +5,12 @@
  * Calls and bytes of the whole are known exactly, whatever the mode: threads count them. Sites can only claim more than
  * that after a kill, when a thread had not told of its last calls; then the sites are right.
  *
+ * Nothing but calls and bytes is known of what was allocated while Plimsoll was off or paused. It is part of the totals
+ * of these, and of nothing that is compared with samples.
+ *
  * Sites hold what was live at the last peak that the writer noticed, which is when the heap fell from a new height. If
- * more is live now it has not fallen yet, and the peak is now.
+ * more is live now it has not fallen yet, and the peak is now. The height as the writer saw it is too large by what was
+ * there before a reset, and by what threads had not yet told each other, so what sites held then has a say too.
  */
 #include <math.h>
 
@@ -70,7 +74,8 @@ static void fold_peak(struct pl_profile *profile, struct pl_figures *all)
 {
     const struct pl_peak *peak = &profile->header.peak;
     profile->peak_slack_bytes = slack_of(profile);
-    if (peak->peaks == 0 || live_bytes(all) > (double) peak->bytes)
+    double live = live_bytes(all), then = all->peak.exact_space + all->peak.sampled.space;
+    if (peak->peaks == 0 || live > then || live > (double) peak->bytes)
         move_peak_to_now(profile, all);
 }
 
@@ -82,14 +87,19 @@ static void fold_spread(struct pl_profile *profile)
         pl_spread_add(&profile->spread, &profile->site[i].spread);
 }
 
-/* Sampled, but without a sample: what was counted, and how much may hide behind the rest. */
-static void allow_for_the_unseen(struct pl_profile *profile)
+void pl_totals_hidden(const struct pl_profile *profile, struct pl_estimate hidden[PL_METRIC_COUNT])
 {
     const struct pl_header *header = &profile->header;
-    struct pl_estimate hidden[PL_METRIC_COUNT];
     bool automatic = header->mode != PL_MODE_SAMPLED && header->automatic.interval_bytes > 0;
     pl_estimate_unsampled(automatic ? header->automatic.interval_bytes : header->interval_bytes, header->call_charge,
                           hidden);
+}
+
+/* Sampled, but without a sample: what was counted, and how much may hide behind the rest. */
+static void allow_for_the_unseen(struct pl_profile *profile)
+{
+    struct pl_estimate hidden[PL_METRIC_COUNT];
+    pl_totals_hidden(profile, hidden);
     for (int m = 0; m < PL_METRIC_COUNT; m++) {
         struct pl_estimate *total = &profile->total[m];
         total->high = total->value + hidden[m].high;
@@ -97,27 +107,58 @@ static void allow_for_the_unseen(struct pl_profile *profile)
     }
 }
 
+void pl_totals_allocated(struct pl_estimate metric[PL_METRIC_COUNT], double calls, double bytes)
+{
+    for (int m = 0; m < PL_METRIC_COUNT; m++)
+        cap(&metric[m], m == PL_METRIC_INUSE_SPACE || m == PL_METRIC_PEAK_SPACE ? bytes : calls);
+    metric[PL_METRIC_ALLOC_OBJECTS] = exactly(calls);
+    metric[PL_METRIC_ALLOC_SPACE] = exactly(bytes);
+}
+
+/* All that was allocated, and that part of it which could be recorded. */
+struct calls {
+    double all, all_bytes;
+    double recorded, recorded_bytes;
+};
+
+static struct calls add_scopes(const struct pl_profile *profile)
+{
+    struct calls sum = {0};
+    for (uint32_t i = 0; i < profile->scopes; i++) {
+        const struct pl_scope_view *scope = &profile->scope[i];
+        bool recorded = profile->tag[scope->tag].kind == PL_TAG_NAMED;
+        double calls = 0;
+        for (int f = 0; f < PL_FN_COUNT; f++)
+            calls += (double) scope->calls[f];
+        sum.all += calls;
+        sum.all_bytes += (double) scope->bytes;
+        sum.recorded += recorded ? calls : 0;
+        sum.recorded_bytes += recorded ? (double) scope->bytes : 0;
+    }
+    return sum;
+}
+
 static void fold_calls(struct pl_profile *profile)
 {
-    double calls = 0, bytes = 0;
-    for (uint32_t i = 0; i < profile->threads; i++) {
-        for (int f = 0; f < PL_FN_COUNT; f++)
-            calls += (double) profile->thread[i].calls[f];
-        bytes += (double) profile->thread[i].bytes;
-    }
-    profile->total[PL_METRIC_ALLOC_OBJECTS] = exactly(larger(calls, profile->exact_calls));
-    profile->total[PL_METRIC_ALLOC_SPACE] = exactly(larger(bytes, profile->exact_bytes));
-    for (int m = 0; m < PL_METRIC_COUNT; m++) {
-        bool space = m == PL_METRIC_INUSE_SPACE || m == PL_METRIC_PEAK_SPACE;
-        cap(&profile->total[m], profile->total[space ? PL_METRIC_ALLOC_SPACE : PL_METRIC_ALLOC_OBJECTS].value);
-    }
+    struct calls sum = add_scopes(profile);
+    profile->recorded_calls = larger(sum.recorded, profile->exact_calls);
+    profile->recorded_bytes = larger(sum.recorded_bytes, profile->exact_bytes);
+    pl_totals_allocated(profile->total, profile->recorded_calls, profile->recorded_bytes);
+    profile->total[PL_METRIC_ALLOC_OBJECTS] = exactly(sum.all - sum.recorded + profile->recorded_calls);
+    profile->total[PL_METRIC_ALLOC_SPACE] = exactly(sum.all_bytes - sum.recorded_bytes + profile->recorded_bytes);
+}
+
+/* Counting ends when Plimsoll is switched off, too; it is sampling that takes its place if there is an interval. */
+static bool left_exact_mode(const struct pl_auto *automatic)
+{
+    return automatic->left > 0 && (automatic->interval_bytes > 0 || automatic->interval_max > 0);
 }
 
 /* The mean gap between samples, where some allocations were counted and others were not. */
 static double unseen_interval(const struct pl_profile *profile, const struct pl_figures *all)
 {
     const struct pl_sums *sampled = &all->allocated.sampled;
-    if (profile->header.automatic.left == 0 && sampled->samples == 0)
+    if (!left_exact_mode(&profile->header.automatic) && sampled->samples == 0)
         return 0;
     double charge = sampled->space + profile->header.call_charge * sampled->objects;
     double mean =
@@ -142,7 +183,7 @@ void pl_totals_fold(struct pl_profile *profile)
     profile->samples_live = profile->samples - all.freed.sampled.samples;
     profile->exact_calls = all.allocated.exact_objects;
     profile->exact_bytes = all.allocated.exact_space;
-    profile->exact = profile->samples == 0 && header->mode != PL_MODE_SAMPLED && header->automatic.left == 0 &&
+    profile->exact = profile->samples == 0 && header->mode != PL_MODE_SAMPLED && !left_exact_mode(&header->automatic) &&
                      header->control.interval_bytes == 0;
     if (profile->samples == 0 && !profile->exact)
         allow_for_the_unseen(profile);

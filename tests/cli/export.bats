@@ -8,7 +8,8 @@ check() {
 }
 
 @test "every made-up profile exports by the documented schema" {
-    for scenario in empty leak inlined losses hostile-names duplicates killed threads deep exact auto 1k-stacks; do
+    for scenario in empty leak inlined losses hostile-names duplicates killed threads deep exact auto tags tags-sampled snapshot reset \
+        1k-stacks; do
         forge $scenario
         "$plimsoll" export --format json $scenario.plim -o $scenario.json 2>/dev/null
         check $scenario.json
@@ -48,6 +49,17 @@ check() {
     jq '.snapshots[0].sites[0].site = 100000' exact.json >bad.json
     fails check bad.json
     jq '.timeline |= reverse' exact.json >bad.json
+    fails check bad.json
+    forge tags
+    "$plimsoll" export tags.plim >tags.json
+    jq '.scopes[0].functions.malloc += 1' tags.json >bad.json
+    fails check bad.json
+    jq '.sites[0].tag = 100000' tags.json >bad.json
+    fails check bad.json
+    "$plimsoll" export -f tags-json tags.plim >tree.json
+    jq '.trees[0].nodes[1].self.inuse_space |= (.value += 1 | .high += 1)' tree.json >bad.json
+    fails check bad.json
+    jq '.trees[0].nodes |= [.[0], .[-1]] + .[1:-1]' tree.json >bad.json
     fails check bad.json
 }
 
@@ -107,7 +119,7 @@ check() {
     forge losses
     "$plimsoll" export losses.plim >losses.json
     [ "$(jq '[.sites[] | select(.stack == null)] | length' losses.json)" = 1 ]
-    [ "$(jq -r '.losses | to_entries | map(.value) | @csv' losses.json)" = "100,101,102,103,104,105,106,107,108,109" ]
+    jq -e '[.losses[]] == [range(100; 100 + (.losses | length))] and .losses.tags == 110 and .losses.pops == 111' losses.json
 }
 
 @test "hostile names survive the round trip, or are replaced as documented" {
@@ -126,6 +138,283 @@ check() {
     forge hostile-names
     "$plimsoll" export hostile-names.plim >h.json
     python3 -c 'import json; json.load(open("h.json"), parse_constant=lambda c: 1 / 0)'
+}
+
+# --- what memory was for ---
+
+# hostile_tags: writes hostile.plim, whose tags have names that formats stumble over
+hostile_tags() {
+    "$PLIMSOLL_BUILD/tests/cli/hostile_tags" hostile.plim
+}
+
+# is_xml FILE
+is_xml() {
+    python3 -c 'import sys, xml.etree.ElementTree as tree; tree.parse(sys.argv[1])' "$1"
+}
+
+# titles FILE.svg: what its tooltips say, each as a line of JSON
+titles() {
+    python3 -c 'if True:
+        import json, sys, xml.etree.ElementTree as tree
+        link = "{http://www.w3.org/1999/xlink}title"
+        for element in tree.parse(sys.argv[1]).iter():
+            text = element.text if element.tag.endswith("}title") else element.get(link)
+            if text:
+                print(json.dumps(text, ensure_ascii=False))' "$1"
+}
+
+# has_long_name FILE LAST BYTES: one of the names that are all x but for their last character is there, whole
+has_long_name() {
+    awk -v last="$2" -v bytes="$3" 'match($0, "^\"x+" last) && RLENGTH == bytes + 1 { found = 1 } END { exit !found }' "$1"
+}
+
+@test "tags, scopes and the tag of each site are exported" {
+    forge tags
+    "$plimsoll" export tags.plim >tags.json
+    check tags.json
+    [ "$(jq -c '[.tags[] | [.path, .kind]]' tags.json)" = \
+        '[["","root"],["request","named"],["request/parse","named"],["request/render","named"],["index","named"],["(off)","off"]]' ]
+    [ "$(jq -c '[.tags[] | [.name, .parent, .depth]][:3]' tags.json)" = '[["",null,0],["request",0,1],["parse",1,2]]' ]
+    # Two workers: 300 strings parsed, which they are in the middle of, and 200 rendered, of which 50 are kept.
+    [ "$(jq -c '[.scopes[] | select(.tag == 2) | [.calls, .bytes, .functions.malloc]]' tags.json)" = \
+        "[[300,19200,300],[300,19200,300]]" ]
+    [ "$(jq -c '[.scopes[] | select(.tag == 3) | [.entered, .calls]]' tags.json)" = "[[100,200],[100,200]]" ]
+    [ "$(jq -c '[.sites[] | select(.tag == 3).inuse_space.value]' tags.json)" = "[3200,3200]" ]
+    jq -e '[.sites[] | select(.other_sizes) | [.tag, .stack, .alloc_objects.value]] == [[1,null,10],[1,null,10]]' tags.json
+    jq -e '.extent.size_to == 1048576 and .extent.snapshot == null and .extent.reset_s == null' tags.json
+}
+
+@test "a real profile with tags exports by the documented schemas" {
+    for mode in --exact --sample=16K; do
+        "$plimsoll" run -q $mode -o out.plim -- "$PLIMSOLL_BUILD/examples/server/server" >/dev/null
+        "$plimsoll" export --no-symbols out.plim >all.json
+        check all.json
+        "$plimsoll" export -f tags-json --by thread,tag out.plim >tree.json
+        check tree.json
+        [ "$(jq '[.trees[].nodes[0].total.calls] | add' tree.json)" = "$(jq '.totals.alloc_objects.value' all.json)" ]
+        jq -e '[.tags[].path] | contains(["request", "request/list/copy"])' all.json
+    done
+}
+
+@test "a snapshot and a reset say that they are" {
+    forge snapshot
+    "$plimsoll" export snapshot.plim >snapshot.json
+    jq -e '.extent | .snapshot == "warmed up" and .snapshot_s == 3.2 and .resets == 0' snapshot.json
+    forge reset
+    "$plimsoll" export reset.plim >reset.json
+    jq -e '.extent | .snapshot == null and .resets == 1 and .reset_s == 5' reset.json
+    jq -e '.totals.alloc_objects.value == 8 and ([.scopes[].calls] | add) == 8' reset.json
+}
+
+@test "the tree of tags says what scopes and sites add up to" {
+    for scenario in tags tags-sampled reset; do
+        forge $scenario
+        "$plimsoll" export $scenario.plim >all.json
+        "$plimsoll" export -f tags-json $scenario.plim >tree.json
+        check tree.json
+        jq -e --slurpfile all all.json '.trees[0].nodes | all(. as $node | [$all[0].scopes[] | select(.tag == $node.tag)] |
+            ([.[].calls] | add // 0) == $node.self.calls and ([.[].bytes] | add // 0) == $node.self.bytes
+            and ([.[].entered] | add // 0) == $node.self.entered)' tree.json
+        jq -e --slurpfile all all.json '.trees[0].nodes | all(. as $node | [$all[0].sites[] | select(.tag == $node.tag)] |
+            ([.[].inuse_space.value] | add // 0) - $node.self.inuse_space.value | fabs < 1)' tree.json
+        jq -e --slurpfile all all.json '.trees[0].nodes[0].total |
+            .calls == $all[0].totals.alloc_objects.value and .bytes == $all[0].totals.alloc_space.value' tree.json
+    done
+}
+
+@test "the tree of tags says what the report says" {
+    forge tags
+    "$plimsoll" export -f tags-json --metric calls tags.plim >tree.json
+    "$plimsoll" report --by tag --metric calls --threshold 0 tags.plim >report
+    for name in request parse render index '(off)'; do
+        calls=$(jq --arg name "$name" '.trees[0].nodes[] | select(.name == $name).total.calls' tree.json |
+            sed -E ':a;s/([0-9])([0-9]{3})($|,)/\1,\2\3/;ta')
+        grep -E "^ +$calls .* (├─|└─) .*$name|^ +$calls .*$name" report
+    done
+}
+
+@test "estimates of the tree have intervals, and its counts have none" {
+    forge tags-sampled
+    "$plimsoll" export -f tags-json tags-sampled.plim >tree.json
+    jq -e '.exact == false and ([.trees[].nodes[] | .self, .total | .alloc_objects.error, .alloc_space.error] | max) == 0' tree.json
+    jq -e '.trees[0].nodes[] | select(.path == "index").total.inuse_space | .low < .value and .value < .high' tree.json
+    # Nothing under it was sampled: that is not the same as nothing.
+    jq -e '.trees[0].nodes[] | select(.path == "request").self.inuse_space | .value == 0 and .high > 0' tree.json
+    "$plimsoll" export -f tags-json --metric live --threshold 50% --tag request tags-sampled.plim >tree.json
+    check tree.json
+    jq -e '.trees[0].nodes[] | select(.kind == "more").total.inuse_space | .value == 0 and .high > 0' tree.json
+}
+
+@test "what was freed of a tag is in its tree and in pictures of it, exact or with an interval" {
+    forge tags
+    "$plimsoll" export -f tags-json tags.plim >tree.json
+    jq -e '.trees[0].nodes[] | select(.path == "request/render") | .self.freed_objects == {value: 300, error: 0, low: 300, high: 300}
+        and .self.freed_space.value == 19200 and .total.freed_space.value == 19200' tree.json
+    jq -e '.trees[0].nodes[] | select(.path == "request") | .self.freed_objects.value == 220 and .total.freed_objects.value == 1120' tree.json
+    for format in tags-dot tags-svg; do
+        "$plimsoll" export -f $format tags.plim >picture
+        grep -F 'frees: total 1,120, self 220' picture
+        grep -F 'freed: total 40.3 MiB, self 40.2 MiB' picture
+    done
+    forge tags-sampled
+    "$plimsoll" export -f tags-json tags-sampled.plim >tree.json
+    jq -e '.trees[0].nodes[] | select(.path == "index").self.freed_space | .low < .value and .value < .high' tree.json
+    # Samples stand for 65,536 calls, where 60,000 were made.
+    jq -e '.trees[0].nodes[] | select(.path == "request/parse").self.freed_objects | .low < 60000 and .value == 60000 and .high == 60000' tree.json
+}
+
+@test "there is a tree for each group of threads" {
+    forge tags
+    "$plimsoll" export -f tags-json --by thread,tag tags.plim >each.json
+    check each.json
+    jq -e '[.trees[] | [.name, .threads, .nodes[0].total.calls]] | sort == [["example",1,1501],["worker-1",1,610],["worker-2",1,610]]' each.json
+    "$plimsoll" export -f tags-json --merge-threads 'worker-.*' --metric calls tags.plim >merged.json
+    check merged.json
+    jq -e '[.trees[] | [.name, .threads, .nodes[0].total.calls]] == [["example",1,1501],["worker-.*",2,1220]]' merged.json
+    "$plimsoll" export -f tags-json --thread worker-1 tags.plim >one.json
+    check one.json
+    jq -e '.selection == "threads like worker-1" and (.trees | length) == 1 and .trees[0].nodes[0].total.calls == 610' one.json
+}
+
+@test "small tags are taken together, and nothing is lost" {
+    forge tags
+    "$plimsoll" export -f tags-json --metric calls --threshold 20% tags.plim >tree.json
+    check tree.json
+    jq -e '[.trees[0].nodes[] | [.name, .kind, .tags, .total.calls]] == [["","root",1,2721],["request","named",1,1220],
+        ["parse","named",1,600],["1 more","more",1,400],["index","named",1,1000],["1 more","more",1,500]]' tree.json
+    "$plimsoll" export -f tags-json --metric calls --threshold 40% tags.plim >tree.json
+    check tree.json
+    jq -e '[.trees[0].nodes[] | [.name, .tags, .total.calls]] == [["",1,2721],["request",1,1220],["2 more",2,1000],
+        ["2 more",2,1500]]' tree.json
+}
+
+@test "names of tags survive in JSON, whatever they are" {
+    hostile_tags
+    for format in json tags-json; do
+        "$plimsoll" export --no-symbols -f $format hostile.plim >hostile.json
+        check hostile.json
+        python3 - hostile.json <<'END'
+import json, sys
+export = json.load(open(sys.argv[1], encoding="utf-8"))
+names = [tag["name"] for tag in export.get("tags") or export["trees"][0]["nodes"]]
+for name in ("\"double\" 'single' `back`", "back\\slash \\N \\G \\l \\\\ and at the end \\", "two\nlines\r\n\tand a tab",
+             "<b>bold</b><script>alert(1)</script> ]]> -->", "日本語のタグ Käse 🧀", "x" * 3999 + "a", "x" * 3999 + "b",
+             "x" * 65535 + "c", "a/b", ""):
+    assert name in names, name[:60]
+END
+        fails grep -q '<script' hostile.json
+    done
+}
+
+@test "Graphviz reads the tree of tags, whatever its names are" {
+    hostile_tags
+    "$plimsoll" export -f tags-dot --threshold 0 hostile.plim >hostile.dot
+    run -0 --separate-stderr dot -Tsvg hostile.dot -o hostile.svg
+    [ -z "$stderr" ]
+    is_xml hostile.svg
+    titles hostile.svg >tooltips
+    [ "$(grep -c 'entered: ' tooltips)" = 114 ]
+    for name in '"\"double\" '"'single'"' `back`\n' '"back\\slash \\N \\G \\l \\\\ and at the end \\\n' '"two␊lines␍␊␉and a tab\n' \
+        '"<b>bold</b><script>alert(1)</script> ]]> -->\n' '"&amp; &lt; &#10; &nbsp; %s %n $HOME\n' '日本語のタグ Käse 🧀\n'; do
+        grep -F -- "$name" tooltips
+    done
+    has_long_name tooltips a 4000
+    has_long_name tooltips c 65536
+    python3 -c 'import xml.etree.ElementTree as tree
+print(*("".join(text.itertext()) for text in tree.parse("hostile.svg").iter("{http://www.w3.org/2000/svg}text")), sep="\n")' >labels
+    for name in '"double" '"'single'"' `back`' '&amp; &lt; &#10; &nbsp; %s %n $HOME' 'back\slash \N \G \l \\ and at the end \' '""'; do
+        grep -Fx -- "$name" labels
+    done
+    fails grep -E 'label="x{50}' hostile.dot
+    grep -E 'label="x+…x+a\\n' hostile.dot
+}
+
+@test "the tree for Graphviz is shaded by self, labelled, and in clusters of threads" {
+    forge tags
+    "$plimsoll" export -f tags-dot --metric calls --merge-threads 'worker-.*' tags.plim >tags.dot
+    [ "$(grep -c 'subgraph cluster_' tags.dot)" = 2 ]
+    grep -F 'label="worker-.* (2 threads)"' tags.dot
+    grep -F 'label="index\ntotal 1,000 (36.8%) · 46.9 KiB\nself 1,000 (36.8%) · 46.9 KiB", fillcolor="#174a86", fontcolor="#ffffff"' tags.dot
+    grep -F 'label="request\ntotal 1,220 (44.8%) · 40.3 MiB\nself 220 (8.1%) · 40.2 MiB", fillcolor="#7cabdc"' tags.dot
+    grep -E 't1n0 -> t1n1 \[label="1,220"' tags.dot
+    "$plimsoll" export -f tags-dot --metric calls --threshold 25% tags.plim >tags.dot
+    grep -F 'label="2 more\ntotal 1,000 (36.8%)' tags.dot
+    dot -Tsvg tags.dot -o tags.svg
+    is_xml tags.svg
+}
+
+@test "the picture is an SVG that does no harm, whatever its names are" {
+    hostile_tags
+    "$plimsoll" export -f tags-svg --threshold 0 hostile.plim -o hostile.svg
+    is_xml hostile.svg
+    fails grep -qE '<script|<b>|onload|href' hostile.svg
+    fails grep -qP '[\x00-\x09\x0b-\x1f\x7f]' hostile.svg
+    titles hostile.svg >tooltips
+    grep -F '"two␊lines␍␊␉and a tab\n' tooltips
+    grep -F '"<b>bold</b><script>alert(1)</script> ]]> -->\n' tooltips
+    has_long_name tooltips c 65536
+    grep -F 'prefers-color-scheme:dark' hostile.svg
+}
+
+@test "in the picture a tag lies below its parent, as wide as its total" {
+    forge tags
+    for threads in '--by tag' '--by thread,tag'; do
+        "$plimsoll" export -f tags-svg $threads --metric calls tags.plim >tags.svg
+        python3 - tags.svg <<'END'
+import re, sys, xml.etree.ElementTree as tree
+boxes = []
+for group in tree.parse(sys.argv[1]).iter("{http://www.w3.org/2000/svg}g"):
+    title = group.find("{*}title")
+    if title is None:
+        continue
+    rect = {key: float(value) for key, value in group.find("{*}rect").attrib.items()}
+    calls = re.search(r"^calls: total ([\d,]+),", title.text, re.MULTILINE)
+    boxes.append((rect["x"], rect["x"] + rect["width"] + 2, rect["y"], calls and int(calls[1].replace(",", ""))))
+assert len(boxes) >= 6, boxes
+for this in boxes:
+    left, right, y, calls = this
+    assert calls is None or abs((right - left) - calls / 2721 * 1168) < 0.1, (left, right, calls)
+    above = [box for box in boxes if box[2] == y - 36]
+    assert y == 84 or any(box[0] - 0.1 <= left and right <= box[1] + 0.1 for box in above), (left, right, y)
+    beside = [box for box in boxes if box[2] == y and box is not this]
+    assert all(right <= box[0] + 0.1 or box[1] <= left + 0.1 for box in beside), (left, right, y)
+END
+    done
+}
+
+@test "formats of tags take profiles without tags, or without anything" {
+    for scenario in empty leak; do
+        forge $scenario
+        for format in tags-json tags-dot tags-svg; do
+            "$plimsoll" export -f $format --metric live $scenario.plim >$scenario.$format
+        done
+        check $scenario.tags-json
+        dot -Tsvg $scenario.tags-dot -o dot.svg
+        is_xml dot.svg
+        is_xml $scenario.tags-svg
+    done
+    grep -F 'There is nothing of this to show' empty.tags-svg
+}
+
+@test "a part of a profile is exported like a whole one" {
+    forge tags
+    "$plimsoll" export --tag request tags.plim >part.json
+    check part.json
+    jq -e '.extent.selection == "tag request, and below" and .totals.alloc_objects.value == 1220' part.json
+    expect 2 "$plimsoll" export --tag requests tags.plim
+    says "there is no such tag" "request"
+}
+
+@test "options of trees are for trees" {
+    forge tags
+    for option in '--metric calls' '--threshold 1' '--merge-threads x' '--by thread,tag'; do
+        expect 2 "$plimsoll" export $option tags.plim
+        says "${option%% *} is for trees of tags; add --format tags-json, tags-dot or tags-svg"
+    done
+    expect 2 "$plimsoll" export -f tags-svg --merge-threads '(' tags.plim
+    says "--merge-threads"
+    expect 2 "$plimsoll" export -f tags-xml tags.plim
+    says "tags-svg"
 }
 
 @test "-o writes a file, whole or not at all" {

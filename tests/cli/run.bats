@@ -224,6 +224,37 @@ os.execv(sys.argv[1], [sys.argv[1], "run", "-q", "--", "sh", "-c", "exit 9"])' "
     shows "0 samples"
 }
 
+@test "the summary says what happened where the program switches profiling on, off, or to samples" {
+    expect 0 "$plimsoll" run --off -o out.plim -- "$(program cli-switch)" start
+    says "plimsoll: exact, but for 20 made while off or paused: 5,020 allocations, "
+    expect 0 "$plimsoll" run --exact -o out.plim -- "$(program cli-switch)" stop
+    says "plimsoll: exact, but for 5,000 made while off or paused: 5,020 allocations, "
+    expect 0 "$plimsoll" run --off -o out.plim -- "$(program cli-switch)" stop
+    says "plimsoll: switched off: 5,020 allocations, "
+    expect 0 "$plimsoll" run --exact -o out.plim -- "$(program cli-switch)" sample
+    says "plimsoll: exact for the first 20 allocations, then sampled about every " ": 5,020 allocations, "
+}
+
+@test "the summary of a program that was killed before its first sample does not say that it allocated nothing" {
+    expect 137 "$plimsoll" run --sample 1G -o out.plim -- bash -c 'kill -9 $$'
+    says "no allocation had been recorded yet when it ended"
+    [[ $stderr != *"no allocation was made"* ]]
+}
+
+@test "the summary says that figures are not complete, and what would make them so" {
+    expect 0 "$plimsoll" run --exact --max-file 256K --no-symbols -o out.plim -- python3 -c pass
+    [[ $stderr =~ "plimsoll: figures"(" by stack and tag")?" are not complete: "[^\n]*" record"s?" found no room; plimsoll run --max-file "[0-9]+[KM]" gives more" ]]
+    expect 0 "$plimsoll" run --exact -o out.plim -- true
+    [[ $stderr != *"not complete"* ]]
+}
+
+@test "PLIMSOLL_SNAPSHOT_EVERY takes times as --snapshot-every does, down to 100ms" {
+    PLIMSOLL_SNAPSHOT_EVERY=200ms expect 0 "$plimsoll" run -q -o out.plim -- sh -c 'echo "$PLIMSOLL_SNAPSHOT_EVERY"'
+    [ "$output" = 200ms ] && [ -z "$stderr" ]
+    PLIMSOLL_SNAPSHOT_EVERY=50ms expect 0 "$plimsoll" run -q -o out.plim -- true
+    says "too small; the least is 0.1 s"
+}
+
 @test "--seed repeats a run" {
     for i in 1 2; do
         "$plimsoll" run -q --seed 7 -s 16K -o $i.plim -- "$(program cli-leaky)" || true

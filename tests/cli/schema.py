@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: MIT
-"""schema - checks an export against the schema in docs/json.md. usage: schema.py docs/json.md EXPORT.json
+"""schema - checks an export against its schema in docs/json.md. usage: schema.py docs/json.md EXPORT.json
 
-The schema is the block of the document that is marked `json schema`: an example in which every value is replaced by its
-type. `"text"`, `"whole"`, `"real"`, `"bool"`, `"hex"` are types; `"metric"` is {value, error, low, high}; a type followed
-by `?` may be null; a key followed by `?` may be missing; an array has one element, the type of all. Keys that are not in
-the schema are errors. Then the indexes of the document are followed.
+The schemas are the blocks of the document that are marked `json schema` and `json tags-schema`: examples in which every
+value is replaced by its type. `"text"`, `"whole"`, `"real"`, `"bool"`, `"hex"` are types; `"metric"` is {value, error,
+low, high}; a type followed by `?` may be null; a key followed by `?` may be missing; an array has one element, the type
+of all. Keys that are not in the schema are errors. Then the indexes of the document are followed, and what must add up
+is added up.
 """
 
 import json
@@ -57,7 +58,39 @@ def check_object(value, kind, where):
             assert key.endswith("?"), f"{where}.{name} is missing"
 
 
+FUNCTIONS = ("malloc", "calloc", "realloc", "aligned", "new")
+KINDS = ("named", "off", "paused")
+
+
+def counts(of):
+    """What scopes, threads and nodes count exactly, to be added up."""
+    return [of["calls"], of["bytes"], *(of["functions"][name] for name in FUNCTIONS)]
+
+
+def added(lists):
+    return [sum(column) for column in zip(*lists)]
+
+
+def follow_tags(export):
+    assert [tag["kind"] for tag in export["tags"][:1]] == ["root"], "the first tag is not the root"
+    for i, tag in enumerate(export["tags"]):
+        if i:
+            assert tag["parent"] < i and tag["kind"] in KINDS, f"tag {i} is out of order: {tag['parent']}, {tag['kind']}"
+            assert tag["depth"] == export["tags"][tag["parent"]]["depth"] + 1, f"tag {i} is not below its parent"
+    of_thread = [[[0] * (2 + len(FUNCTIONS))] for _ in export["threads"]]
+    for scope in export["scopes"]:
+        assert scope["thread"] < len(export["threads"]), f"scope {scope} names no thread"
+        assert scope["tag"] < len(export["tags"]), f"scope {scope} names no tag"
+        of_thread[scope["thread"]].append(counts(scope))
+    for thread, scopes in zip(export["threads"], of_thread):
+        assert added(scopes) == counts(thread), f"scopes of {thread['name']} are {added(scopes)}, it is {counts(thread)}"
+    for site in export["sites"]:
+        assert site["tag"] < len(export["tags"]), f"site {site} names no tag"
+        assert site["stack"] is None or not site["other_sizes"], f"site {site} has other sizes and a stack"
+
+
 def follow(export):
+    follow_tags(export)
     for frame in export["frames"]:
         assert frame["module"] < len(export["modules"]), f"frame {frame} names no module"
     for stack in export["stacks"]:
@@ -75,12 +108,59 @@ def follow(export):
         assert all(a < b for a, b in zip(times, times[1:])), f"{name} is not in order: {times}"
 
 
+def close(one, other):
+    return abs(one - other) <= 1e-9 * max(abs(one), abs(other), 1)
+
+
+def most(figures, metric):
+    """No more than was allocated, which is known exactly, can be live, freed, or anything."""
+    return figures["bytes" if metric.endswith("_space") else "calls"]
+
+
+def follow_tree(nodes):
+    """A node's total is its self and the totals of its children; a child comes after its parent, the heaviest first."""
+    assert nodes and nodes[0]["parent"] is None and nodes[0]["depth"] == 0, "the first node is not the root"
+    metrics = [key for key in nodes[0]["self"] if isinstance(nodes[0]["self"][key], dict) and key != "functions"]
+    children = [[] for _ in nodes]
+    for i, node in enumerate(nodes[1:], 1):
+        assert node["parent"] is not None and node["parent"] < i, f"node {i} comes before its parent"
+        assert node["depth"] == nodes[node["parent"]]["depth"] + 1, f"node {i} is not below its parent"
+        assert (node["kind"] == "more") == (node["tag"] is None), f"node {i}: {node['kind']}"
+        assert node["tag"] is None or node["depth"] > 1 or node["path"] is not None, f"node {i} has no path"
+        children[node["parent"]].append(node)
+    for i, (node, below) in enumerate(zip(nodes, children)):
+        parts = [node["self"], *(child["total"] for child in below)]
+        assert added(map(counts, parts)) == counts(node["total"]), f"counts of node {i} do not add up"
+        for metric in metrics:
+            whole, sum_of_parts = node["total"][metric]["value"], sum(part[metric]["value"] for part in parts)
+            bounded = any(most(part, metric) == part[metric]["value"] > 0 for part in parts)
+            assert close(whole, sum_of_parts) or (bounded and whole > sum_of_parts), \
+                f"{metric} of node {i} is {whole}, not {sum_of_parts}"
+        for figures in (node["self"], node["total"]):
+            for metric in metrics:
+                assert figures[metric]["high"] <= most(figures, metric), f"{metric} of node {i} is more than there was"
+    return children
+
+
+def follow_forest(export):
+    metric = export["metric"]
+    heavy = [tree["nodes"][0]["total"][metric]["value"] for tree in export["trees"]]
+    assert heavy == sorted(heavy, reverse=True), f"trees are not in order: {heavy}"
+    for tree in export["trees"]:
+        for below in follow_tree(tree["nodes"]):
+            weights = [child["total"][metric]["value"] for child in below if child["kind"] != "more"]
+            assert weights == sorted(weights, reverse=True), f"children are not in order: {weights}"
+            assert all(child["kind"] != "more" for child in below[:-1]), "what was taken together is not the last child"
+            assert all(weight >= export["threshold"] * sum(heavy) for weight in weights), f"too small: {weights}"
+
+
 def main():
     document = open(sys.argv[1], encoding="utf-8").read()
-    schema = json.loads(re.search(r"^```json schema\n(.*?)^```", document, re.MULTILINE | re.DOTALL).group(1))
     export = json.load(open(sys.argv[2], encoding="utf-8"))
+    kind, follower = ("tags-schema", follow_forest) if "plimsoll_tags" in export else ("schema", follow)
+    schema = json.loads(re.search(rf"^```json {kind}\n(.*?)^```", document, re.MULTILINE | re.DOTALL).group(1))
     check(export, schema, "")
-    follow(export)
+    follower(export)
 
 
 if __name__ == "__main__":

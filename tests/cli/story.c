@@ -35,20 +35,6 @@
 #define TABLE_FIRST 1024u
 #define TABLE_DOUBLINGS 13u /* to 8 MiB */
 
-static uint32_t name_stack(struct forge *forge, uint32_t module, const char *file, const char *const *function)
-{
-    uint32_t frame = 0;
-    for (uint32_t i = 0; function[i]; i++) {
-        uint64_t where = 0x1000;
-        for (const char *c = function[i]; *c; c++)
-            where = where * 31 % 0xfffffff + (unsigned char) *c;
-        frame = forge_frame(forge, frame, module, where);
-        forge_symbol(forge, frame, function[i], file, 10 * (i + 1));
-    }
-    forge_header(forge)->flags |= PL_FLAG_SYMBOLS;
-    return frame;
-}
-
 /* Who there is. */
 struct cast {
     uint32_t thread;
@@ -91,10 +77,10 @@ static struct cast make_cast(struct forge *forge)
     static const char *const cache[] = {"_start", "main", "cache_put", NULL};
     uint32_t module = forge_module(forge, "/opt/example/bin/example", 0xab);
     struct cast cast = {0};
-    cast.term = forge_site(forge, name_stack(forge, module, "src/index.c", term));
-    cast.line = forge_site(forge, name_stack(forge, module, "src/parse.c", line));
-    cast.rows = forge_site(forge, name_stack(forge, module, "src/table.c", rows));
-    cast.cache = forge_site(forge, name_stack(forge, module, "src/cache.c", cache));
+    cast.term = forge_site(forge, forge_stack(forge, module, "src/index.c", term));
+    cast.line = forge_site(forge, forge_stack(forge, module, "src/parse.c", line));
+    cast.rows = forge_site(forge, forge_stack(forge, module, "src/table.c", rows));
+    cast.cache = forge_site(forge, forge_stack(forge, module, "src/cache.c", cache));
     return cast;
 }
 

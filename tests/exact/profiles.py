@@ -5,8 +5,6 @@ A profile is turned into the same tables of Figures that a ledger has (ledger.py
 function named site_SOMETHING; a stack without one is none of the program's own doing, and must not come from its main.
 """
 
-import json
-import os
 import shutil
 import signal
 import struct
@@ -18,13 +16,11 @@ from pathlib import Path
 HERE = Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent / "lib"))
 
-from claims import Skip  # noqa: E402
+from built import BUILD, RUNTIME, environment, export  # noqa: E402
+from claims import Skip, expect  # noqa: E402
 from ledger import Figures, Ledger, add_up, compare  # noqa: E402
 
-BUILD = Path(os.environ.get("PLIMSOLL_BUILD", HERE.parent.parent / "build")).resolve()
 PROGRAMS = BUILD / "tests" / "exact"
-RUNTIME = BUILD / "libplimsoll.so"
-PLIMSOLL = BUILD / "plimsoll"
 TIMEOUT_S = 120
 
 # start_monotonic_ns of format.h: ledgers have this clock, exports count from there.
@@ -48,13 +44,6 @@ EXPORTED = {
 }
 
 
-def environment(**settings):
-    """The caller's, without anything of ours in it but `settings`; those that are None are left out."""
-    words = {k: v for k, v in os.environ.items() if not k.startswith("PLIMSOLL_") and k != "LD_PRELOAD"}
-    words.update(settings)
-    return {k: str(v) for k, v in words.items() if v is not None}
-
-
 def find_library(name):
     """The path of a shared library, as the loader would find it."""
     listed = subprocess.run(["/sbin/ldconfig", "-p"], capture_output=True, text=True, check=True).stdout
@@ -68,9 +57,7 @@ class Profile:
     """An exported profile: `json` is all of it; it began at start_ns, by CLOCK_MONOTONIC."""
 
     def __init__(self, path):
-        done = subprocess.run([PLIMSOLL, "export", "--format", "json", path], capture_output=True, env=environment())
-        assert done.returncode == 0, f"export: status {done.returncode}: {done.stderr.decode()}"
-        self.json = json.loads(done.stdout)
+        self.json = export(path)
         self.path = path
         self.start_ns = struct.unpack_from("=Q", Path(path).read_bytes(), START_OFFSET)[0]
         self.sites = self.json["sites"]
@@ -243,12 +230,6 @@ class Place:
 
     def ledger(self, suffix=""):
         return Ledger(str(self.ledger_path) + suffix)
-
-
-def expect(problems, said=""):
-    """Fails with the first few of them."""
-    problems = list(problems)
-    assert not problems, "\n".join([f"{len(problems)} problems {said}:", *problems[:12]])
 
 
 def check_exact(profile, ledger, per_thread=True, without=()):

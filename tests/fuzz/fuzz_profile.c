@@ -10,7 +10,9 @@
 #include <string.h>
 
 #include "fuzz.h"
+#include "groups.h"
 #include "profile.h"
+#include "tagtree.h"
 
 /* ---- the target ---- */
 
@@ -35,8 +37,14 @@ static void touch_all(const struct pl_profile *profile)
     touch(profile->destination);
     for (const char **word = profile->argv; *word; word++)
         touch(*word);
+    if (profile->snapshot_name)
+        touch(profile->snapshot_name);
     for (uint32_t i = 0; i < profile->modules; i++)
         touch(profile->module[i].path);
+    for (uint32_t i = 0; i < profile->tags; i++) {
+        touch(profile->tag[i].name);
+        touch(profile->tag[i].path);
+    }
     for (uint32_t i = 0; i < profile->frames; i++) {
         for (uint32_t p = 0; p < profile->frame[i].places; p++) {
             touch(profile->frame[i].place[p].function);
@@ -61,6 +69,27 @@ static void check_figures(const struct pl_profile *profile)
     check_metrics(profile->total);
 }
 
+static void check_forest(const struct pl_profile *profile)
+{
+    struct pl_groups groups;
+    struct pl_tag_forest forest;
+    char why[PL_WHY_BYTES];
+    if (pl_groups_make(profile, PL_GROUP_NAME, &(struct pl_choice){.merge = "w.*"}, &groups, why) != 0)
+        abort();
+    pl_tag_forest_grow(profile, &groups, PL_METRIC_INUSE_SPACE, &forest);
+    for (uint32_t t = 0; t < forest.trees; t++) {
+        for (uint32_t i = 0; i < forest.tree[t].nodes; i++) {
+            const struct pl_tag_node *node = &forest.tree[t].node[i];
+            if (node->tag >= profile->tags || node->parent > i || i + node->below >= forest.tree[t].nodes)
+                abort();
+            check_metrics(node->self.metric);
+            check_metrics(node->total.metric);
+        }
+    }
+    pl_tag_forest_free(&forest);
+    pl_groups_free(&groups);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes)
 {
     struct pl_profile *profile = NULL;
@@ -73,6 +102,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes)
     if (!pl_profile_valid(profile))
         abort();
     check_figures(profile);
+    check_forest(profile);
     touch_all(profile);
     pl_profile_close(profile);
     return 0;
@@ -163,9 +193,9 @@ size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t bytes, size_t bytes_max, un
     for (uint64_t changes = 1 + random / 32 % 4; changes > 0; changes--) {
         random = next_random(&state);
         if (random % 8 == 0)
-            change_word(data + 24 + (random >> 8) % 968 / 4 * 4, 8, &state);
+            change_word(data + 24 + (random >> 8) % 1016 / 4 * 4, 8, &state);
         else if (random % 8 == 1)
-            data[PL_HEADER_BYTES + (random >> 8) % 32] = (uint8_t) ((random >> 16) % (PL_KIND_SNAPSHOT + 2));
+            data[PL_HEADER_BYTES + (random >> 8) % 32] = (uint8_t) ((random >> 16) % (PL_KIND_SCOPE + 2));
         else
             change_record(data, bytes, &state);
     }

@@ -10,6 +10,7 @@ set -eu
 seconds=${1:-60}
 tree=$(cd "$(dirname "$0")/../.." && pwd)
 scenarios="empty leak inlined losses hostile-names duplicates killed threads deep exact auto"
+scenarios="$scenarios tags tags-sampled snapshot reset"
 
 if printf 'int LLVMFuzzerTestOneInput(const char *d, long n) { return d && n < 0; }' |
     clang -fsanitize=fuzzer,address -x c - -o /dev/null 2>/dev/null; then

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: MIT
 """victims - starts the victim under the profiler, and reads what it leaves behind."""
 
-import json
-import os
 import shutil
 import signal
 import subprocess
@@ -14,25 +12,17 @@ HERE = Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent / "lib"))
 
 import plim  # noqa: E402
+from built import BUILD, PLIMSOLL, RUNTIME, environment, export  # noqa: E402, F401
+from claims import expect  # noqa: E402, F401
 from ledger import Ledger, Turns, compare  # noqa: E402
 
-BUILD = Path(os.environ.get("PLIMSOLL_BUILD", HERE.parent.parent / "build")).resolve()
 PROGRAMS = BUILD / "tests" / "kill"
-RUNTIME = BUILD / "libplimsoll.so"
-PLIMSOLL = BUILD / "plimsoll"
 VICTIM = PROGRAMS / "victim"
 PLUGIN = PROGRAMS / "plugin.so"
 PLUGINS = 6
 TIMEOUT_S = 120
 
 turns = Turns(VICTIM)
-
-
-def environment(**settings):
-    """The caller's, without anything of ours in it but `settings`; those that are None are left out."""
-    words = {k: v for k, v in os.environ.items() if not k.startswith("PLIMSOLL_") and k != "LD_PRELOAD"}
-    words.update(settings)
-    return {k: str(v) for k, v in words.items() if v is not None}
 
 
 class Place:
@@ -106,13 +96,6 @@ class Place:
         return chosen[0]
 
 
-def export(path):
-    """What the reader makes of a profile."""
-    done = subprocess.run([PLIMSOLL, "export", "--format", "json", path], capture_output=True, env=environment())
-    assert done.returncode == 0, f"export: status {done.returncode}: {done.stderr.decode()}"
-    return json.loads(done.stdout)
-
-
 def agree(profile, exported):
     """The reader in C and the one in tests/lib must see the same, but for rows that were caught in a change."""
     found = []
@@ -133,9 +116,3 @@ def agree(profile, exported):
 
 def status_of(name):
     return -int(getattr(signal, name))
-
-
-def expect(problems, said=""):
-    """Fails with the first few of them."""
-    problems = list(problems)
-    assert not problems, "\n".join([f"{len(problems)} problems {said}:", *problems[:12]])

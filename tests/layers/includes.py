@@ -11,6 +11,7 @@ MAY_READ = {
     "format": {"format"},
     "core": {"core", "format"},
     "preload": {"preload", "core", "format"},
+    "stub": {"stub"},
     "reader": {"reader", "format"},
     "export": {"export", "reader", "format"},
     "cli": {"cli", "export", "reader", "format"},

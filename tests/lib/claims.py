@@ -41,6 +41,12 @@ def say(text):
         print("#", line if len(line) < LINE_MAX else line[:LINE_MAX] + " ...", flush=True)
 
 
+def expect(problems, said=""):
+    """Fails with the first few of them."""
+    problems = list(problems)
+    assert not problems, "\n".join([f"{len(problems)} problems {said}:", *problems[:12]])
+
+
 def attempt(sentence, function):
     """TAP's words for one claim."""
     try:

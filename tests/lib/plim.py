@@ -26,8 +26,8 @@ CHUNKS_MAX = 16384
 CHUNK_BYTES = 16384
 CHUNKS_OFFSET = HEADER_BYTES + CHUNKS_MAX
 
-VERSION = 2
-TEXT, MODULE, FRAME, THREAD, SITE, ROW, SYMBOL, TALLY, REMOTE, MOMENT, SNAPSHOT = range(1, 12)
+VERSION = 3
+TEXT, MODULE, FRAME, THREAD, SITE, ROW, SYMBOL, TALLY, REMOTE, MOMENT, SNAPSHOT, TAG, SCOPE = range(1, 14)
 RECORD_BYTES = {
     TEXT: 1,
     MODULE: 128,
@@ -40,8 +40,10 @@ RECORD_BYTES = {
     REMOTE: 256,
     MOMENT: 64,
     SNAPSHOT: 8192,
+    TAG: 32,
+    SCOPE: 128,
 }
-NAMING_FIRST = (SNAPSHOT, REMOTE, TALLY, ROW, MOMENT, THREAD, SITE, SYMBOL, FRAME, MODULE, TEXT)
+NAMING_FIRST = (SNAPSHOT, REMOTE, TALLY, ROW, MOMENT, SCOPE, THREAD, SITE, TAG, SYMBOL, FRAME, MODULE, TEXT)
 
 FUNCTIONS = ("malloc", "calloc", "realloc", "aligned", "new")
 LOSSES = (
@@ -55,27 +57,37 @@ LOSSES = (
     "sandbox",
     "stale_busy",
     "dead_thread",
+    "tags",
+    "pops",
+    "tag_names",
 )
 ENDS = ("none", "exit", "quick", "exec")
 
 MODULE_UNKNOWN = 1
 SITE_OVERFLOW = 1
+SITE_STACK, SITE_OTHER_SIZES = range(2)
+TAG_NAMED, TAG_OFF, TAG_PAUSED, TAG_REST = range(4)
+TAG_PIECE = 4096
+FLAG_SNAPSHOT = 1 << 6
 ADDRESS_MASK = (1 << 56) - 1
 FRAME_EXACT, FRAME_GUESS, FRAME_GAP, FRAME_CUT = (1 << bit for bit in range(56, 60))
 
 SUMS = struct.Struct("=4dQ")
 MODULE_STRUCT = struct.Struct("=II32sQQQQII")
 FRAME_STRUCT = struct.Struct("=IIQ")
-THREAD_STRUCT = struct.Struct("=IIII16sQQ8QQ")
+THREAD_STRUCT = struct.Struct("=IIII16sQQ8QQII8QQ56x")
 SITE_STRUCT = struct.Struct("=IIII")
 ROW_STRUCT = struct.Struct("=IIII4dQII4dQ3d4dQII16x4dQ3d4dQdd8x22f32f8f8fI36x")
-TALLY_STRUCT = struct.Struct("=IIIIQQII22IIIQQQ32I5Q8I8IQQHHIQQQQ")
+TALLY_STRUCT = struct.Struct("=IIIIQQII22IIIQQQ32I5Q8I8IQQBBHIQQQQ")
 REMOTE_STRUCT = struct.Struct("=II6Q8I32I40x")
 MOMENT_STRUCT = struct.Struct("=7Q8x")
 SNAPSHOT_STRUCT = struct.Struct("=3QII32x")
 ENTRY_STRUCT = struct.Struct("=IIQ")
+TAG_STRUCT = struct.Struct("=6I8x")
+SCOPE_STRUCT = struct.Struct("=4IQ8QQ32x")
 ENTRY_IS_ROW = 1 << 31
 assert ROW_STRUCT.size == 640 and TALLY_STRUCT.size == 448 and REMOTE_STRUCT.size == 256 and MOMENT_STRUCT.size == 64
+assert THREAD_STRUCT.size == 256 and TAG_STRUCT.size == 32 and SCOPE_STRUCT.size == 128
 
 HEADER_FIELDS = (
     ("version", 8, "I"),
@@ -122,8 +134,13 @@ HEADER_FIELDS = (
     ("exit_ns", 976, "Q"),
     ("timeline_shift", 984, "I"),
     ("batch_bytes", 988, "I"),
+    ("snapshot_ns", 1000, "Q"),
+    ("size_from", 1008, "Q"),
+    ("size_to", 1016, "Q"),
+    ("reset_ns", 1024, "Q"),
+    ("resets", 1032, "I"),
 )
-HEADER_TEXTS = {"executable": 128, "command": 136, "directory": 144, "destination": 152}
+HEADER_TEXTS = {"executable": 128, "command": 136, "directory": 144, "destination": 152, "snapshot_name": 992}
 
 
 class NotAProfile(Exception):
@@ -178,7 +195,7 @@ class Row(Share):
         self.freed = Sums(*fields[11:16])
         self.temporaries, self.realloc_calls, self.realloc_moved = fields[16:19]
         self.remote = Sums(*fields[19:24])
-        self.remote_era = fields[24]
+        self.remote_era, self.reset = fields[24:26]
         self.peak = Sums(*fields[26:31])
         self.realloc_in_place = fields[31]
         self.objects_skew, self.space_skew = fields[32:34]
@@ -210,8 +227,8 @@ class Tally(Share):
         self.realloc_calls, self.realloc_moved, self.realloc_in_place = fields[67:70]
         self.exit_calls, self.exit_bytes = fields[70:72]
         self.made, self.cohorts_gone = fields[72:80], fields[80:88]
-        self.made_calls, self.gone_calls, self.cohort, self.cohort_shift, self.own_number = fields[88:93]
-        self.peak_calls, self.peak_bytes, self.peak_freed_calls, self.peak_freed_bytes = fields[93:97]
+        self.made_calls, self.gone_calls, self.cohort, self.cohort_shift, self.reset, self.own_number = fields[88:94]
+        self.peak_calls, self.peak_bytes, self.peak_freed_calls, self.peak_freed_bytes = fields[94:98]
         self.remotes = remotes
         self.allocated = counted(self.calls, self.bytes)
         self.freed = counted(self.freed_calls, self.freed_bytes)
@@ -264,11 +281,33 @@ class Thread:
         self.name = fields[4].split(b"\0")[0].decode(errors="replace")
         self.start_ns, self.end_ns = fields[5:7]
         self.calls = dict(zip(FUNCTIONS, fields[7:15]))
-        self.bytes = fields[15]
+        self.bytes, self.tag, self.reset = fields[15:18]
+        self.reset_calls = dict(zip(FUNCTIONS, fields[18:26]))
+        self.reset_bytes = fields[26]
 
     @property
     def all_calls(self):
         return sum(self.calls.values())
+
+
+class Tag:
+    """One struct pl_tag_record. `path` is all of its names from the outermost on, each with its kind."""
+
+    def __init__(self, number, raw):
+        self.number = number
+        _, self.parent, self.offset, self.size, self.rest, self.kind = TAG_STRUCT.unpack_from(raw)
+        self.path = None
+
+
+class Scope:
+    """One struct pl_scope_record."""
+
+    def __init__(self, number, raw):
+        fields = SCOPE_STRUCT.unpack_from(raw)
+        self.number = number
+        self.thread, self.tag, self.reset, self.entered = fields[1:5]
+        self.calls = dict(zip(FUNCTIONS, fields[5:13]))
+        self.bytes = fields[13]
 
 
 class Module:
@@ -383,7 +422,7 @@ class Profile:
         self.modules = {n: Module(n, raw, self.text) for n, raw in self.records(MODULE)}
         self.frames = {n: FRAME_STRUCT.unpack(raw) for n, raw in self.records(FRAME)}  # (module, parent, where)
         self.threads = {n: Thread(n, raw) for n, raw in self.records(THREAD)}
-        self.sites = {n: SITE_STRUCT.unpack(raw) for n, raw in self.records(SITE)}  # (valid, stack, tag, reserved)
+        self.sites = {n: SITE_STRUCT.unpack(raw) for n, raw in self.records(SITE)}  # (valid, stack, tag, kind)
         self.rows = {n: Row(n, raw) for n, raw in self.records(ROW)}
         self.remotes = {n: Remote(n, raw) for n, raw in self.records(REMOTE)}
         by_tally = defaultdict(list)
@@ -392,8 +431,35 @@ class Profile:
         self.tallies = {n: Tally(n, raw, by_tally[n]) for n, raw in self.records(TALLY)}
         self.moments = {n: Moment(n, raw) for n, raw in self.records(MOMENT)}
         self.snapshots = {n: Snapshot(n, raw) for n, raw in self.records(SNAPSHOT)}
+        self.scopes = {n: Scope(n, raw) for n, raw in self.records(SCOPE)}
+        self.tags = {n: Tag(n, raw) for n, raw in self.records(TAG)}
+        for tag in self.tags.values():
+            tag.path = self.path_of_tag(tag.number)
         for name, (offset, size) in self.text_ranges.items():
             setattr(self, name, self.text(offset, size))
+
+    # ---- tags ----
+
+    def bytes_of_tag(self, tag):
+        """Its name, which may go on in other records. Names are bytes: nobody says that they are UTF-8."""
+        name, seen = b"", set()
+        while tag and tag.number not in seen:
+            seen.add(tag.number)
+            name += self.table[TEXT][tag.offset : tag.offset + tag.size]
+            tag = self.tags.get(tag.rest)
+        return name
+
+    def path_of_tag(self, number):
+        """((kind, name), ...) from the outermost on; () for the root, None for what is no tag."""
+        if number == 0:
+            return ()
+        tag = self.tags.get(number)
+        if not tag or tag.kind == TAG_REST:
+            return None
+        if tag.path is None and tag.parent < number:
+            above = self.path_of_tag(tag.parent)
+            tag.path = None if above is None else (*above, (tag.kind, self.bytes_of_tag(tag)))
+        return tag.path
 
     # ---- figures ----
 
@@ -433,6 +499,7 @@ class Profile:
         for tally in self.tallies.values():
             found += self.problems_of_tally(tally)
         found += self.problems_of_history()
+        found += self.problems_of_tags()
         torn = Counter(row.thread for row in self.rows.values() if row.torn)
         found += [f"thread {t} was writing to {n} rows at once" for t, n in torn.items() if n > 1]
         return found
@@ -454,9 +521,11 @@ class Profile:
                 yield f"frame {n} names module {module}, which does not exist"
             if parent >= n or (parent and parent not in self.frames):
                 yield f"frame {n} names parent {parent}"
-        for n, (_, stack, _, _) in self.sites.items():
-            if stack not in self.frames and n != SITE_OVERFLOW:
+        for n, (_, stack, tag, kind) in self.sites.items():
+            if kind == SITE_STACK and stack not in self.frames and n != SITE_OVERFLOW:
                 yield f"site {n} names stack {stack}, which does not exist"
+            if self.path_of_tag(tag) is None:
+                yield f"site {n} names tag {tag}, which does not exist"
         for n, module in self.modules.items():
             if module.path is None:
                 yield f"the path of module {n} is not in the file"
@@ -479,7 +548,8 @@ class Profile:
         ended = self.end_monotonic_ns or self.end
         if tally.owner != tally.thread:
             yield f"{tally}: its owner is {tally.owner}"
-        if tally.remote_number and tally.remote_number not in self.remotes:
+        copied = self.flags & FLAG_SNAPSHOT  # remotes first: one of them may be newer than that
+        if tally.remote_number and tally.remote_number not in self.remotes and not copied:
             yield f"{tally}: its remote record {tally.remote_number} does not exist"
         if ended and sum(tally.sizes) != tally.calls:
             yield f"{tally}: {sum(tally.sizes)} sizes of {tally.calls} calls"
@@ -491,6 +561,26 @@ class Profile:
             yield f"{tally}: {tally.temporaries} temporary, {tally.exit_calls} at exit of {tally.freed_calls} frees"
         if tally.calls and tally.smallest > tally.largest:
             yield f"{tally}: sizes from {tally.smallest} to {tally.largest}"
+
+    def problems_of_tags(self):
+        for n, tag in self.tags.items():
+            if tag.rest and getattr(self.tags.get(tag.rest), "kind", None) != TAG_REST:
+                yield f"the name in record {n} goes on in {tag.rest}, which is no such record"
+            if tag.kind != TAG_REST and tag.path is None:
+                yield f"tag {n} names parent {tag.parent}"
+            if tag.size > TAG_PIECE or self.text(tag.offset, tag.size) is None:
+                yield f"the name of tag {n} is not in the file"
+        sums = defaultdict(Counter)
+        for n, scope in self.scopes.items():
+            if scope.thread not in self.threads or self.path_of_tag(scope.tag) is None:
+                yield f"scope {n} names thread {scope.thread} and tag {scope.tag}"
+            sums[scope.thread].update({"bytes": scope.bytes, **scope.calls})
+        for n, thread in self.threads.items():
+            if self.path_of_tag(thread.tag) is None:
+                yield f"thread {n} names tag {thread.tag}, which does not exist"
+            for name, whole in (("bytes", thread.bytes), *thread.calls.items()):
+                if (self.end_monotonic_ns or self.end) and sums[n][name] > whole:
+                    yield f"the scopes of thread {n} have {sums[n][name]} {name}, the thread {whole}"
 
     def problems_of_history(self):
         times = sorted(moment.time_ns for moment in self.moments.values())

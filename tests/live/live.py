@@ -86,6 +86,23 @@ def every_reading_of_a_running_process_lies_between_what_was_finished_before_and
 
 
 @claim
+def every_snapshot_of_it_lies_between_them_too_and_never_changes_again():
+    with Place() as place, Alive(place) as victim:
+        taken = {}
+        for _ in range(READINGS // 2):
+            before = place.ledger()
+            path = Path(victim.plimsoll("snapshot", victim.process.pid, "--no-symbols").rstrip("\n"))
+            ledger = before.until(place.ledger())
+            profile = plim.Profile(path)
+            expect(profile.problems(), "in the snapshot")
+            expect(compare(profile, ledger, turns), "with the ledger")
+            taken[path] = path.read_bytes()
+        assert len(taken) == READINGS // 2
+        assert all(path.read_bytes() == before for path, before in taken.items())
+        victim.undisturbed()
+
+
+@claim
 def no_figure_ever_falls_from_one_reading_to_the_next():
     with Place() as place, Alive(place, sample="256") as victim:
         last = plim.Profile(victim.file())

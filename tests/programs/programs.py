@@ -22,12 +22,10 @@ sys.path.insert(0, str(HERE.parent / "lib"))
 
 import claims  # noqa: E402
 import plim  # noqa: E402
+from built import BUILD, PLIMSOLL, RUNTIME  # noqa: E402
 from claims import Skip, claim  # noqa: E402
 
-BUILD = Path(os.environ.get("PLIMSOLL_BUILD", HERE.parent.parent / "build")).resolve()
-RUNTIME = BUILD / "libplimsoll.so"
 RUNTIME_CXX = BUILD / "libplimsoll-cxx.so"
-PLIMSOLL = BUILD / "plimsoll"
 OBJECTS = BUILD / "tests" / "programs" / "objects"
 TIMEOUT_S = 60
 

@@ -13,20 +13,6 @@
 
 #include "forge.h"
 
-static const uint32_t record_bytes[PL_KINDS_MAX] = {
-    [PL_KIND_TEXT] = 1,
-    [PL_KIND_MODULE] = sizeof(struct pl_module),
-    [PL_KIND_FRAME] = sizeof(struct pl_frame),
-    [PL_KIND_THREAD] = sizeof(struct pl_thread_record),
-    [PL_KIND_SITE] = sizeof(struct pl_site),
-    [PL_KIND_ROW] = sizeof(struct pl_row),
-    [PL_KIND_SYMBOL] = sizeof(struct pl_symbol),
-    [PL_KIND_TALLY] = sizeof(struct pl_tally),
-    [PL_KIND_REMOTE] = sizeof(struct pl_remote),
-    [PL_KIND_MOMENT] = sizeof(struct pl_moment),
-    [PL_KIND_SNAPSHOT] = sizeof(struct pl_snapshot_record),
-};
-
 struct forge {
     unsigned char *image;
     uint32_t chunk[PL_KINDS_MAX][PL_CHUNKS_MAX]; /* which chunk is the k-th of its kind */
@@ -56,11 +42,12 @@ size_t forge_bytes(const struct forge *forge)
 
 void *forge_record(struct forge *forge, enum pl_kind kind, uint32_t number)
 {
-    uint32_t per_chunk = PL_CHUNK_BYTES / record_bytes[kind];
+    uint32_t per_chunk = PL_CHUNK_BYTES / pl_record_bytes[kind];
     if (number / per_chunk >= forge->chunks[kind])
         die("no such record");
     uint32_t chunk = forge->chunk[kind][number / per_chunk];
-    return forge->image + PL_CHUNKS_OFFSET + (size_t) chunk * PL_CHUNK_BYTES + number % per_chunk * record_bytes[kind];
+    return forge->image + PL_CHUNKS_OFFSET + (size_t) chunk * PL_CHUNK_BYTES +
+           number % per_chunk * pl_record_bytes[kind];
 }
 
 static void add_chunk(struct forge *forge, enum pl_kind kind)
@@ -78,7 +65,7 @@ uint32_t forge_append(struct forge *forge, enum pl_kind kind, uint32_t records)
     uint64_t *count = &forge_header(forge)->count[kind];
     uint32_t number = (uint32_t) *count;
     *count += records;
-    while (*count > (uint64_t) forge->chunks[kind] * (PL_CHUNK_BYTES / record_bytes[kind]))
+    while (*count > (uint64_t) forge->chunks[kind] * (PL_CHUNK_BYTES / pl_record_bytes[kind]))
         add_chunk(forge, kind);
     return number;
 }
@@ -151,7 +138,8 @@ uint32_t forge_site(struct forge *forge, uint32_t stack)
 uint32_t forge_row(struct forge *forge, uint32_t site, uint32_t thread)
 {
     uint32_t number = forge_append(forge, PL_KIND_ROW, 1);
-    *forge_row_at(forge, number) = (struct pl_row){.site = site, .thread = thread};
+    *forge_row_at(forge, number) =
+        (struct pl_row){.site = site, .thread = thread, .reset = forge_header(forge)->resets};
     return number;
 }
 
@@ -163,8 +151,14 @@ struct pl_row *forge_row_at(struct forge *forge, uint32_t row)
 uint32_t forge_tally(struct forge *forge, uint32_t site, uint32_t thread)
 {
     uint32_t number = forge_append(forge, PL_KIND_TALLY, 1);
-    *forge_tally_at(forge, number) =
-        (struct pl_tally){.site = site, .thread = thread, .owner = thread, .smallest = UINT32_MAX, .number = number};
+    *forge_tally_at(forge, number) = (struct pl_tally){
+        .site = site,
+        .thread = thread,
+        .owner = thread,
+        .smallest = UINT32_MAX,
+        .number = number,
+        .reset = (uint16_t) forge_header(forge)->resets,
+    };
     return number;
 }
 
@@ -192,6 +186,98 @@ void forge_count(struct pl_tally *tally, uint64_t calls, uint32_t size)
     tally->sizes[bucket] += (uint32_t) calls;
     tally->smallest = size < tally->smallest ? size : tally->smallest;
     tally->largest = size > tally->largest ? size : tally->largest;
+}
+
+void forge_keep(struct pl_tally *tally, uint64_t calls, uint64_t bytes)
+{
+    tally->freed_calls = tally->calls - calls;
+    tally->freed_bytes = tally->bytes - bytes;
+    tally->lives[10] = (uint32_t) tally->freed_calls;
+}
+
+static uint32_t add_tag(struct forge *forge, struct pl_tag_record record)
+{
+    uint32_t number = forge_append(forge, PL_KIND_TAG, 1);
+    record.valid = 1;
+    *forge_tag_at(forge, number) = record;
+    return number;
+}
+
+uint32_t forge_tag(struct forge *forge, uint32_t parent, const char *name)
+{
+    size_t bytes = strlen(name), piece = bytes < PL_TAG_PIECE ? bytes : PL_TAG_PIECE;
+    uint32_t last = add_tag(forge, (struct pl_tag_record){.parent = parent, .name = forge_text(forge, name, piece)});
+    uint32_t first = last;
+    for (size_t at = piece; at < bytes; at += piece) {
+        piece = bytes - at < PL_TAG_PIECE ? bytes - at : PL_TAG_PIECE;
+        struct pl_tag_record rest = {.kind = PL_TAG_REST, .name = forge_text(forge, name + at, piece)};
+        uint32_t next = add_tag(forge, rest);
+        forge_tag_at(forge, last)->rest = next;
+        last = next;
+    }
+    return first;
+}
+
+uint32_t forge_tag_of_kind(struct forge *forge, enum pl_tag_kind kind)
+{
+    return add_tag(forge, (struct pl_tag_record){.kind = kind});
+}
+
+struct pl_tag_record *forge_tag_at(struct forge *forge, uint32_t tag)
+{
+    return forge_record(forge, PL_KIND_TAG, tag);
+}
+
+struct pl_thread_record *forge_thread_at(struct forge *forge, uint32_t thread)
+{
+    return forge_record(forge, PL_KIND_THREAD, thread);
+}
+
+struct pl_scope_record *forge_scope(struct forge *forge, uint32_t thread, uint32_t tag, uint64_t calls, uint64_t bytes)
+{
+    struct pl_scope_record *scope = forge_record(forge, PL_KIND_SCOPE, forge_append(forge, PL_KIND_SCOPE, 1));
+    *scope = (struct pl_scope_record){.valid = 1, .thread = thread, .tag = tag, .entered = 1, .bytes = bytes};
+    scope->calls[PL_FN_MALLOC] = calls;
+    scope->reset = forge_header(forge)->resets;
+    return scope;
+}
+
+uint32_t forge_tagged_site(struct forge *forge, uint32_t stack, uint32_t tag)
+{
+    uint32_t number = forge_site(forge, stack);
+    ((struct pl_site *) forge_record(forge, PL_KIND_SITE, number))->tag = tag;
+    return number;
+}
+
+uint32_t forge_other_sizes(struct forge *forge, uint32_t tag)
+{
+    uint32_t number = forge_tagged_site(forge, 0, tag);
+    ((struct pl_site *) forge_record(forge, PL_KIND_SITE, number))->kind = PL_SITE_OTHER_SIZES;
+    return number;
+}
+
+void forge_make_snapshot(struct forge *forge, const char *name, uint64_t after_ns)
+{
+    struct pl_header *header = forge_header(forge);
+    header->flags |= PL_FLAG_SNAPSHOT;
+    header->end = PL_END_NONE;
+    header->end_monotonic_ns = 0;
+    header->snapshot_name = text_of(forge, name);
+    header->snapshot_ns = header->start_monotonic_ns + after_ns;
+}
+
+/* Threads notice at once; rows, tallies and scopes that are there already are old from now on. */
+void forge_reset(struct forge *forge, uint64_t after_ns)
+{
+    struct pl_header *header = forge_header(forge);
+    header->control.reset = ++header->resets;
+    header->reset_ns = header->start_monotonic_ns + after_ns;
+    for (uint32_t i = 1; i < header->count[PL_KIND_THREAD]; i++) {
+        struct pl_thread_record *thread = forge_thread_at(forge, i);
+        thread->reset = header->resets;
+        thread->reset_bytes = thread->bytes;
+        memcpy(thread->reset_calls, thread->calls, sizeof thread->calls);
+    }
 }
 
 struct pl_moment *forge_moment(struct forge *forge, uint64_t time_ns)
@@ -222,6 +308,20 @@ uint32_t forge_symbol(struct forge *forge, uint32_t frame, const char *function,
     *(struct pl_symbol *) forge_record(forge, PL_KIND_SYMBOL, number) = (struct pl_symbol){
         .frame = frame, .line = line, .function = text_of(forge, function), .file = text_of(forge, file)};
     return number;
+}
+
+uint32_t forge_stack(struct forge *forge, uint32_t module, const char *file, const char *const *function)
+{
+    uint32_t frame = 0;
+    for (uint32_t i = 0; function[i]; i++) {
+        uint64_t where = 0x1000;
+        for (const char *c = function[i]; *c; c++)
+            where = where * 31 % 0xfffffff + (unsigned char) *c;
+        frame = forge_frame(forge, frame, module, where);
+        forge_symbol(forge, frame, function[i], file, 10 * (i + 1));
+    }
+    forge_header(forge)->flags |= PL_FLAG_SYMBOLS;
+    return frame;
 }
 
 void forge_sample(struct pl_sums *sums, double size, double weight, uint64_t samples)
@@ -269,7 +369,7 @@ struct forge *forge_new(void)
     if (!forge || image == MAP_FAILED)
         die("out of memory");
     forge->image = image;
-    for (int kind = PL_KIND_TEXT; kind <= PL_KIND_SNAPSHOT; kind++)
+    for (int kind = PL_KIND_TEXT; kind <= PL_KIND_SCOPE; kind++)
         forge_append(forge, kind, kind == PL_KIND_TEXT ? 8 : 1); /* number 0 means none */
     fill_header(forge);
     forge_module(forge, "", 0);

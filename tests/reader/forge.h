@@ -32,6 +32,10 @@ uint32_t forge_site(struct forge *forge, uint32_t stack);
 uint32_t forge_row(struct forge *forge, uint32_t site, uint32_t thread);
 uint32_t forge_symbol(struct forge *forge, uint32_t frame, const char *function, const char *file, uint32_t line);
 
+/* A stack from its functions, outermost first, NULL behind the last, named in one file, ten lines apart. Returns its
+ * innermost frame. */
+uint32_t forge_stack(struct forge *forge, uint32_t module, const char *file, const char *const *function);
+
 struct pl_text forge_text(struct forge *forge, const char *text, size_t bytes);
 
 /* A new chunk of a kind; a record of any kind; records of a kind. */
@@ -45,8 +49,26 @@ struct pl_remote *forge_remote(struct forge *forge, uint32_t tally);
 struct pl_moment *forge_moment(struct forge *forge, uint64_t time_ns);
 struct pl_snapshot_record *forge_snapshot(struct forge *forge, uint64_t time_ns);
 
+/* A tag; a name longer than a piece goes on in further records. A scope of a thread, with `calls` to malloc. */
+uint32_t forge_tag(struct forge *forge, uint32_t parent, const char *name);
+uint32_t forge_tag_of_kind(struct forge *forge, enum pl_tag_kind kind);
+struct pl_tag_record *forge_tag_at(struct forge *forge, uint32_t tag);
+struct pl_scope_record *forge_scope(struct forge *forge, uint32_t thread, uint32_t tag, uint64_t calls, uint64_t bytes);
+struct pl_thread_record *forge_thread_at(struct forge *forge, uint32_t thread);
+
+/* A stack under a tag; all stacks under a tag, for sizes that are not wanted one by one. */
+uint32_t forge_tagged_site(struct forge *forge, uint32_t stack, uint32_t tag);
+uint32_t forge_other_sizes(struct forge *forge, uint32_t tag);
+
+/* The profile becomes a snapshot, taken so long after the start; its figures begin anew (again). */
+void forge_make_snapshot(struct forge *forge, const char *name, uint64_t after_ns);
+void forge_reset(struct forge *forge, uint64_t after_ns);
+
 /* `calls` blocks of `size` bytes, counted in a tally. */
 void forge_count(struct pl_tally *tally, uint64_t calls, uint32_t size);
+
+/* Of all that was counted in it, these are left. */
+void forge_keep(struct pl_tally *tally, uint64_t calls, uint64_t bytes);
 
 /* An entry of a snapshot, added to its totals too. */
 void forge_holds(struct pl_snapshot_record *snapshot, uint32_t who, uint32_t objects, uint64_t bytes);

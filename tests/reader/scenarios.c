@@ -2,6 +2,7 @@
 /*
  * scenarios.c - profiles worth reading: each a claim about a program, made without running it.
  */
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,21 +10,6 @@
 #include "forge.h"
 
 #define INTERVAL (512.0 * 1024)
-
-/* A stack from its functions, outermost first, named in one file, a line apart; returns its innermost frame. */
-static uint32_t name_stack(struct forge *forge, uint32_t module, const char *file, const char *const *function)
-{
-    uint32_t frame = 0;
-    for (uint32_t i = 0; function[i]; i++) {
-        uint64_t where = 0x1000;
-        for (const char *c = function[i]; *c; c++)
-            where = where * 31 % 0xfffffff + (unsigned char) *c;
-        frame = forge_frame(forge, frame, module, where);
-        forge_symbol(forge, frame, function[i], file, 10 * (i + 1));
-    }
-    forge_header(forge)->flags |= PL_FLAG_SYMBOLS;
-    return frame;
-}
 
 static struct pl_row *add_row(struct forge *forge, uint32_t stack, uint32_t thread)
 {
@@ -45,13 +31,13 @@ static void build_leak(struct forge *forge)
     uint32_t thread = forge_thread(forge, "example", 412918, 100768153);
     uint32_t worker = forge_thread(forge, "worker-1", 1001, (8 << 20) + 64000);
 
-    struct pl_row *row = add_row(forge, name_stack(forge, module, "src/index.c", term), thread);
+    struct pl_row *row = add_row(forge, forge_stack(forge, module, "src/index.c", term), thread);
     forge_sample(&row->allocated, 1648, INTERVAL / (1648 + 64), 40);
-    row = add_row(forge, name_stack(forge, module, "src/parse.c", line), thread);
+    row = add_row(forge, forge_stack(forge, module, "src/parse.c", line), thread);
     forge_sample(&row->allocated, 48, INTERVAL / (48 + 64), 60);
     forge_sample(&row->freed, 48, INTERVAL / (48 + 64), 50);
     forge_sample(&row->remote, 48, INTERVAL / (48 + 64), 10);
-    row = add_row(forge, name_stack(forge, module, "src/table.c", rows), worker);
+    row = add_row(forge, forge_stack(forge, module, "src/table.c", rows), worker);
     forge_sample(&row->allocated, 8 << 20, 1, 1);
     forge_header(forge)->visits = 101;
     forge_header(forge)->frames_walked = 460;
@@ -350,10 +336,10 @@ static void build_exact(struct forge *forge)
     uint32_t thread = forge_thread(forge, "example", 6000, 1000 * 48 + 5000 * 24);
     uint32_t worker = forge_thread(forge, "worker-1", 14, (16 << 20) - (1 << 10));
     count_everything(forge);
-    count_terms(add_tally(forge, name_stack(forge, module, "src/index.c", term), thread));
-    struct pl_tally *strings = add_tally(forge, name_stack(forge, module, "src/parse.c", line), thread);
+    count_terms(add_tally(forge, forge_stack(forge, module, "src/index.c", term), thread));
+    struct pl_tally *strings = add_tally(forge, forge_stack(forge, module, "src/parse.c", line), thread);
     count_strings(strings, forge_remote(forge, strings->number));
-    count_rows(add_tally(forge, name_stack(forge, module, "src/table.c", rows), worker), 7);
+    count_rows(add_tally(forge, forge_stack(forge, module, "src/table.c", rows), worker), 7);
     forge_header(forge)->peak =
         (struct pl_peak){.bytes = (8 << 20) + 1000 * 48, .units = cohort_units(3), .era = 7, .peaks = 3};
     add_timeline(forge);
@@ -372,7 +358,7 @@ static void build_auto(struct forge *forge)
     uint32_t module = forge_module(forge, "/opt/example/bin/example", 0xab);
     uint32_t thread = forge_thread(forge, "example", 2000000, 2000000 * 48);
     count_everything(forge);
-    uint32_t site = forge_site(forge, name_stack(forge, module, "src/parse.c", line));
+    uint32_t site = forge_site(forge, forge_stack(forge, module, "src/parse.c", line));
     struct pl_tally *tally = forge_tally_at(forge, forge_tally(forge, site, thread));
     forge_count(tally, 400000, 48);
     tally->freed_calls = 399000;
@@ -394,6 +380,142 @@ static void build_auto(struct forge *forge)
     automatic->interval_bytes = automatic->interval_max = 96 << 10;
 }
 
+/* ---- tags ---- */
+
+struct server {
+    uint32_t main, worker[2];
+    uint32_t request, parse, render, index, off; /* parse and render are below request */
+    uint32_t handle_request, string_new, term;   /* stacks */
+};
+
+static struct server name_server(struct forge *forge)
+{
+    static const char *const handle[] = {"start_thread", "worker_run", "handle_request", NULL};
+    static const char *const string[] = {"start_thread", "worker_run", "handle_request", "string_new", NULL};
+    static const char *const term[] = {"_start", "main", "index_file", "index_add_term", NULL};
+    uint32_t module = forge_module(forge, "/opt/example/bin/example", 0xab);
+    struct server server = {
+        .handle_request = forge_stack(forge, module, "src/server.c", handle),
+        .string_new = forge_stack(forge, module, "src/string.c", string),
+        .term = forge_stack(forge, module, "src/index.c", term),
+        .request = forge_tag(forge, 0, "request"),
+    };
+    server.parse = forge_tag(forge, server.request, "parse");
+    server.render = forge_tag(forge, server.request, "render");
+    server.index = forge_tag(forge, 0, "index");
+    server.off = forge_tag_of_kind(forge, PL_TAG_OFF);
+    return server;
+}
+
+/* What a thread asks for under a tag is in its record, and in a scope but for what it was in the middle of. */
+static void book(struct forge *forge, uint32_t thread, uint32_t tag, uint64_t calls, uint64_t bytes, bool in_it)
+{
+    struct pl_thread_record *record = forge_thread_at(forge, thread);
+    record->calls[PL_FN_MALLOC] += calls;
+    record->bytes += bytes;
+    if (in_it)
+        record->tag = tag;
+    else
+        forge_scope(forge, thread, tag, calls, bytes)->entered = calls / 2;
+}
+
+static void count_tagged(struct forge *forge, uint32_t site, uint32_t thread, uint64_t calls, uint32_t size,
+                         uint64_t left)
+{
+    struct pl_tally *tally = forge_tally_at(forge, forge_tally(forge, site, thread));
+    forge_count(tally, calls, size);
+    forge_keep(tally, left, left * size);
+}
+
+/* A worker: 100 requests of 1 KiB, which parse 300 strings and free them, and render 200 and keep 50; 10 buffers that
+ * are larger than is recorded; and it is in the middle of parsing. */
+static void serve(struct forge *forge, const struct server *server, uint32_t thread)
+{
+    book(forge, thread, server->request, 110, 100 * 1024 + (10 << 21), false);
+    book(forge, thread, server->parse, 300, 300 * 64, true);
+    book(forge, thread, server->render, 200, 200 * 64, false);
+    count_tagged(forge, forge_tagged_site(forge, server->handle_request, server->request), thread, 100, 1024, 0);
+    count_tagged(forge, forge_other_sizes(forge, server->request), thread, 10, 2 << 20, 0);
+    count_tagged(forge, forge_tagged_site(forge, server->string_new, server->parse), thread, 300, 64, 0);
+    count_tagged(forge, forge_tagged_site(forge, server->string_new, server->render), thread, 200, 64, 50);
+}
+
+static void add_server_threads(struct forge *forge, struct server *server)
+{
+    server->main = forge_thread(forge, "example", 0, 0);
+    server->worker[0] = forge_thread(forge, "worker-1", 0, 0);
+    server->worker[1] = forge_thread(forge, "worker-2", 0, 0);
+    forge_header(forge)->size_to = 1 << 20;
+}
+
+/* A server with two workers. Its main thread adds 1,000 terms to an index, makes 500 calls while Plimsoll is off, and
+ * one under no tag. */
+static void build_tags(struct forge *forge)
+{
+    struct server server = name_server(forge);
+    count_everything(forge);
+    add_server_threads(forge, &server);
+    book(forge, server.main, server.index, 1000, 1000 * 48, false);
+    book(forge, server.main, server.off, 500, 12000, false);
+    book(forge, server.main, 0, 1, 4096, true);
+    count_tagged(forge, forge_tagged_site(forge, server.term, server.index), server.main, 1000, 48, 1000);
+    count_tagged(forge, forge_site(forge, server.term), server.main, 1, 4096, 1);
+    serve(forge, &server, server.worker[0]);
+    serve(forge, &server, server.worker[1]);
+    forge_header(forge)->peak = (struct pl_peak){.bytes = 1 << 20, .units = cohort_units(2), .era = 1, .peaks = 1};
+}
+
+static void sample_tagged(struct forge *forge, uint32_t site, uint32_t thread, uint32_t size, uint64_t samples,
+                          uint64_t left)
+{
+    struct pl_row *row = forge_row_at(forge, forge_row(forge, site, thread));
+    double weight = INTERVAL / (size + 64);
+    forge_sample(&row->allocated, size, weight, samples);
+    forge_sample(&row->freed, size, weight, samples - left);
+    row->smallest = row->largest = size;
+}
+
+/* The same by samples, of which "request" got none. */
+static void build_sampled_tags(struct forge *forge)
+{
+    struct server server = name_server(forge);
+    add_server_threads(forge, &server);
+    book(forge, server.main, server.index, 100000, 4800000, false);
+    book(forge, server.main, server.off, 50000, 1200000, false);
+    book(forge, server.main, 0, 1, 4096, true);
+    sample_tagged(forge, forge_tagged_site(forge, server.term, server.index), server.main, 48, 20, 10);
+    for (int i = 0; i < 2; i++) {
+        book(forge, server.worker[i], server.request, 100, 100 * 1024, false);
+        book(forge, server.worker[i], server.parse, 30000, 30000 * 64, true);
+        book(forge, server.worker[i], server.render, 40000, 40000 * 64, false);
+        uint32_t render = forge_tagged_site(forge, server.string_new, server.render);
+        sample_tagged(forge, forge_tagged_site(forge, server.string_new, server.parse), server.worker[i], 64, 8, 0);
+        sample_tagged(forge, render, server.worker[i], 64, 9, 2);
+    }
+}
+
+static void build_snapshot(struct forge *forge)
+{
+    build_tags(forge);
+    forge_make_snapshot(forge, "warmed up", 3200000000ull);
+}
+
+/* All that "tags" has is forgotten after 5 s; then a worker renders 8 strings and keeps 3, and a large buffer goes. */
+static void build_reset(struct forge *forge)
+{
+    build_tags(forge);
+    forge_moment(forge, 4000000000ull)->allocated_bytes = 20000000;
+    forge_reset(forge, 5000000000ull);
+    struct pl_thread_record *main = forge_thread_at(forge, 1); /* has not noticed, as it has not allocated since */
+    main->reset = 0;
+    main->reset_bytes = main->reset_calls[PL_FN_MALLOC] = 0;
+    forge_thread_at(forge, 2)->tag = 3;
+    forge_thread_at(forge, 2)->calls[PL_FN_MALLOC] += 8;
+    forge_thread_at(forge, 2)->bytes += 8 * 64;
+    count_tagged(forge, forge_tagged_site(forge, 3, 3), 2, 8, 64, 3);
+    forge_moment(forge, 6000000000ull)->allocated_bytes = 1 << 30;
+}
+
 const struct forge_scenario forge_scenario[] = {
     {"empty", "a process that allocated nothing", build_empty},
     {"leak", "one site that never frees, one that frees all, one large block", build_leak},
@@ -407,6 +529,10 @@ const struct forge_scenario forge_scenario[] = {
     {"deep", "a stack with a gap", build_deep},
     {"exact", "every allocation counted: a peak, temporaries, reallocs, a timeline, snapshots", build_exact},
     {"auto", "counted at first, then sampled", build_auto},
+    {"tags", "a server whose memory has tags, in three threads: everything counted", build_tags},
+    {"tags-sampled", "the same by samples", build_sampled_tags},
+    {"snapshot", "the same, as a snapshot that was taken after 3.2 s", build_snapshot},
+    {"reset", "the same, forgotten after 5 s, and a little more", build_reset},
     {"1k-stacks", "1,000 stacks of about 30 frames", build_1k_stacks},
     {"100k-stacks", "100,000 stacks of about 30 frames", build_100k_stacks},
     {NULL, NULL, NULL},

@@ -58,6 +58,16 @@ static inline struct pl_profile *load_scenario(const char *scenario)
     return profile;
 }
 
+static inline struct pl_profile *open_file(const char *path)
+{
+    struct pl_profile *profile = NULL;
+    char why[PL_WHY_BYTES] = "";
+    if (pl_profile_open(path, &profile, why) != 0)
+        fail_msg("%s", why);
+    assert_true(pl_profile_valid(profile));
+    return profile;
+}
+
 /* A file that is gone when the test is: its path must be unlinked by the test. */
 static inline void forge_to_file(struct forge *forge, char path[64])
 {

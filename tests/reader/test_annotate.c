@@ -13,16 +13,6 @@
 #include "annotate.h"
 #include "support.h"
 
-static struct pl_profile *open_file(const char *path)
-{
-    struct pl_profile *profile = NULL;
-    char why[PL_WHY_BYTES] = "";
-    if (pl_profile_open(path, &profile, why) != 0)
-        fail_msg("%s", why);
-    assert_true(pl_profile_valid(profile));
-    return profile;
-}
-
 static off_t file_bytes(const char *path)
 {
     struct stat status;

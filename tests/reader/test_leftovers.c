@@ -115,6 +115,18 @@ static void a_running_process_is_using_what_is_young(void **state)
     free(model);
 }
 
+static void a_snapshot_is_of_a_running_process(void **state)
+{
+    (void) state;
+    struct model *model = model_new(10, 8);
+    model->profile.snapshot_name = "";
+    SITE(model, STACK(model, APP, "read_body", APP, "main"), 4096, 0, 0, 0, 0, 0, 0, 0, 0, 1);
+    struct pl_leftovers *leftovers = judge(model);
+    assert_int_equal(leftovers->ending, PL_ENDING_RUNNING);
+    pl_leftovers_free(leftovers);
+    free(model);
+}
+
 static void tables_made_at_the_start_are_not_suspected(void **state)
 {
     (void) state;
@@ -516,6 +528,7 @@ int main(void)
         cmocka_unit_test(a_server_killed_in_a_request_does_not_leak_the_request),
         cmocka_unit_test(a_request_that_began_before_the_last_class_is_young_too),
         cmocka_unit_test(a_running_process_is_using_what_is_young),
+        cmocka_unit_test(a_snapshot_is_of_a_running_process),
         cmocka_unit_test(tables_made_at_the_start_are_not_suspected),
         cmocka_unit_test(a_single_block_is_made_once_whenever_that_was),
         cmocka_unit_test(a_cache_that_has_filled_up_is_not_suspected),

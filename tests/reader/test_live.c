@@ -476,7 +476,8 @@ static void rise_and_fall(struct heap *heap, struct stage *stage)
 static struct {
     struct stage *stage;
     struct heap heap;
-    uint32_t preads_left; /* until the heap rises and falls; 0: it does not */
+    void (*take)(void);
+    uint32_t preads_left; /* until it is taken; 0: it is not */
 } turn;
 
 ssize_t __real_pread64(int fd, void *out, size_t bytes, off_t offset);
@@ -485,8 +486,13 @@ ssize_t __wrap_pread64(int fd, void *out, size_t bytes, off_t offset);
 ssize_t __wrap_pread64(int fd, void *out, size_t bytes, off_t offset)
 {
     if (turn.preads_left > 0 && --turn.preads_left == 0)
-        rise_and_fall(&turn.heap, turn.stage);
+        turn.take();
     return __real_pread64(fd, out, bytes, offset);
+}
+
+static void take_to_rise_and_fall(void)
+{
+    rise_and_fall(&turn.heap, turn.stage);
 }
 
 static void the_peak_of_a_running_program_is_all_of_one_moment(void **state)
@@ -495,6 +501,7 @@ static void the_peak_of_a_running_program_is_all_of_one_moment(void **state)
     static struct stage stage;
     set_up_tallies(&stage);
     turn.stage = &stage;
+    turn.take = take_to_rise_and_fall;
     turn.heap = (struct heap){.header = (struct pl_header *) stage.map};
     rise_and_fall(&turn.heap, &stage);
     bool interrupted = true;
@@ -511,6 +518,99 @@ static void the_peak_of_a_running_program_is_all_of_one_moment(void **state)
     tear_down(&stage);
 }
 
+/* ---- tags ---- */
+
+#define CALLS 1000
+
+/* Where in the file are: a thread with CALLS calls that it has not booked yet, its scopes of two tags; and another
+ * thread with its scope and tag, none of which is published. */
+static struct {
+    size_t thread, before, after;
+    size_t late_thread, late_scope, late_tag;
+    uint32_t before_tag, after_tag;
+} play;
+
+static size_t offset_of(struct forge *forge, void *record)
+{
+    return (size_t) ((unsigned char *) record - forge_image(forge));
+}
+
+static void *at(size_t offset)
+{
+    return turn.stage->map + offset;
+}
+
+static void set_up_tags(struct stage *stage)
+{
+    struct forge *forge = forge_build("empty");
+    play.before_tag = forge_tag(forge, 0, "before");
+    play.after_tag = forge_tag(forge, 0, "after");
+    play.thread = offset_of(forge, forge_thread_at(forge, 1));
+    play.before = offset_of(forge, forge_scope(forge, 1, play.before_tag, 0, 0));
+    play.after = offset_of(forge, forge_scope(forge, 1, play.after_tag, 0, 0));
+    uint32_t thread = forge_thread(forge, "late", CALLS, CALLS), tag = forge_tag(forge, play.after_tag, "late");
+    play.late_thread = offset_of(forge, forge_thread_at(forge, thread));
+    play.late_tag = offset_of(forge, forge_tag_at(forge, tag));
+    play.late_scope = offset_of(forge, forge_scope(forge, thread, tag, CALLS, CALLS));
+    map_file(stage, forge);
+    turn.stage = stage;
+}
+
+static void prepare_the_play(void)
+{
+    struct pl_thread_record *thread = at(play.thread);
+    thread->calls[PL_FN_MALLOC] = CALLS;
+    thread->tag = play.before_tag;
+    ((struct pl_scope_record *) at(play.before))->calls[PL_FN_MALLOC] = 0;
+    ((struct pl_thread_record *) at(play.late_thread))->valid = 0;
+    ((struct pl_scope_record *) at(play.late_scope))->valid = 0;
+    ((struct pl_tag_record *) at(play.late_tag))->valid = 0;
+}
+
+/* All is booked when the tag is left; and somebody else comes. */
+static void take_to_change_tags(void)
+{
+    ((struct pl_scope_record *) at(play.before))->calls[PL_FN_MALLOC] = CALLS;
+    ((struct pl_scope_record *) at(play.after))->entered++;
+    ((struct pl_thread_record *) at(play.thread))->tag = play.after_tag;
+    ((struct pl_thread_record *) at(play.late_thread))->valid = 1;
+    ((struct pl_tag_record *) at(play.late_tag))->valid = 1;
+    ((struct pl_scope_record *) at(play.late_scope))->valid = 1;
+}
+
+static uint64_t calls_under(const struct pl_profile *profile, const char *path)
+{
+    uint64_t calls = 0;
+    for (uint32_t i = 0; i < profile->scopes; i++)
+        if (strcmp(profile->tag[profile->scope[i].tag].path, path) == 0)
+            calls += profile->scope[i].calls[PL_FN_MALLOC];
+    return calls;
+}
+
+static void what_was_done_under_a_tag_stays_there_when_it_is_left(void **state)
+{
+    (void) state;
+    static struct stage stage;
+    set_up_tags(&stage);
+    turn.take = take_to_change_tags;
+    bool interrupted = true, came_late = false;
+    for (uint32_t after = 1; interrupted; after++) {
+        prepare_the_play();
+        turn.preads_left = after;
+        struct pl_profile *profile = open_profile(&stage);
+        assert_int_equal(calls_under(profile, "before"), CALLS);
+        assert_int_equal(calls_under(profile, "after"), 0);
+        assert_true(calls_under(profile, "after/late") == 0 || profile->threads == 2);
+        came_late |= profile->threads == 2 && calls_under(profile, "after/late") == CALLS;
+        assert_int_equal(profile->damage, 0);
+        pl_profile_close(profile);
+        interrupted = turn.preads_left == 0;
+    }
+    turn.preads_left = 0;
+    assert_true(came_late);
+    tear_down(&stage);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -521,6 +621,7 @@ int main(void)
         cmocka_unit_test(a_row_that_never_holds_still_does_not_keep_us),
         cmocka_unit_test(a_counted_free_is_never_seen_without_its_allocation),
         cmocka_unit_test(the_peak_of_a_running_program_is_all_of_one_moment),
+        cmocka_unit_test(what_was_done_under_a_tag_stays_there_when_it_is_left),
     };
     return cmocka_run_group_tests_name("live", tests, NULL, NULL);
 }

@@ -26,13 +26,13 @@ from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent / "lib"))
+import built  # noqa: E402
 import claims  # noqa: E402
 import plim  # noqa: E402
+from built import BUILD, RUNTIME  # noqa: E402
 from claims import Skip, main  # noqa: E402, F401
 
-BUILD = Path(os.environ.get("PLIMSOLL_BUILD", HERE.parent.parent / "build")).resolve()
 PROGRAMS = BUILD / "tests" / "traps"
-RUNTIME = BUILD / "libplimsoll.so"
 RUNTIME_CXX = BUILD / "libplimsoll-cxx.so"
 LIBRARIES = Path("/usr/lib/x86_64-linux-gnu")
 ALLOCATORS = {
@@ -115,12 +115,10 @@ def program(name):
 
 def environment(at, settings, preload):
     """What a profiled program sees: nothing of the caller's PLIMSOLL_*, and settings of None left out."""
-    words = {k: v for k, v in os.environ.items() if not k.startswith("PLIMSOLL_") and k != "LD_PRELOAD"}
-    words["PLIMSOLL_LIVE_DIR"] = str(at.live)
-    words.update(settings)
+    words = {"PLIMSOLL_LIVE_DIR": at.live, **settings}
     if preload:
         words["LD_PRELOAD"] = " ".join(str(library) for library in preload)
-    return {k: v for k, v in words.items() if v is not None}
+    return built.environment(**words)
 
 
 def start(command, settings=None, preload=(RUNTIME,), at=None, before=(), **options):

@@ -107,6 +107,11 @@ INLINE bool pl_add_is_not_zero(uint64_t *to, uint64_t value)
     return not_zero;
 }
 
+INLINE void pl_add(uint64_t *to, uint64_t value)
+{
+    __asm__ volatile("addq %1, %0" : "+m"(*to) : "er"(value) : "cc", "memory");
+}
+
 INLINE bool pl_is_relocated(void)
 {
     uintptr_t tls;

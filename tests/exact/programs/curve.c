@@ -33,14 +33,8 @@ struct heap {
 static struct heap heaps[THREADS + 1];
 static pthread_barrier_t barrier;
 
-#define SITE(name)                                                                                                     \
-    static APART struct block site_##name(size_t bytes)                                                                \
-    {                                                                                                                  \
-        return LEDGER_ALLOCATE(SITE_##name, bytes, malloc(bytes));                                                     \
-    }
-SITES(SITE)
-#define FUNCTION(name) site_##name,
-static struct block (*const sites[])(size_t) = {SITES(FUNCTION)};
+SITES(LEDGER_MALLOC_SITE)
+static struct block (*const sites[])(size_t) = {SITES(LEDGER_FUNCTION)};
 
 /* Time passes as the heap changes; each pause is a point of the curve. */
 static void pause_after(struct heap *heap, size_t bytes)

@@ -17,12 +17,7 @@ LEDGER_DECLARE(SITES);
 
 static struct block handlers[BLOCKS], destructors[BLOCKS];
 
-#define SITE(name)                                                                                                     \
-    static APART struct block site_##name(size_t bytes)                                                                \
-    {                                                                                                                  \
-        return LEDGER_ALLOCATE(SITE_##name, bytes, malloc(bytes));                                                     \
-    }
-SITES(SITE)
+SITES(LEDGER_MALLOC_SITE)
 
 static void handle_exit(void)
 {

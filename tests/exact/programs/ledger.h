@@ -113,6 +113,14 @@ void ledger_free_by(struct block block, void (*release)(void *address, size_t by
 #define LEDGER_MOVE(site, bytes, old, call)                                                                            \
     (ledger_begin(LEDGER_MOVING, site, bytes, &(old)), ledger_moved(site, bytes, old, call))
 
+/* Sites at which nothing but malloc is called: SITES(LEDGER_MALLOC_SITE). A table of them: {SITES(LEDGER_FUNCTION)}. */
+#define LEDGER_MALLOC_SITE(name)                                                                                       \
+    static APART struct block site_##name(size_t bytes)                                                                \
+    {                                                                                                                  \
+        return LEDGER_ALLOCATE(SITE_##name, bytes, malloc(bytes));                                                     \
+    }
+#define LEDGER_FUNCTION(name) site_##name,
+
 /* From now on the composition of the heap at its highest is kept: exact in programs of one thread. */
 void ledger_follow_peak(void);
 

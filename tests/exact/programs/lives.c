@@ -17,14 +17,8 @@ LEDGER_DECLARE(SITES);
 
 #define TOGETHER 10
 
-#define SITE(name)                                                                                                     \
-    static APART struct block site_##name(size_t bytes)                                                                \
-    {                                                                                                                  \
-        return LEDGER_ALLOCATE(SITE_##name, bytes, malloc(bytes));                                                     \
-    }
-SITES(SITE)
-#define FUNCTION(name) site_##name,
-static struct block (*const sites[])(size_t) = {SITES(FUNCTION)};
+SITES(LEDGER_MALLOC_SITE)
+static struct block (*const sites[])(size_t) = {SITES(LEDGER_FUNCTION)};
 
 /* TOGETHER blocks live for so long, give or take what the machine does meanwhile: that is measured. */
 static void live_for(unsigned site, unsigned ms)

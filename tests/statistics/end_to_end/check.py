@@ -113,6 +113,14 @@ def fewest_covered(runs):
     return runs
 
 
+def report(checks):
+    """Prints (whether it is so, what it is) of each as TAP; returns the exit status."""
+    print(f"1..{len(checks)}")
+    for number, (good, words) in enumerate(checks, 1):
+        print("ok" if good else "not ok", number, "-", words)
+    return 0 if all(good for good, _ in checks) else 1
+
+
 def main():
     plimsoll, library, program = (Path(argument).resolve() for argument in sys.argv[1:4])
     runs = int(sys.argv[4]) if len(sys.argv) > 4 else 60
@@ -127,10 +135,7 @@ def main():
     for (site, metric), held in covered.items():
         checks.append((sum(held) >= least,
                        f"{site} {metric} is covered in {sum(held)} of {runs} runs, at least {least}"))
-    print(f"1..{len(checks)}")
-    for number, (good, words) in enumerate(checks, 1):
-        print("ok" if good else "not ok", number, "-", words)
-    return 0 if all(good for good, _ in checks) else 1
+    return report(checks)
 
 
 if __name__ == "__main__":

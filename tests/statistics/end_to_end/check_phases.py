@@ -129,10 +129,7 @@ def main():
         checks.append((abs(bias) <= check.BIAS_LIMIT and covered >= least,
                        f"{site} {metric}: {share:+.2%}, {bias:+.2f} standard errors; held in {covered} of {runs} runs, "
                        f"at least {least}"))
-    print(f"1..{len(checks)}")
-    for number, (good, words) in enumerate(checks, 1):
-        print("ok" if good else "not ok", number, "-", words)
-    return 0 if all(good for good, _ in checks) else 1
+    return check.report(checks)
 
 
 if __name__ == "__main__":

@@ -1,0 +1,336 @@
+// SPDX-License-Identifier: MIT
+//
+// plimsoll.hpp - plimsoll.h for C++: scopes that end by themselves.
+//
+//     #include <plimsoll.hpp>
+//
+//     Table Loader::load(const std::string &path)
+//     {
+//         PLIMSOLL_FUNCTION_SCOPE();                     "Loader::load", until the end of the block
+//         for (Row &row : rows(path)) {
+//             PLIMSOLL_SCOPE("row");                     "Loader::load/row"
+//             ...
+//
+// Header only, C++11 and later, nothing to link, as plimsoll.h. A scope ends when its object is destroyed, by an
+// exception too. Nothing here throws or allocates. When the profiler is not there, entering and leaving are one test
+// and one branch each: names are not even looked at, and no static object has to be initialized at run time.
+//
+// Objects of these classes belong to a block: they must be destroyed by the thread that made them, in reverse order. So
+// they cannot be copied or moved. longjmp() and coroutines that move between threads do not respect that.
+#ifndef PLIMSOLL_HPP
+#define PLIMSOLL_HPP
+
+#include <string>
+
+#include "plimsoll.h"
+
+#if __cplusplus >= 201703L
+#define PLIMSOLL_NODISCARD [[nodiscard]] // Scope("x"); ends at its semicolon
+#else
+#define PLIMSOLL_NODISCARD
+#endif
+#define PLIMSOLL_COLD __attribute__((noinline, cold))
+
+namespace plimsoll
+{
+
+namespace detail
+{
+
+// What __PRETTY_FUNCTION__ says, reduced to `Class::function`.
+//
+// A type of result goes away because every blank at the outermost level begins the name anew; parameters and template
+// arguments because they are brackets, which are skipped as a whole. Namespaces stay, those without a name do not. What
+// is inside a function goes on behind it: `main::<lambda>`. The name is never longer than the text it is made from, the
+// brackets of which are closed.
+class FunctionName
+{
+  public:
+    // `name` has room for as many characters as `pretty`.
+    FunctionName(const char *pretty, char *name) noexcept : at_(pretty), name_(name), end_(name)
+    {
+        while (*at_ && step()) {
+        }
+        *end_ = 0;
+    }
+
+  private:
+    const char *at_;
+    char *const name_;
+    char *end_;
+
+    static bool is_word(char c) noexcept
+    {
+        return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' || c == '$' ||
+               (c & 0x80);
+    }
+
+    bool see(const char *text) const noexcept
+    {
+        return __builtin_strncmp(at_, text, __builtin_strlen(text)) == 0;
+    }
+
+    // If `text` is here, goes on behind it.
+    bool take(const char *text) noexcept
+    {
+        if (!see(text))
+            return false;
+        at_ += __builtin_strlen(text);
+        return true;
+    }
+
+    bool name_is(const char *text) const noexcept
+    {
+        std::size_t length = __builtin_strlen(text);
+        return length == static_cast<std::size_t>(end_ - name_) && __builtin_strncmp(name_, text, length) == 0;
+    }
+
+    void put(const char *text) noexcept
+    {
+        while (*text)
+            *end_++ = *text++;
+    }
+
+    // From an opening bracket to behind the one that closes it. In round ones < and > are operators.
+    void skip_brackets() noexcept
+    {
+        char open = *at_, close = open == '(' ? ')' : '>';
+        for (at_++; *at_ && *at_ != close;) {
+            if (*at_ == '(' || *at_ == open)
+                skip_brackets();
+            else if (!take("->"))
+                at_++;
+        }
+        if (*at_)
+            at_++;
+    }
+
+    // The following take a step, and say whether there may be more to come.
+
+    bool begin_anew() noexcept
+    {
+        end_ = name_;
+        while (*at_ == ' ' || *at_ == '*' || *at_ == '&')
+            at_++;
+        return true;
+    }
+
+    // At `operator`: what may look like brackets behind it is part of the name.
+    bool step_operator() noexcept
+    {
+        put("operator");
+        take("operator");
+        if (take("()")) {
+            put("()");
+            return true;
+        }
+        bool is_type = *at_ == ' '; // or new, or delete
+        while (*at_ && *at_ != '(' && (is_type || *at_ != ' ')) {
+            if (is_type && *at_ == '<')
+                skip_brackets();
+            else
+                *end_++ = *at_++;
+        }
+        return true;
+    }
+
+    // At `(`: parameters, mostly. What is inside of the function goes on behind them.
+    bool step_round() noexcept
+    {
+        if (take("(anonymous namespace)::"))
+            return true;
+        if (see("(*") || see("(&")) { // the result is a pointer to a function
+            at_++;
+            return begin_anew();
+        }
+        bool is_lambda = see("(anonymous class)") || see("(lambda at ");
+        bool is_type = end_ == name_ || name_is("decltype");
+        skip_brackets();
+        if (is_lambda) {
+            put("<lambda>");
+            take("::operator()");
+            return true;
+        }
+        if (is_type)
+            return begin_anew();
+        while (take(" const") || take(" volatile") || take(" &") || take("&") || take(" noexcept")) {
+        }
+        return *at_ == ':';
+    }
+
+    // At `<`: the arguments of a template, or a name that a compiler has made up.
+    bool step_angle() noexcept
+    {
+        bool is_name = end_ == name_ || end_[-1] == ':', is_lambda = see("<lambda");
+        skip_brackets();
+        if (is_name)
+            put(is_lambda ? "<lambda>" : "<>");
+        return true;
+    }
+
+    bool step() noexcept
+    {
+        if (*at_ == '[' || see(" ["))
+            return false;
+        if (*at_ == ' ')
+            return begin_anew();
+        if (*at_ == '(')
+            return step_round();
+        if (*at_ == '<')
+            return step_angle();
+        if (take("{anonymous}::"))
+            return true;
+        if (see("operator") && !is_word(at_[8]) && (end_ == name_ || !is_word(end_[-1])))
+            return step_operator();
+        *end_++ = *at_++;
+        return true;
+    }
+};
+
+} // namespace detail
+
+// A name that is entered often: prepared when it is first entered, and cheaper from then on. One object serves all
+// threads. It is made at compile time, so it may be static anywhere, and be used before main:
+//
+//     static plimsoll::Tag parsing("parse");
+//
+// `name` must live as long as the tag, as a literal does.
+class Tag
+{
+  public:
+    constexpr explicit Tag(const char *name) noexcept : name_(name), is_function_(false), prepared_(nullptr)
+    {
+    }
+
+    Tag(const Tag &) = delete;
+    Tag &operator=(const Tag &) = delete;
+
+    // `pretty` is __PRETTY_FUNCTION__.
+    struct OfFunction {
+        const char *pretty;
+    };
+    constexpr explicit Tag(OfFunction function) noexcept
+        : name_(function.pretty), is_function_(true), prepared_(nullptr)
+    {
+    }
+
+  private:
+    friend class Scope;
+
+    const char *name_;
+    bool is_function_;
+    mutable plimsoll_tag prepared_;
+
+    // The profiler is there. Threads that are first at the same time prepare the same.
+    void enter() const noexcept
+    {
+        plimsoll_tag tag = __atomic_load_n(&prepared_, __ATOMIC_ACQUIRE);
+        (plimsoll_enter)(__builtin_expect(tag != nullptr, 1) ? tag : prepare());
+    }
+
+    PLIMSOLL_COLD plimsoll_tag prepare() const noexcept
+    {
+        plimsoll_tag tag;
+        if (is_function_) {
+            char *name = static_cast<char *>(__builtin_alloca(__builtin_strlen(name_) + 1));
+            detail::FunctionName(name_, name);
+            tag = (plimsoll_prepare) (name);
+        } else {
+            tag = (plimsoll_prepare) (name_);
+        }
+        __atomic_store_n(&prepared_, tag, __ATOMIC_RELEASE);
+        return tag;
+    }
+};
+
+// plimsoll_push() and plimsoll_pop(): from here to the end of the block this thread's allocations are charged to the
+// tag.
+class PLIMSOLL_NODISCARD Scope
+{
+  public:
+    explicit Scope(const char *name) noexcept
+    {
+        plimsoll_push(name);
+    }
+
+    explicit Scope(const std::string &name) noexcept
+    {
+        plimsoll_push(name.c_str());
+    }
+
+    explicit Scope(const Tag &tag) noexcept
+    {
+        if (plimsoll_enter)
+            tag.enter();
+    }
+
+    ~Scope()
+    {
+        plimsoll_pop();
+    }
+
+    Scope(const Scope &) = delete;
+    Scope &operator=(const Scope &) = delete;
+};
+
+// plimsoll_adopt(), and back: a job that was handed to another thread is charged to who asked for it.
+//
+//     queue.add([=, context = plimsoll_capture()] {
+//         plimsoll::Adopted adopted(context);
+//         ...
+//     });
+class PLIMSOLL_NODISCARD Adopted
+{
+  public:
+    explicit Adopted(plimsoll_context context) noexcept : before_(plimsoll_adopt ? (plimsoll_adopt) (context) : 0)
+    {
+    }
+
+    ~Adopted()
+    {
+        if (plimsoll_adopt)
+            (plimsoll_adopt)(before_);
+    }
+
+    Adopted(const Adopted &) = delete;
+    Adopted &operator=(const Adopted &) = delete;
+
+  private:
+    plimsoll_context before_;
+};
+
+// plimsoll_pause() and plimsoll_resume(): nothing that this thread allocates here is recorded.
+class PLIMSOLL_NODISCARD Paused
+{
+  public:
+    Paused() noexcept
+    {
+        plimsoll_pause();
+    }
+
+    ~Paused()
+    {
+        plimsoll_resume();
+    }
+
+    Paused(const Paused &) = delete;
+    Paused &operator=(const Paused &) = delete;
+};
+
+} // namespace plimsoll
+
+#define PLIMSOLL_JOIN_(a, b) a##b
+#define PLIMSOLL_JOIN(a, b) PLIMSOLL_JOIN_(a, b)
+#define PLIMSOLL_SCOPE_OF(tag, ...)                                                                                    \
+    static ::plimsoll::Tag tag(__VA_ARGS__);                                                                           \
+    ::plimsoll::Scope PLIMSOLL_JOIN(tag, _scope)(tag)
+
+// From here to the end of the block: the cheap way to write it. The name must be a literal. One to a line, since the
+// line makes the variables' names; a counter would give an inline function other names in each file that includes it.
+#define PLIMSOLL_SCOPE(name) PLIMSOLL_SCOPE_OF(PLIMSOLL_JOIN(plimsoll_tag_, __LINE__), "" name)
+
+// The same, named as the function it is in: `Class::function`, without types and template arguments.
+#define PLIMSOLL_FUNCTION_SCOPE()                                                                                      \
+    PLIMSOLL_SCOPE_OF(PLIMSOLL_JOIN(plimsoll_function_, __LINE__), ::plimsoll::Tag::OfFunction{__PRETTY_FUNCTION__})
+
+#endif

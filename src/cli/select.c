@@ -1,0 +1,296 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * select.c - which part of a profile is meant.
+ *
+ * A tag is named by the last parts of its path, whole ones: `parse` is request/parse and load/parse, but never parser.
+ * A slash in front ties it to the root. Several tags may answer to one name; all of them are meant, and what is below
+ * them.
+ */
+#include "select.h"
+
+#include <ctype.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "arena.h"
+#include "narrow.h"
+#include "nearest.h"
+#include "tags.h"
+
+#define OFFERED_MAX 6
+#define OFFERED_BYTES 80u
+#define NO_TAG "(no tag)"
+#define ROOT 0u
+
+const char *const pl_select_metric_words[2 * PL_METRIC_COUNT + 1] = {
+#define WORD(name, key, word, unit, help) word,
+    PL_METRICS(WORD)
+#undef WORD
+#define KEY(name, key, word, unit, help) key,
+        PL_METRICS(KEY)
+#undef KEY
+};
+
+enum pl_metric pl_select_metric(const struct pl_select *select, enum pl_metric otherwise)
+{
+    if (select->metric == PL_SELECT_NO_METRIC)
+        return otherwise;
+    return (enum pl_metric)(select->metric % PL_METRIC_COUNT); /* the words have every metric twice */
+}
+
+/* --- what there is, nearest names first --- */
+
+struct offer {
+    const char *name;
+    unsigned distance;
+};
+
+static int nearest_first(const void *left, const void *right)
+{
+    const struct offer *a = left, *b = right;
+    if (a->distance != b->distance)
+        return a->distance < b->distance ? -1 : 1;
+    return strcmp(a->name, b->name);
+}
+
+/* So much of a name as is worth reading, in whole characters. */
+static size_t short_bytes(const char *name)
+{
+    size_t bytes = strnlen(name, OFFERED_BYTES);
+    while (bytes > 0 && ((unsigned char) name[bytes] & 0xc0) == 0x80)
+        bytes--;
+    return bytes;
+}
+
+static char *lower(const char *text)
+{
+    char *lowered = pl_say_print("%s", text);
+    for (char *at = lowered; *at; at++)
+        *at = (char) tolower((unsigned char) *at);
+    return lowered;
+}
+
+/* LOAD is as near to load as it gets. */
+static unsigned distance_between(const char *typed, const char *name)
+{
+    char *one = lower(typed), *other = lower(name);
+    unsigned distance = pl_nearest_distance(one, other);
+    free(other);
+    free(one);
+    return distance;
+}
+
+/* The first names, separated by commas, each once. Sorts the offers. The caller frees it. */
+static char *list_offers(struct offer *offer, size_t count)
+{
+    char *list = pl_say_print("%s", "");
+    size_t shown = 0, i = 0;
+    if (count)
+        qsort(offer, count, sizeof *offer, nearest_first);
+    for (; i < count && shown < OFFERED_MAX; i++) {
+        if (i && !strcmp(offer[i].name, offer[i - 1].name))
+            continue;
+        char *longer =
+            pl_say_print("%s%s%.*s", list, shown++ ? ", " : "", (int) short_bytes(offer[i].name), offer[i].name);
+        free(list);
+        list = longer;
+    }
+    char *all = pl_say_print("%s%s", list, i < count ? ", ..." : "");
+    free(list);
+    return all;
+}
+
+/* --- tags --- */
+
+/* The bytes at the end of a text that are this name, as it is or as it is printed; 0: they are not. */
+static size_t name_at_end(const char *text, size_t bytes, const char *name)
+{
+    char *printed = pl_say_clean(name);
+    const char *const ways[] = {name, printed};
+    size_t found = 0;
+    for (int i = 0; i < 2 && !found; i++) {
+        size_t length = strlen(ways[i]);
+        found = length <= bytes && !memcmp(text + bytes - length, ways[i], length) ? length : 0;
+    }
+    free(printed);
+    return found;
+}
+
+/* Whole names from the end, joined by slashes, make up `typed`. */
+static bool answers_to(const struct pl_profile *profile, uint32_t tag, const char *typed)
+{
+    for (size_t rest = strlen(typed); tag != ROOT; tag = profile->tag[tag].parent) {
+        size_t bytes = name_at_end(typed, rest, pl_tags_name(profile, tag));
+        if (!bytes)
+            return false;
+        rest -= bytes;
+        if (rest == 0)
+            return true;
+        if (typed[--rest] != '/')
+            return false;
+        if (rest == 0 && profile->tag[tag].parent == ROOT)
+            return true;
+    }
+    return false;
+}
+
+/* Marks what is meant and all that is below it; a tag comes after its parent. Returns how many were meant. */
+static uint32_t mark_tags(const struct pl_profile *profile, const char *typed, bool *in, uint32_t *one)
+{
+    uint32_t meant = 0;
+    for (uint32_t i = 1; i < profile->tags; i++) {
+        bool answers = answers_to(profile, i, typed);
+        meant += answers;
+        *one = answers ? i : *one;
+        in[i] = answers || in[profile->tag[i].parent];
+    }
+    if (meant == 0 && !strcmp(typed, NO_TAG)) {
+        in[ROOT] = true;
+        meant++;
+    }
+    return meant;
+}
+
+static unsigned distance_to(const struct pl_tag_view *tag, const char *typed)
+{
+    unsigned name = distance_between(typed, tag->name), path = distance_between(typed, tag->path);
+    bool begins = *typed && !strncasecmp(tag->name, typed, strlen(typed));
+    return begins ? 0 : name < path ? name : path;
+}
+
+static enum pl_exit refuse_tag(const struct pl_profile *profile, const char *typed, const char *subject)
+{
+    if (profile->tags <= 1)
+        return pl_say_usage("--tag %s: this program used no tags; see `plimsoll help tags` for how it could", typed);
+    struct offer *offer = pl_say_memory(calloc(profile->tags, sizeof *offer));
+    for (uint32_t i = 1; i < profile->tags; i++)
+        offer[i - 1] = (struct offer){pl_tags_path(profile, i), distance_to(&profile->tag[i], typed)};
+    char *list = list_offers(offer, profile->tags - 1);
+    pl_say("--tag %s: there is no such tag; there are: %s", typed, list);
+    pl_say("plimsoll report --by tag %s shows all", subject);
+    free(list);
+    free(offer);
+    return PL_EXIT_USAGE;
+}
+
+static char *describe_tags(const struct pl_profile *profile, const char *typed, uint32_t meant, uint32_t one)
+{
+    if (one == ROOT)
+        return pl_say_print("allocated without a tag");
+    if (meant > 1)
+        return pl_say_print("%u tags named %s, and below", meant, typed);
+    return pl_say_print("tag %s, and below", pl_tags_path(profile, one));
+}
+
+static enum pl_exit choose_tags(const struct pl_profile *profile, const char *typed, const char *subject, bool *in,
+                                char **words)
+{
+    uint32_t one = ROOT, meant = mark_tags(profile, typed, in, &one);
+    if (meant == 0)
+        return refuse_tag(profile, typed, subject);
+    *words = describe_tags(profile, typed, meant, one);
+    return PL_EXIT_OK;
+}
+
+/* --- threads --- */
+
+/* The caller frees it. */
+static char *list_threads(const struct pl_profile *profile, const char *typed)
+{
+    struct offer *offer = pl_say_memory(calloc(profile->threads + 1ull, sizeof *offer));
+    for (uint32_t i = 0; i < profile->threads; i++)
+        offer[i] = (struct offer){profile->thread[i].name, distance_between(typed, profile->thread[i].name)};
+    char *list = list_offers(offer, profile->threads);
+    free(offer);
+    return list;
+}
+
+static enum pl_exit refuse_thread(const struct pl_profile *profile, const char *typed)
+{
+    char *list = list_threads(profile, typed);
+    pl_say("--thread %s: no thread has a name like that; there are: %s", typed, list);
+    free(list);
+    return PL_EXIT_USAGE;
+}
+
+static enum pl_exit make_groups(const struct pl_profile *profile, enum pl_grouping grouping,
+                                const struct pl_choice *choice, struct pl_groups *out)
+{
+    char why[PL_WHY_BYTES];
+    if (pl_groups_make(profile, grouping, choice, out, why))
+        return pl_say_usage("%s: %s; use a POSIX extended regular expression, for example --%s 'worker-.*'",
+                            choice->only ? "--thread" : "--merge-threads", why,
+                            choice->only ? "thread" : "merge-threads");
+    return PL_EXIT_OK;
+}
+
+static enum pl_exit choose_threads(const struct pl_profile *profile, const char *typed, bool *in)
+{
+    struct pl_groups groups;
+    struct pl_choice choice = {.only = typed};
+    uint32_t meant = 0;
+    enum pl_exit status = make_groups(profile, PL_GROUP_ALL, &choice, &groups);
+    if (status != PL_EXIT_OK)
+        return status;
+    for (uint32_t i = 0; i < profile->threads; i++) {
+        in[i] = groups.of[i] != PL_NO_GROUP;
+        meant += in[i];
+    }
+    pl_groups_free(&groups);
+    return meant ? PL_EXIT_OK : refuse_thread(profile, typed);
+}
+
+/* A merged group has the expression for its name. That there is none is worth a word, and nothing to fail for. */
+static void check_merged(const struct pl_profile *profile, const char *merge, const struct pl_groups *groups)
+{
+    for (uint32_t i = 0; i < groups->groups; i++)
+        if (!strcmp(groups->name[i], merge))
+            return;
+    char *list = list_threads(profile, merge);
+    pl_say("--merge-threads %s: it matches no thread's whole name; there are: %s", merge, list);
+    free(list);
+}
+
+enum pl_exit pl_select_groups(const struct pl_select *select, const struct pl_profile *profile,
+                              enum pl_grouping grouping, struct pl_groups *out)
+{
+    struct pl_choice choice = {.merge = select->merge};
+    enum pl_exit status = make_groups(profile, grouping, &choice, out);
+    if (status == PL_EXIT_OK && select->merge)
+        check_merged(profile, select->merge, out);
+    return status;
+}
+
+/* --- both --- */
+
+enum pl_exit pl_select_apply(const struct pl_select *select, const struct pl_profile *whole, const char *subject,
+                             struct pl_selection *out)
+{
+    struct pl_selection selection = {.profile = whole, .arena = pl_arena_new()};
+    bool *tag = pl_arena_alloc(selection.arena, whole->tags + 1ull);
+    bool *thread = pl_arena_alloc(selection.arena, whole->threads + 1ull);
+    char *tags = NULL;
+    enum pl_exit status = PL_EXIT_OK;
+    if (select->tag)
+        status = choose_tags(whole, select->tag, subject, tag, &tags);
+    if (select->thread && status == PL_EXIT_OK)
+        status = choose_threads(whole, select->thread, thread);
+    if ((select->tag || select->thread) && status == PL_EXIT_OK) {
+        struct pl_part part = {select->tag ? tag : NULL, select->thread ? thread : NULL};
+        selection.profile = pl_narrow(whole, &part, selection.arena);
+        selection.words = pl_say_print("%s%s%s%s", tags ? tags : "", tags && select->thread ? "; " : "",
+                                       select->thread ? "threads like " : "", select->thread ? select->thread : "");
+    }
+    free(tags);
+    if (status != PL_EXIT_OK)
+        pl_selection_free(&selection);
+    else
+        *out = selection;
+    return status;
+}
+
+void pl_selection_free(struct pl_selection *selection)
+{
+    pl_arena_free(selection->arena);
+    free(selection->words);
+}

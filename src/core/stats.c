@@ -1,0 +1,660 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * stats.c - see stats.h.
+ *
+ * What is exact comes from thread and scope records; what becomes of blocks from tallies and rows. Each record that
+ * counts is given to whoever asks with the thread and the tag that it belongs to.
+ */
+#include "stats.h"
+
+#include <errno.h>
+
+#include "arch.h"
+#include "cold.h"
+#include "eras.h"
+#include "memory.h"
+#include "scopes.h"
+#include "text.h"
+
+#define ANY UINT32_MAX
+#define KEY_BYTES 1024
+#define PATH_BYTES 960
+#define PAGE_BYTES 4096u
+
+/* What became of the blocks of a row or tally. */
+struct blocks {
+    double made, made_bytes;
+    double gone, gone_bytes;
+    double peak_bytes;
+    uint64_t samples;
+};
+
+static void *record_at(const struct pl_process *process, enum pl_kind kind, uint32_t number)
+{
+    return pl_file_record(&process->file, kind, number);
+}
+
+static uint32_t count_of(const struct pl_process *process, enum pl_kind kind)
+{
+    uint64_t count = load_relaxed(&pl_file_header(&process->file)->count[kind]);
+    return count < UINT32_MAX ? (uint32_t) count : UINT32_MAX;
+}
+
+/* ---- what became of blocks ---- */
+
+/* Has it changed since the peak? Then it has saved what it held. */
+static bool has_saved(const struct pl_process *process, uint32_t era)
+{
+    return !pl_era_before(era, load_relaxed(&pl_file_header(&process->file)->peak.era));
+}
+
+static bool peak_is_now(const struct pl_process *process)
+{
+    int64_t live = load_relaxed(&process->totals.live_bytes);
+    return live >= (int64_t) load_relaxed(&pl_file_header(&process->file)->peak.bytes);
+}
+
+static void read_tally(const struct pl_process *process, const struct pl_tally *tally, struct blocks *out)
+{
+    const struct pl_remote *remote = tally->remote ? record_at(process, PL_KIND_REMOTE, tally->remote) : NULL;
+    uint64_t gone = tally->freed_calls + (remote ? remote->calls : 0);
+    uint64_t gone_bytes = tally->freed_bytes + (remote ? remote->bytes : 0);
+    uint64_t made = tally->calls,
+             made_bytes = tally->bytes; /* after what was freed: nothing is freed before it is made */
+    uint64_t peak = made_bytes - gone_bytes;
+    if (!peak_is_now(process)) {
+        peak = has_saved(process, tally->era) ? tally->peak_bytes : made_bytes;
+        peak -= has_saved(process, tally->freed_era) ? tally->peak_freed_bytes : tally->freed_bytes;
+        if (remote)
+            peak -= has_saved(process, remote->era) ? remote->peak_bytes : remote->bytes;
+    }
+    *out = (struct blocks){
+        .made = (double) made,
+        .made_bytes = (double) made_bytes,
+        .gone = (double) gone,
+        .gone_bytes = (double) gone_bytes,
+        .peak_bytes = (double) (int64_t) peak,
+    };
+}
+
+static void read_row(const struct pl_process *process, const struct pl_row *row, struct blocks *out)
+{
+    *out = (struct blocks){
+        .gone = row->freed.objects + row->remote.objects,
+        .gone_bytes = row->freed.space + row->remote.space,
+        .made = row->allocated.objects,
+        .made_bytes = row->allocated.space,
+        .samples = row->allocated.samples,
+    };
+    out->peak_bytes = out->made_bytes - out->gone_bytes;
+    if (!peak_is_now(process)) {
+        out->peak_bytes = has_saved(process, row->era) ? row->peak.space : row->allocated.space - row->freed.space;
+        out->peak_bytes -= has_saved(process, row->remote_era) ? row->peak_remote.space : row->remote.space;
+    }
+}
+
+typedef void see_blocks(void *context, uint32_t thread, uint32_t tag, const struct blocks *blocks);
+
+static void show(const struct pl_process *process, uint32_t thread, uint32_t site, const struct blocks *blocks,
+                 see_blocks *see, void *context)
+{
+    const struct pl_site *record = record_at(process, PL_KIND_SITE, site);
+    see(context, thread, record->tag, blocks);
+}
+
+static void each_tally(const struct pl_process *process, see_blocks *see, void *context)
+{
+    uint16_t reset = (uint16_t) load_relaxed(&process->resets);
+    for (uint32_t i = 1; i < count_of(process, PL_KIND_TALLY); i++) {
+        const struct pl_tally *tally = record_at(process, PL_KIND_TALLY, i);
+        struct blocks blocks;
+        uint32_t site = load_acquire(&tally->site);
+        if (!site || tally->reset != reset)
+            continue;
+        read_tally(process, tally, &blocks);
+        show(process, tally->thread, site, &blocks, see, context);
+    }
+}
+
+static void each_row(const struct pl_process *process, see_blocks *see, void *context)
+{
+    uint32_t reset = load_relaxed(&process->resets);
+    for (uint32_t i = 1; i < count_of(process, PL_KIND_ROW); i++) {
+        const struct pl_row *row = record_at(process, PL_KIND_ROW, i);
+        struct blocks blocks;
+        uint32_t site = load_acquire(&row->site);
+        if (!site || row->reset != reset)
+            continue;
+        read_row(process, row, &blocks);
+        show(process, row->thread, site, &blocks, see, context);
+    }
+}
+
+/* ---- adding up ---- */
+
+/* Whom the figures are about; ANY. */
+struct sum {
+    uint32_t thread;
+    uint32_t tag;
+    struct blocks blocks;
+    struct pl_stats *to;
+};
+
+static void add_blocks(void *context, uint32_t thread, uint32_t tag, const struct blocks *blocks)
+{
+    struct sum *sum = context;
+    if ((sum->thread != ANY && sum->thread != thread) || (sum->tag != ANY && sum->tag != tag))
+        return;
+    sum->blocks.made += blocks->made;
+    sum->blocks.made_bytes += blocks->made_bytes;
+    sum->blocks.gone += blocks->gone;
+    sum->blocks.gone_bytes += blocks->gone_bytes;
+    sum->blocks.peak_bytes += blocks->peak_bytes;
+    sum->blocks.samples += blocks->samples;
+}
+
+static uint64_t whole(double figure)
+{
+    return figure > 0 ? (uint64_t) (int64_t) (figure + 0.5) : 0;
+}
+
+static void put_blocks(const struct blocks *blocks, struct pl_stats *to)
+{
+    to->freed_blocks = whole(blocks->gone);
+    to->freed_bytes = whole(blocks->gone_bytes);
+    to->live_blocks = whole(blocks->made - blocks->gone);
+    to->live_bytes = whole(blocks->made_bytes - blocks->gone_bytes);
+    to->peak_bytes = whole(blocks->peak_bytes);
+}
+
+static void add_calls(struct pl_counted *to, const uint64_t *calls, uint64_t bytes, uint64_t sign)
+{
+    for (int i = 0; i < PL_FN_COUNT; i++) {
+        to->calls_of[i] += sign * calls[i];
+        to->calls += sign * calls[i];
+    }
+    to->bytes += sign * bytes;
+}
+
+#define PLUS ((uint64_t) 1)
+#define MINUS ((uint64_t) -1)
+
+static bool is_current(const struct pl_process *process, const struct pl_thread_record *record)
+{
+    return load_acquire(&record->valid) && record->reset == load_relaxed(&process->resets);
+}
+
+/* Of whole threads: what they have counted since figures began anew. */
+static void add_threads(const struct pl_process *process, const struct sum *sum)
+{
+    for (uint32_t i = 1; i < count_of(process, PL_KIND_THREAD); i++) {
+        const struct pl_thread_record *record = record_at(process, PL_KIND_THREAD, i);
+        if (!is_current(process, record) || (sum->thread != ANY && sum->thread != i))
+            continue;
+        add_calls(&sum->to->counted, record->calls, record->bytes, PLUS);
+        add_calls(&sum->to->counted, record->reset_calls, record->reset_bytes, MINUS);
+        sum->to->threads += record->threads;
+    }
+}
+
+/*
+ * What threads have counted and not booked belongs to the tags that they name. Everybody goes on meanwhile, so each
+ * thread's word is taken once, and before its scopes are looked at: a rest can come out too small then, not too large.
+ */
+struct rest {
+    uint32_t tag;
+    uint32_t current; /* it has seen the last reset */
+    struct pl_counted counted;
+};
+
+struct rests {
+    uint32_t threads;
+    struct rest *of;
+};
+
+static size_t pages_of(size_t bytes)
+{
+    return (bytes + PAGE_BYTES - 1) & ~(size_t) (PAGE_BYTES - 1);
+}
+
+static bool find_rests(const struct pl_process *process, struct rests *out)
+{
+    uint32_t reset = load_relaxed(&process->resets);
+    out->threads = count_of(process, PL_KIND_THREAD);
+    out->of = pl_memory_new(pages_of(out->threads * sizeof *out->of));
+    for (uint32_t i = 1; out->of && i < out->threads; i++) {
+        const struct pl_thread_record *record = record_at(process, PL_KIND_THREAD, i);
+        out->of[i].current = is_current(process, record);
+        out->of[i].tag = load_acquire(&record->tag);
+        add_calls(&out->of[i].counted, record->calls, record->bytes, PLUS);
+        add_calls(&out->of[i].counted, record->reset_calls, record->reset_bytes, MINUS);
+    }
+    for (uint32_t i = 1; out->of && i < count_of(process, PL_KIND_SCOPE); i++) {
+        const struct pl_scope_record *scope = record_at(process, PL_KIND_SCOPE, i);
+        if (load_acquire(&scope->valid) && scope->reset == reset && scope->thread < out->threads)
+            add_calls(&out->of[scope->thread].counted, scope->calls, scope->bytes, MINUS);
+    }
+    return out->of != NULL;
+}
+
+static void forget_rests(struct rests *rests)
+{
+    pl_sys_munmap(rests->of, pages_of(rests->threads * sizeof *rests->of));
+}
+
+static uint64_t not_negative(uint64_t figure)
+{
+    return (int64_t) figure > 0 ? figure : 0;
+}
+
+static void add_rest(struct pl_counted *to, const struct rest *rest)
+{
+    uint64_t calls[PL_FN_COUNT];
+    for (int i = 0; i < PL_FN_COUNT; i++)
+        calls[i] = not_negative(rest->counted.calls_of[i]);
+    add_calls(to, calls, not_negative(rest->counted.bytes), PLUS);
+}
+
+static void add_scopes(const struct pl_process *process, const struct sum *sum)
+{
+    uint32_t reset = load_relaxed(&process->resets);
+    for (uint32_t i = 1; i < count_of(process, PL_KIND_SCOPE); i++) {
+        const struct pl_scope_record *scope = record_at(process, PL_KIND_SCOPE, i);
+        if (!load_acquire(&scope->valid) || scope->reset != reset ||
+            (sum->thread != ANY && sum->thread != scope->thread) || (sum->tag != ANY && sum->tag != scope->tag))
+            continue;
+        sum->to->entered += scope->entered;
+        if (sum->tag == ANY)
+            continue;
+        add_calls(&sum->to->counted, scope->calls, scope->bytes, PLUS);
+        sum->to->threads++;
+    }
+}
+
+/* Of a tag: what is booked to it, and what will be. */
+static void add_tag(const struct pl_process *process, const struct sum *sum, const struct rests *rests)
+{
+    for (uint32_t i = 1; i < rests->threads; i++)
+        if (rests->of[i].current && rests->of[i].tag == sum->tag)
+            add_rest(&sum->to->counted, &rests->of[i]);
+    add_scopes(process, sum);
+}
+
+static bool is_exact(const struct pl_process *process, const struct sum *sum)
+{
+    const struct pl_header *header = pl_file_header(&process->file);
+    return pl_config.mode != PL_MODE_SAMPLED && !sum->blocks.samples && process->budget.exact &&
+           !load_relaxed(&process->sampled) && !header->automatic.left;
+}
+
+static void add_up(const struct pl_process *process, struct sum *sum)
+{
+    each_tally(process, add_blocks, sum);
+    each_row(process, add_blocks, sum);
+    put_blocks(&sum->blocks, sum->to);
+    sum->to->exact = is_exact(process, sum);
+}
+
+/* ---- sizes, memory ---- */
+
+static void add_buckets(struct pl_bucket *to, const struct pl_bucket *from, uint64_t sign)
+{
+    for (int i = 0; i < PL_SIZE_BUCKETS; i++) {
+        to[i].blocks += sign * load_relaxed(&from[i].blocks);
+        to[i].bytes += sign * load_relaxed(&from[i].bytes);
+    }
+}
+
+/* What is gone first, by all threads: nothing goes before it is made. */
+static void add_sizes(struct pl_process *process, struct pl_stats *to)
+{
+    add_buckets(to->live_sizes, process->gone, MINUS);
+    for (const struct pl_thread *t = load_acquire(&process->threads); t; t = t->next)
+        add_buckets(to->live_sizes, t->gone, MINUS);
+    for (const struct pl_thread *t = load_acquire(&process->threads); t; t = t->next)
+        add_buckets(to->allocated_sizes, t->made, PLUS);
+    add_buckets(to->live_sizes, to->allocated_sizes, PLUS);
+    for (int i = 0; i < PL_SIZE_BUCKETS; i++) {
+        to->live_sizes[i].blocks = not_negative(to->live_sizes[i].blocks);
+        to->live_sizes[i].bytes = not_negative(to->live_sizes[i].bytes);
+    }
+}
+
+static uint64_t take_number(const char **at)
+{
+    uint64_t number = 0;
+    for (; **at >= '0' && **at <= '9'; (*at)++)
+        number = number * 10 + (uint64_t) (**at - '0');
+    *at += **at == ' ';
+    return number;
+}
+
+/* /proc/self/statm is "size resident ...", in pages. */
+static void read_memory(const struct pl_process *process, struct pl_stats *to)
+{
+    char text[64] = {0};
+    const char *at = text;
+    long fd = process->sandboxed ? -1 : pl_sys_open("/proc/self/statm", O_RDONLY | O_CLOEXEC, 0);
+    if (fd < 0)
+        return;
+    pl_sys_read((int) fd, text, sizeof text - 1);
+    pl_sys_close((int) fd);
+    to->vm_bytes = take_number(&at) * PAGE_BYTES;
+    to->rss_bytes = take_number(&at) * PAGE_BYTES;
+}
+
+/* ---- asking ---- */
+
+/* Everybody's figures as they are now, as far as they can be had. */
+static int begin(struct pl_process *process, struct pl_stats *out)
+{
+    struct pl_tls *tls = &pl_tls;
+    struct pl_thread *thread = pl_cold_begin(process, tls);
+    *out = (struct pl_stats){.exact = 0};
+    if (!process->file.base && (!thread || !pl_process_open(process))) {
+        if (thread)
+            pl_cold_end(process, thread, tls);
+        return -ENODATA;
+    }
+    if (thread) {
+        pl_thread_catch_up(process, thread);
+        pl_scope_settle(process, thread, tls);
+        pl_thread_book(process, thread, tls);
+        pl_live_tell(process, thread);
+        pl_cold_end(process, thread, tls);
+    }
+    if (!process->sandboxed)
+        pl_thread_book_all(process);
+    return 0;
+}
+
+/* Computing with fractions must not show in the program's floating-point flags. */
+static void compute(const struct pl_process *process, struct sum *sum)
+{
+    struct pl_fp_state fp;
+    pl_fp_enter(&fp);
+    add_up(process, sum);
+    pl_fp_leave(&fp);
+}
+
+static void compute_all(const struct pl_process *process, struct sum *sum)
+{
+    compute(process, sum); /* first: no block is freed before its call is counted */
+    add_threads(process, sum);
+    add_scopes(process, sum);
+}
+
+int pl_stats_process(struct pl_process *process, struct pl_stats *out)
+{
+    struct sum sum = {.thread = ANY, .tag = ANY, .to = out};
+    int error = begin(process, out);
+    if (error)
+        return error;
+    compute_all(process, &sum);
+    add_sizes(process, out);
+    read_memory(process, out);
+    out->tags = pl_tag_count();
+    return 0;
+}
+
+int pl_stats_thread(struct pl_process *process, struct pl_stats *out)
+{
+    int error = begin(process, out);
+    const struct pl_thread *thread = pl_thread_mine(&pl_tls);
+    if (error || !thread || !thread->record)
+        return error ? error : -ENODATA;
+    struct sum sum = {.thread = thread->record, .tag = ANY, .to = out};
+    compute_all(process, &sum);
+    add_buckets(out->allocated_sizes, thread->made, PLUS);
+    return 0;
+}
+
+int pl_stats_tag(struct pl_process *process, uint32_t tag, struct pl_stats *out)
+{
+    if (!pl_tag_exists(tag))
+        return -EINVAL;
+    int error = begin(process, out);
+    if (error)
+        return error;
+    struct sum sum = {.thread = ANY, .tag = pl_tag_record(process, tag), .to = out};
+    struct rests rests;
+    if (tag && !sum.tag)
+        return -ENODATA;
+    if (!find_rests(process, &rests))
+        return -ENOMEM;
+    add_tag(process, &sum, &rests);
+    forget_rests(&rests);
+    compute(process, &sum);
+    out->tags = 1;
+    return 0;
+}
+
+/* ---- pairs ---- */
+
+/* A thread's figures under a tag. One that has no scopes has one tag, and a share of its own for it. */
+struct share {
+    uint32_t tag;
+    uint32_t seen;
+    uint64_t entered;
+    struct pl_counted counted;
+    struct blocks blocks;
+};
+
+struct shares {
+    struct pl_process *process;
+    uint32_t scopes;
+    uint32_t threads;
+    struct room *room;
+    struct share *share; /* of the scopes, and behind them of the threads */
+};
+
+static struct share *share_of(const struct shares *all, uint32_t thread, uint32_t tag)
+{
+    struct pl_process *process = all->process;
+    struct pl_slot *slot = pl_map_slot(&process->map, pl_scope_key(thread, load_relaxed(&process->resets), tag));
+    uint32_t scope = slot ? load_acquire(&slot->id) : 0;
+    if (scope && scope < all->scopes)
+        return &all->share[scope];
+    return thread < all->threads ? &all->share[all->scopes + thread] : &all->share[0];
+}
+
+static void share_blocks(void *context, uint32_t thread, uint32_t tag, const struct blocks *blocks)
+{
+    struct share *share = share_of(context, thread, tag);
+    struct sum sum = {.thread = ANY, .tag = ANY, .blocks = share->blocks};
+    add_blocks(&sum, thread, tag, blocks);
+    share->blocks = sum.blocks;
+    share->seen = 1;
+}
+
+static void share_scopes(const struct shares *all)
+{
+    uint32_t reset = load_relaxed(&all->process->resets);
+    for (uint32_t i = 1; i < all->scopes; i++) {
+        const struct pl_scope_record *scope = record_at(all->process, PL_KIND_SCOPE, i);
+        if (!load_acquire(&scope->valid) || scope->reset != reset)
+            continue;
+        struct share *share = &all->share[i];
+        add_calls(&share->counted, scope->calls, scope->bytes, PLUS);
+        share->entered += scope->entered;
+        share->tag = scope->tag;
+        share->seen = 1;
+    }
+}
+
+static void share_rests(const struct shares *all, const struct rests *rests)
+{
+    for (uint32_t i = 1; i < all->threads && i < rests->threads; i++) {
+        const struct rest *rest = &rests->of[i];
+        if (!rest->current)
+            continue;
+        struct share *share = share_of(all, i, rest->tag);
+        add_rest(&share->counted, rest);
+        share->tag = rest->tag;
+        share->seen = 1;
+    }
+}
+
+/* From the innermost name outwards, as far as there is room. */
+static const char *path_of(const struct pl_process *process, uint32_t tag, char path[PATH_BYTES])
+{
+    char *at = path + PATH_BYTES - 1;
+    *at = 0;
+    for (; tag; tag = ((const struct pl_tag_record *) record_at(process, PL_KIND_TAG, tag))->parent) {
+        const struct pl_tag_record *record = record_at(process, PL_KIND_TAG, tag);
+        const char *kinds[] = {NULL, "(off)", "(paused)"};
+        const char *name =
+            record->kind ? kinds[record->kind % 3] : record_at(process, PL_KIND_TEXT, record->name.offset);
+        size_t bytes = record->kind ? pl_text_bytes(name) : record->name.bytes;
+        if (!bytes) {
+            name = "\"\"";
+            bytes = 2;
+        }
+        bool cut = bytes + 8 > (size_t) (at - path);
+        size_t kept = cut ? 0 : bytes;
+        if (*at)
+            *--at = '/';
+        at -= cut ? 3 : kept;
+        pl_copy(at, cut ? "\xe2\x80\xa6" : name, cut ? 3 : kept);
+        if (cut)
+            break;
+    }
+    return *at ? at : "-";
+}
+
+/* The figures of struct pl_stats that are pairs. */
+static const struct {
+    const char *metric;
+    size_t at;
+} metrics[] = {
+    {"calls", offsetof(struct pl_stats, counted.calls)},
+    {"allocated_bytes", offsetof(struct pl_stats, counted.bytes)},
+#define FUNCTION(name, text) {text "_calls", offsetof(struct pl_stats, counted.calls_of[PL_FN_##name])},
+    PL_FUNCTIONS(FUNCTION)
+#undef FUNCTION
+#define METRIC(field)                                                                                                  \
+    {                                                                                                                  \
+#field, offsetof(struct pl_stats, field)                                                                       \
+    }
+        METRIC(freed_blocks),
+    METRIC(freed_bytes),
+    METRIC(live_blocks),
+    METRIC(live_bytes),
+    METRIC(peak_bytes),
+    METRIC(entered),
+    METRIC(threads),
+    METRIC(tags),
+    METRIC(exact),
+    METRIC(vm_bytes),
+    METRIC(rss_bytes),
+#undef METRIC
+};
+#define METRICS (sizeof metrics / sizeof metrics[0])
+#define METRICS_OF_SHARES (METRICS - 5) /* the last are the process's */
+
+typedef int see_pair(void *context, const char *key, uint64_t number);
+
+/* One page, so that it need not be on a stack, which may be small. */
+struct room {
+    char key[KEY_BYTES];
+    char path[PATH_BYTES];
+    struct pl_stats stats;
+};
+_Static_assert(sizeof(struct room) <= PAGE_BYTES, "one page");
+
+/* The figures of room->stats. */
+static int show_stats(struct room *room, const char *who, const char *tag, size_t count, see_pair *see, void *context)
+{
+    int stop = 0;
+    for (size_t i = 0; i < count && !stop; i++) {
+        struct pl_line line = pl_line_in(room->key, sizeof room->key);
+        pl_line_text(&line, who);
+        pl_line_char(&line, '.');
+        if (tag) {
+            pl_line_text(&line, tag);
+            pl_line_char(&line, '.');
+        }
+        pl_line_text(&line, metrics[i].metric);
+        const uint8_t *figure = (const uint8_t *) &room->stats + metrics[i].at;
+        stop = see(context, room->key, *(const uint64_t *) (const void *) figure);
+    }
+    return stop;
+}
+
+static int show_share(const struct shares *all, const struct share *share, uint32_t thread, see_pair *see,
+                      void *context)
+{
+    char name[17] = {0};
+    struct room *room = all->room;
+    const struct pl_thread_record *record = record_at(all->process, PL_KIND_THREAD, thread);
+    if (!share->seen)
+        return 0;
+    struct pl_fp_state fp;
+    pl_fp_enter(&fp);
+    put_blocks(&share->blocks, &room->stats);
+    pl_fp_leave(&fp);
+    room->stats.counted = share->counted;
+    room->stats.entered = share->entered;
+    pl_copy(name, record->name, sizeof record->name);
+    const char *path = path_of(all->process, share->tag, room->path);
+    return show_stats(room, name, path, METRICS_OF_SHARES, see, context);
+}
+
+static int show_shares(const struct shares *all, see_pair *see, void *context)
+{
+    int stop = 0;
+    for (uint32_t i = 1; i < all->scopes && !stop; i++) {
+        const struct pl_scope_record *scope = record_at(all->process, PL_KIND_SCOPE, i);
+        stop = show_share(all, &all->share[i], scope->thread, see, context);
+    }
+    for (uint32_t i = 1; i < all->threads && !stop; i++)
+        stop = show_share(all, &all->share[all->scopes + i], i, see, context);
+    return stop;
+}
+
+static void find_shares(const struct shares *all, const struct rests *rests)
+{
+    struct pl_fp_state fp;
+    pl_fp_enter(&fp);
+    share_scopes(all);
+    share_rests(all, rests);
+    each_tally(all->process, share_blocks, (void *) (uintptr_t) all);
+    each_row(all->process, share_blocks, (void *) (uintptr_t) all);
+    pl_fp_leave(&fp);
+}
+
+/* The room, and all shares behind it. NULL: no memory. */
+static struct room *find_room(struct shares *all, size_t *bytes)
+{
+    struct rests rests;
+    if (!find_rests(all->process, &rests))
+        return NULL;
+    *bytes = PAGE_BYTES + pages_of(((size_t) all->scopes + all->threads) * sizeof *all->share);
+    all->room = pl_memory_new(*bytes);
+    all->share = all->room ? (struct share *) (void *) ((uint8_t *) all->room + PAGE_BYTES) : NULL;
+    if (all->room)
+        find_shares(all, &rests);
+    forget_rests(&rests);
+    return all->room;
+}
+
+int pl_stats_pairs(struct pl_process *process, see_pair *see, void *context)
+{
+    size_t bytes;
+    if (!pl_process_start(process))
+        return -ENODATA;
+    struct shares all = {
+        .process = process,
+        .scopes = count_of(process, PL_KIND_SCOPE),
+        .threads = count_of(process, PL_KIND_THREAD),
+    };
+    if (!find_room(&all, &bytes))
+        return -ENOMEM;
+    int stop = pl_stats_process(process, &all.room->stats);
+    if (!stop)
+        stop = show_stats(all.room, "process", NULL, METRICS, see, context);
+    if (!stop)
+        stop = show_shares(&all, see, context);
+    pl_sys_munmap(all.room, bytes);
+    return stop;
+}

@@ -1,0 +1,481 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * profile_json.c - everything in a profile as JSON. docs/json.md is the schema; what is added here is added there.
+ *
+ * A frame of the profile is an address, at which several functions may run, one inlined into the next. JSON has a frame
+ * for each of them, so that a reader need not know: frame i of the profile becomes frames first[i] .. first[i+1]-1.
+ *
+ * Elements of the long arrays have a line each: files can be compared with diff and read with grep.
+ */
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <time.h>
+
+#include "export.h"
+#include "json.h"
+
+#define SCHEMA_VERSION 1
+
+/* --- figures --- */
+
+static void add_spread(struct pl_json *json, const struct pl_spread *spread)
+{
+    bool sized = spread->largest > 0 || spread->sizes[0] > 0;
+    pl_json_add_real(json, "smallest", sized ? (double) spread->smallest : NAN);
+    pl_json_add_real(json, "largest", sized ? (double) spread->largest : NAN);
+    pl_json_add_histogram(json, "sizes", spread->sizes, PL_SIZE_BUCKETS);
+    pl_json_add_histogram(json, "lifetimes", spread->lives, PL_LIFE_BUCKETS);
+    pl_json_add_histogram(json, "ages", spread->ages, PL_COHORTS);
+    pl_json_key(json, "reallocs");
+    pl_json_begin(json, '{');
+    pl_json_add_real(json, "calls", spread->realloc_calls);
+    pl_json_add_real(json, "in_place", spread->realloc_in_place);
+    pl_json_add_real(json, "moved_bytes", spread->realloc_moved);
+    pl_json_end(json, '}');
+    pl_json_key(json, "freed_at_exit");
+    pl_json_begin(json, '{');
+    pl_json_add_real(json, "blocks", spread->exit_objects);
+    pl_json_add_real(json, "bytes", spread->exit_space);
+    pl_json_end(json, '}');
+}
+
+static uint64_t sum_calls(const uint64_t calls[PL_FN_MAX])
+{
+    uint64_t sum = 0;
+    for (int i = 0; i < PL_FN_COUNT; i++)
+        sum += calls[i];
+    return sum;
+}
+
+/* --- the parts --- */
+
+static void write_start(struct pl_json *json, const struct pl_profile *profile)
+{
+    uint64_t ns = profile->header.start_realtime_ns;
+    time_t seconds = (time_t) (ns / 1000000000u);
+    char text[64] = "";
+    struct tm parts;
+    if (gmtime_r(&seconds, &parts) && strftime(text, sizeof text - 8, "%Y-%m-%dT%H:%M:%S", &parts))
+        sprintf(text + strlen(text), ".%03uZ", (unsigned) (ns / 1000000u % 1000u));
+    pl_json_add_text(json, "start", text);
+    pl_json_add_whole(json, "start_unix_ns", ns);
+}
+
+static void write_ending(struct pl_json *json, const struct pl_profile *profile)
+{
+    const struct pl_header *header = &profile->header;
+    char text[256];
+    int status = (int) header->wait_status;
+    bool waited = header->flags & PL_FLAG_WAITED;
+    pl_profile_ending(profile, text, sizeof text);
+    pl_json_add_bool(json, "running", profile->running);
+    pl_json_add_text(json, "ended", text);
+    if (waited && WIFSIGNALED(status))
+        pl_json_add_whole(json, "signal", (uint64_t) WTERMSIG(status));
+    else if (waited && WIFEXITED(status))
+        pl_json_add_whole(json, "exit_status", (uint64_t) WEXITSTATUS(status));
+    else if (header->end == PL_END_EXIT || header->end == PL_END_QUICK)
+        pl_json_add_whole(json, "exit_status", header->exit_status & 0xff);
+}
+
+static void write_process(struct pl_json *json, const struct pl_profile *profile)
+{
+    pl_json_begin(json, '{');
+    pl_json_add_whole(json, "pid", profile->header.pid);
+    pl_json_add_whole(json, "parent_pid", profile->header.parent_pid);
+    pl_json_add_whole(json, "uid", profile->header.uid);
+    pl_json_add_text(json, "name", profile->comm);
+    pl_json_key(json, "command");
+    pl_json_begin(json, '[');
+    for (const char **word = profile->argv; *word; word++) {
+        pl_json_separate(json);
+        pl_json_text(json, *word);
+    }
+    pl_json_end(json, ']');
+    pl_json_add_text(json, "exe", profile->executable);
+    pl_json_add_text(json, "directory", profile->directory);
+    pl_json_add_whole(json, "machine", profile->header.machine);
+    write_start(json, profile);
+    pl_json_add_real(json, "duration_s", profile->duration_s);
+    pl_json_add_known(json, "exit_s", profile->exit_s);
+    write_ending(json, profile);
+    pl_json_add_bool(json, "forked", profile->header.flags & PL_FLAG_FORKED);
+    pl_json_end(json, '}');
+}
+
+static const char *mode_name(uint32_t mode)
+{
+    static const char *const names[] = {
+        [PL_MODE_SAMPLED] = "sampled", [PL_MODE_EXACT] = "exact", [PL_MODE_AUTO] = "auto"};
+    return mode < sizeof names / sizeof *names && names[mode] ? names[mode] : "unknown";
+}
+
+/* What the figures are about, where that is not everything from the start to the end. */
+static void write_extent(struct pl_json *json, const struct pl_profile *profile,
+                         const struct pl_export_options *options)
+{
+    const struct pl_header *header = &profile->header;
+    bool bounded = header->size_to && header->size_to < UINT64_MAX;
+    pl_json_begin(json, '{');
+    pl_json_add_text(json, "selection", options->selection);
+    pl_json_add_whole(json, "resets", header->resets);
+    pl_json_add_known(json, "reset_s", profile->reset_s);
+    pl_json_add_text(json, "snapshot", profile->snapshot_name);
+    pl_json_add_real(json, "snapshot_s", profile->snapshot_name ? profile->snapshot_s : NAN);
+    pl_json_add_whole(json, "size_from", header->size_from);
+    pl_json_add_real(json, "size_to", bounded ? (double) header->size_to : NAN);
+    pl_json_end(json, '}');
+}
+
+static void write_sampling(struct pl_json *json, const struct pl_profile *profile)
+{
+    char method[256];
+    pl_profile_method(profile, method, sizeof method);
+    pl_json_begin(json, '{');
+    pl_json_add_text(json, "method", method);
+    pl_json_add_bool(json, "exact", profile->exact);
+    pl_json_add_real(json, "exact_calls", profile->exact_calls);
+    pl_json_add_real(json, "exact_bytes", profile->exact_bytes);
+    pl_json_add_text(json, "mode", mode_name(profile->header.mode));
+    pl_json_add_whole(json, "interval_bytes", profile->header.interval_bytes);
+    pl_json_add_whole(json, "call_charge", profile->header.call_charge);
+    pl_json_add_whole(json, "samples", profile->samples);
+    pl_json_add_whole(json, "samples_live", profile->samples_live);
+    pl_json_end(json, '}');
+}
+
+static void write_auto(struct pl_json *json, const struct pl_profile *profile)
+{
+    const struct pl_auto *automatic = &profile->header.automatic;
+    pl_json_begin(json, '{');
+    pl_json_add_real(json, "overhead", automatic->overhead_ppm / 1e6);
+    pl_json_add_bool(json, "exact_now", automatic->exact != 0);
+    pl_json_add_whole(json, "interval_bytes", automatic->interval_bytes);
+    pl_json_add_whole(json, "interval_max", automatic->interval_max);
+    pl_json_add_whole(json, "left_exact", automatic->left);
+    pl_json_add_whole(json, "returned_to_exact", automatic->returned);
+    pl_json_add_whole(json, "exact_calls", automatic->exact_calls);
+    pl_json_add_real(json, "exact_cpu_s", (double) automatic->exact_ns / 1e9);
+    pl_json_end(json, '}');
+}
+
+static void write_cost(struct pl_json *json, const struct pl_profile *profile)
+{
+    pl_json_begin(json, '{');
+    pl_json_add_known(json, "profiler_cpu_s", profile->cost_s);
+    pl_json_add_known(json, "process_cpu_s", profile->cpu_s);
+    pl_json_end(json, '}');
+}
+
+static void write_peak(struct pl_json *json, const struct pl_profile *profile)
+{
+    pl_json_begin(json, '{');
+    pl_json_add_real(json, "time_s", profile->peak_s);
+    pl_json_add_real(json, "slack_bytes", profile->peak_slack_bytes);
+    pl_json_end(json, '}');
+}
+
+/* Where each bucket of the histograms begins. */
+static void write_scales(struct pl_json *json, const struct pl_profile *profile)
+{
+    double sizes[PL_SIZE_BUCKETS], lifetimes[PL_LIFE_BUCKETS];
+    for (unsigned i = 0; i < PL_SIZE_BUCKETS; i++)
+        sizes[i] = pl_size_bucket_from(i);
+    for (unsigned i = 0; i < PL_LIFE_BUCKETS; i++)
+        lifetimes[i] = pl_life_bucket_from(i) * profile->unit_s;
+    pl_json_begin(json, '{');
+    pl_json_add_known(json, "unit_s", profile->unit_s);
+    pl_json_add_histogram(json, "sizes_from", sizes, PL_SIZE_BUCKETS);
+    pl_json_add_histogram(json, "lifetimes_from_s", lifetimes, PL_LIFE_BUCKETS);
+    pl_json_add_histogram(json, "ages_until_s", profile->age, PL_COHORTS);
+    pl_json_end(json, '}');
+}
+
+static void write_totals(struct pl_json *json, const struct pl_profile *profile)
+{
+    uint64_t calls[PL_FN_MAX] = {0};
+    for (uint32_t t = 0; t < profile->threads; t++)
+        for (int i = 0; i < PL_FN_COUNT; i++)
+            calls[i] += profile->thread[t].calls[i];
+    pl_json_begin(json, '{');
+    pl_json_add_metrics(json, profile->total);
+    add_spread(json, &profile->spread);
+    pl_json_add_functions(json, "functions", calls);
+    pl_json_end(json, '}');
+}
+
+static void write_counters(struct pl_json *json, const uint64_t *counter, const struct pl_named_counter *info,
+                           int count)
+{
+    pl_json_begin(json, '{');
+    for (int i = 0; i < count; i++)
+        pl_json_add_whole(json, info[i].key, counter[i]);
+    pl_json_end(json, '}');
+}
+
+static void write_losses(struct pl_json *json, const struct pl_profile *profile)
+{
+    write_counters(json, profile->header.losses, pl_loss_info, PL_LOSS_COUNT);
+}
+
+static void write_stops(struct pl_json *json, const struct pl_profile *profile)
+{
+    write_counters(json, profile->header.stops, pl_stop_info, PL_STOP_COUNT);
+}
+
+static void write_reading(struct pl_json *json, const struct pl_profile *profile)
+{
+    pl_json_begin(json, '{');
+    pl_json_add_whole(json, "file_bytes", profile->file_bytes);
+    pl_json_add_whole(json, "damage", profile->damage);
+    pl_json_add_whole(json, "in_flight", profile->in_flight);
+    pl_json_add_whole(json, "bad_settings", profile->header.bad_settings);
+    pl_json_end(json, '}');
+}
+
+/* --- the long arrays --- */
+
+static void write_modules(struct pl_json *json, const struct pl_profile *profile)
+{
+    pl_json_begin(json, '[');
+    for (uint32_t i = 0; i < profile->modules; i++) {
+        const struct pl_module_view *module = &profile->module[i];
+        pl_json_line(json);
+        pl_json_begin(json, '{');
+        pl_json_add_text(json, "path", module->path);
+        pl_json_add_text(json, "build_id", module->build_id);
+        pl_json_add_hex(json, "bias", module->bias);
+        pl_json_add_hex(json, "start", module->start);
+        pl_json_add_hex(json, "end", module->end);
+        pl_json_end(json, '}');
+    }
+    pl_json_end(json, ']');
+}
+
+static void write_place(struct pl_json *json, const struct pl_frame_view *frame, const struct pl_place *place)
+{
+    pl_json_line(json);
+    pl_json_begin(json, '{');
+    pl_json_add_text(json, "function", place->function);
+    if (*place->linkage)
+        pl_json_add_text(json, "linkage", place->linkage);
+    pl_json_add_text(json, "file", place->file);
+    pl_json_add_whole(json, "line", place->line);
+    pl_json_add_whole(json, "column", place->column);
+    pl_json_add_whole(json, "module", frame->module);
+    pl_json_add_hex(json, "address", frame->address);
+    pl_json_add_bool(json, "inlined", place->inlined);
+    if (frame->flags & PL_FRAME_GUESS)
+        pl_json_add_bool(json, "guessed", true);
+    if (frame->flags & PL_FRAME_GAP)
+        pl_json_add_bool(json, "gap", true);
+    if (frame->flags & PL_FRAME_CUT)
+        pl_json_add_bool(json, "cut", true);
+    if (place->allocator)
+        pl_json_add_bool(json, "allocator", true);
+    pl_json_end(json, '}');
+}
+
+static void write_frames(struct pl_json *json, const struct pl_profile *profile)
+{
+    static const struct pl_place nameless = {.function = "", .linkage = "", .file = ""};
+    pl_json_begin(json, '[');
+    for (uint32_t i = 0; i < profile->frames; i++) {
+        const struct pl_frame_view *frame = &profile->frame[i];
+        for (uint32_t p = 0; p < frame->places; p++)
+            write_place(json, frame, &frame->place[p]);
+        if (!frame->places)
+            write_place(json, frame, &nameless);
+    }
+    pl_json_end(json, ']');
+}
+
+static uint32_t *number_places(const struct pl_profile *profile)
+{
+    uint32_t *first = calloc((size_t) profile->frames + 1, sizeof *first);
+    if (!first)
+        abort();
+    for (uint32_t i = 0; i < profile->frames; i++)
+        first[i + 1] = first[i] + (profile->frame[i].places ? profile->frame[i].places : 1);
+    return first;
+}
+
+static void write_stacks(struct pl_json *json, const struct pl_profile *profile)
+{
+    uint32_t *first = number_places(profile);
+    pl_json_begin(json, '[');
+    for (uint32_t i = 0; i < profile->stacks; i++) {
+        const struct pl_stack_view *stack = &profile->stack[i];
+        pl_json_line(json);
+        pl_json_begin(json, '[');
+        for (uint32_t f = 0; f < stack->frames; f++)
+            for (uint32_t n = first[stack->frame[f]]; n < first[stack->frame[f] + 1]; n++) {
+                pl_json_separate(json);
+                fprintf(json->out, "%" PRIu32, n);
+            }
+        pl_json_end(json, ']');
+    }
+    pl_json_end(json, ']');
+    free(first);
+}
+
+static void write_threads(struct pl_json *json, const struct pl_profile *profile)
+{
+    pl_json_begin(json, '[');
+    for (uint32_t i = 0; i < profile->threads; i++) {
+        const struct pl_thread_view *thread = &profile->thread[i];
+        pl_json_line(json);
+        pl_json_begin(json, '{');
+        pl_json_add_whole(json, "tid", thread->tid);
+        pl_json_add_text(json, "name", thread->name);
+        pl_json_add_whole(json, "threads", thread->threads);
+        pl_json_add_bool(json, "alive", thread->alive);
+        pl_json_add_real(json, "start_s", (double) thread->start_ns * 1e-9);
+        pl_json_key(json, "end_s");
+        fprintf(json->out, thread->end_ns ? "%.9g" : "null", (double) thread->end_ns * 1e-9);
+        pl_json_add_whole(json, "calls", sum_calls(thread->calls));
+        pl_json_add_whole(json, "bytes", thread->bytes);
+        pl_json_add_functions(json, "functions", thread->calls);
+        pl_json_end(json, '}');
+    }
+    pl_json_end(json, ']');
+}
+
+static void write_tags(struct pl_json *json, const struct pl_profile *profile)
+{
+    pl_json_begin(json, '[');
+    for (uint32_t i = 0; i < profile->tags; i++) {
+        const struct pl_tag_view *tag = &profile->tag[i];
+        pl_json_line(json);
+        pl_json_begin(json, '{');
+        pl_json_add_text(json, "name", tag->name);
+        pl_json_add_path(json, "path", profile, i);
+        pl_json_add_index(json, "parent", i ? tag->parent : UINT32_MAX);
+        pl_json_add_whole(json, "depth", tag->depth);
+        pl_json_add_text(json, "kind", pl_json_tag_kind(profile, i));
+        pl_json_end(json, '}');
+    }
+    pl_json_end(json, ']');
+}
+
+static void write_scopes(struct pl_json *json, const struct pl_profile *profile)
+{
+    pl_json_begin(json, '[');
+    for (uint32_t i = 0; i < profile->scopes; i++) {
+        const struct pl_scope_view *scope = &profile->scope[i];
+        pl_json_line(json);
+        pl_json_begin(json, '{');
+        pl_json_add_whole(json, "thread", scope->thread);
+        pl_json_add_whole(json, "tag", scope->tag);
+        pl_json_add_whole(json, "entered", scope->entered);
+        pl_json_add_whole(json, "calls", sum_calls(scope->calls));
+        pl_json_add_whole(json, "bytes", scope->bytes);
+        pl_json_add_functions(json, "functions", scope->calls);
+        pl_json_end(json, '}');
+    }
+    pl_json_end(json, ']');
+}
+
+static void write_sites(struct pl_json *json, const struct pl_profile *profile)
+{
+    pl_json_begin(json, '[');
+    for (uint32_t i = 0; i < profile->sites; i++) {
+        const struct pl_site_view *site = &profile->site[i];
+        pl_json_line(json);
+        pl_json_begin(json, '{');
+        pl_json_add_index(json, "stack", site->stack);
+        pl_json_add_whole(json, "thread", site->thread);
+        pl_json_add_whole(json, "tag", site->tag);
+        pl_json_add_bool(json, "other_sizes", site->other_sizes);
+        pl_json_add_real(json, "exact_calls", site->figures.allocated.exact_objects);
+        pl_json_add_whole(json, "samples", site->figures.allocated.sampled.samples);
+        pl_json_add_whole(json, "samples_freed", site->figures.freed.sampled.samples);
+        pl_json_add_metrics(json, site->metric);
+        add_spread(json, &site->spread);
+        pl_json_end(json, '}');
+    }
+    pl_json_end(json, ']');
+}
+
+static void write_timeline(struct pl_json *json, const struct pl_profile *profile)
+{
+    pl_json_begin(json, '[');
+    for (uint32_t i = 0; i < profile->moments; i++) {
+        const struct pl_moment_view *moment = &profile->moment[i];
+        pl_json_line(json);
+        pl_json_begin(json, '{');
+        pl_json_add_real(json, "time_s", moment->seconds);
+        pl_json_add_real(json, "live_bytes", moment->live_bytes);
+        pl_json_add_real(json, "live_blocks", moment->live_objects);
+        pl_json_add_real(json, "allocated_bytes", moment->allocated_bytes);
+        pl_json_add_real(json, "calls", moment->allocated_calls);
+        pl_json_add_known(json, "rss_bytes", moment->rss_bytes);
+        pl_json_add_whole(json, "interval_bytes", moment->interval_bytes);
+        pl_json_end(json, '}');
+    }
+    pl_json_end(json, ']');
+}
+
+static void write_shares(struct pl_json *json, const struct pl_snapshot_view *snapshot)
+{
+    pl_json_begin(json, '[');
+    for (uint32_t i = 0; i < snapshot->shares; i++) {
+        pl_json_separate(json);
+        pl_json_begin(json, '{');
+        pl_json_add_whole(json, "site", snapshot->share[i].site);
+        pl_json_add_real(json, "blocks", snapshot->share[i].objects);
+        pl_json_add_real(json, "bytes", snapshot->share[i].bytes);
+        pl_json_end(json, '}');
+    }
+    pl_json_end(json, ']');
+}
+
+static void write_snapshots(struct pl_json *json, const struct pl_profile *profile)
+{
+    pl_json_begin(json, '[');
+    for (uint32_t i = 0; i < profile->snapshots; i++) {
+        const struct pl_snapshot_view *snapshot = &profile->snapshot[i];
+        pl_json_line(json);
+        pl_json_begin(json, '{');
+        pl_json_add_real(json, "time_s", snapshot->seconds);
+        pl_json_add_real(json, "live_bytes", snapshot->live_bytes);
+        pl_json_add_real(json, "live_blocks", snapshot->live_objects);
+        pl_json_add_real(json, "left_out_bytes", snapshot->left_out_bytes);
+        pl_json_key(json, "sites");
+        write_shares(json, snapshot);
+        pl_json_end(json, '}');
+    }
+    pl_json_end(json, ']');
+}
+
+/* --- the whole --- */
+
+static const struct part {
+    const char *name;
+    void (*write)(struct pl_json *json, const struct pl_profile *profile);
+} parts[] = {
+    {"process", write_process}, {"sampling", write_sampling}, {"auto", write_auto},           {"cost", write_cost},
+    {"peak", write_peak},       {"scales", write_scales},     {"totals", write_totals},       {"losses", write_losses},
+    {"stops", write_stops},     {"reading", write_reading},   {"modules", write_modules},     {"frames", write_frames},
+    {"stacks", write_stacks},   {"threads", write_threads},   {"tags", write_tags},           {"scopes", write_scopes},
+    {"sites", write_sites},     {"timeline", write_timeline}, {"snapshots", write_snapshots},
+};
+
+void pl_export_json(const struct pl_profile *profile, const struct pl_export_options *options, FILE *out)
+{
+    struct pl_json json = {.out = out};
+    pl_json_begin(&json, '{');
+    pl_json_add_whole(&json, "plimsoll", SCHEMA_VERSION);
+    pl_json_line(&json);
+    pl_json_key(&json, "extent");
+    write_extent(&json, profile, options);
+    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
+        pl_json_line(&json);
+        pl_json_key(&json, parts[i].name);
+        parts[i].write(&json, profile);
+    }
+    fputs("\n}\n", out);
+}

@@ -1,0 +1,80 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * builtin.c - the rules for names that are there without a file. `plimsoll help names` prints them.
+ *
+ * None of them drops a frame or makes two functions one: what they do is to spell names as people write them, and to
+ * say which functions only hand memory on. Functions that make a container grow (_M_realloc_insert) are not among
+ * those: that it grew is worth knowing.
+ *
+ * Each rule sees what those before it have made, so inline namespaces go first and strings come after their arguments.
+ */
+#include "simplify.h"
+
+/* clang-format off */
+const char pl_simplify_builtin[] =
+    "# names of the C library for its own use, and versions of its symbols\n"
+    "spell ^__GI__IO_ => _IO_\n"
+    "spell ^__GI_+ =>\n"
+    "spell @@?[A-Z]+_[0-9.]+$ =>\n"
+    "spell ^__pthread_create_2_1$ => pthread_create\n"
+    "spell ^___?(v?(as|d|f|s|sn)?w?printf|v?(f|s)?w?scanf|strn?dup|wcsdup|getdelim|getline)$ => \\1\n"
+    "spell ^___?((fd)?opendir|scandir|realpath|getcwd|(put|set)env|regcomp|glob|qsort_r|tsearch)$ => \\1\n"
+    "spell ^___?(open_w?memstream|fmemopen|iconv_open|(new|dup|set)locale|dlopen|getaddrinfo)$ => \\1\n"
+    "spell ^_(IO_|IO_new_|_new_)(f?open(64)?|fdopen|popen|f?puts|fgets|fwrite|fread|putc|getc)$ => \\2\n"
+    "spell ^_IO_(getdelim|getline|v?(f|s|sn)?(printf|scanf)|vasprintf)$ => \\1\n"
+    "\n"
+    "# C++: inline namespaces, and arguments that are there by default\n"
+    "spell std::(__cxx11|__1):: => std::\n"
+    "strip std::(allocator|char_traits|less|hash|equal_to|default_delete|_Select1st|_Identity)<.*>\n"
+    "strip std::__detail::_(Select1st|Identity|Mod_range_hashing|Default_ranged_hash|Prime_rehash_policy)\n"
+    "strip std::__detail::_Hashtable_traits<.*>\n"
+    "\n"
+    "# C++: strings and streams as they are written\n"
+    "spell std::basic_(string|string_view|stringbuf|streambuf|filebuf|ios|regex)<char> => std::\\1\n"
+    "spell std::basic_([io]{0,2}f?stream|[io]?stringstream)<char> => std::\\1\n"
+    "spell std::basic_([io]{0,2}f?stream|[io]?stringstream|string|string_view)<wchar_t> => std::w\\1\n"
+    "spell std::string::(~?)basic_string(<std::allocator<char> ?>)? => std::string::\\1string\n"
+    "\n"
+    "# Rust: the hash behind a name, and arguments that are there by default\n"
+    "spell ::h[0-9a-f]{16}$ =>\n"
+    "spell ::<alloc::alloc::Global>$ =>\n"
+    "strip alloc::alloc::Global\n"
+    "strip std::(collections::hash::map|hash::random)::RandomState\n"
+    "\n"
+    "# allocation in C and POSIX\n"
+    "allocator ^(malloc|calloc|realloc|reallocarray|aligned_alloc|memalign|posix_memalign|valloc|pvalloc)$\n"
+    "allocator ^(__libc_(malloc|calloc|realloc|memalign)$|__interceptor_)\n"
+    "\n"
+    "# allocation in C++\n"
+    "allocator ^operator new\n"
+    "allocator ^std::(allocator|__new_allocator|__allocate|get_temporary_buffer|__libcpp_(allocate|operator_new))\n"
+    "allocator ^std::(__detail::_Hashtable_alloc|pmr::[a-z_]*(allocator|resource))\n"
+    "allocator ^__gnu_cxx::(new_allocator|malloc_allocator|__alloc|__pool_alloc|__mt_alloc|bitmap_allocator)\n"
+    "allocator ::_(M_allocate|M_create|M_get_node|Auto_node|Scoped_node)\n"
+    "\n"
+    "# allocation in Rust\n"
+    "allocator ^(__rustc::)?__(rust_(alloc|realloc)|rdl_|rg_)\n"
+    "allocator ^<?(alloc::alloc::|alloc::raw_vec::|std::sys::alloc::|hashbrown::raw::alloc::)\n"
+    "allocator (::exchange_malloc|GlobalAlloc>::)\n"
+    "\n"
+    "# wrappers that die or count\n"
+    "allocator ^(do_)?x(malloc|calloc|realloc|strdup|strndup|memdup|zalloc)\n"
+    "allocator ^z(try)?(malloc|calloc|realloc)\n"
+    "allocator ^(safe_malloc|my_malloc|s_malloc$)\n"
+    "\n"
+    "# allocators and pools by their public names\n"
+    "allocator ^(je_|tc_|_?mi_|[mr]allocx$)\n"
+    "allocator ^g_(malloc|realloc|try_malloc|try_realloc|slice_alloc|slice_copy$|strdup|strndup|memdup)\n"
+    "allocator ^(_?talloc_|apr_palloc|ngx_(alloc|calloc)|uv__(malloc|calloc|realloc)|xmlMalloc|SDL_malloc)\n"
+    "allocator ^(CRYPTO|OPENSSL)_((secure_)?[mz]alloc|(clear_)?realloc|aligned_alloc|(str|strn|mem)dup)\n"
+    "allocator ^av_(malloc|realloc|calloc)\n"
+    "allocator ^(sqlite3(_m|M|DbM|MemM)alloc|sqlite3(_r|R|DbR|MemR)ealloc|dbMallocRaw|dbReallocFinish)\n"
+    "\n"
+    "# allocation in interpreters\n"
+    "allocator ^_?(PyObject_(Malloc|Calloc|Realloc)|PyMem_|PyObject_Arena|PyObject_GC_)\n"
+    "allocator ^(pymalloc_alloc|new_arena$|allocate_from_new_pool$|PyType_GenericAlloc$|gc_alloc)\n"
+    "allocator ^(Perl_safesys(malloc|calloc|realloc)|ruby_x(malloc|calloc|realloc)|rb_gc_impl_)\n"
+    "allocator ^(_e(malloc|calloc|realloc)|zend_mm_|luaM_|node::(Unchecked)?([MC]|Re)alloc)\n"
+    "allocator ^v8::internal::((Aligned)?Alloc(AtLeast)?WithRetry|Malloced::|AccountingAllocator::)\n"
+    "allocator ^v8::(base::((Aligned|[MC]|Re)[Aa]lloc|AllocateAtLeast)|internal::Zone::(New|Expand|Allocate))\n";
+/* clang-format on */

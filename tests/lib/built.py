@@ -1,0 +1,29 @@
+# SPDX-License-Identifier: MIT
+"""built - what is tested: the build directory, what lies in it, and how it is run without a trace of the caller's own.
+
+PLIMSOLL_BUILD names the directory; without it, it is `build` in the tree.
+"""
+
+import json
+import os
+import subprocess
+from pathlib import Path
+
+SOURCE = Path(__file__).resolve().parent.parent.parent
+BUILD = Path(os.environ.get("PLIMSOLL_BUILD", SOURCE / "build")).resolve()
+RUNTIME = BUILD / "libplimsoll.so"
+PLIMSOLL = BUILD / "plimsoll"
+
+
+def environment(**settings):
+    """The caller's, without anything of ours in it but `settings`; those that are None are left out."""
+    words = {k: v for k, v in os.environ.items() if not k.startswith("PLIMSOLL_") and k != "LD_PRELOAD"}
+    words.update(settings)
+    return {k: str(v) for k, v in words.items() if v is not None}
+
+
+def export(path):
+    """What the reader makes of a profile."""
+    done = subprocess.run([PLIMSOLL, "export", "--format", "json", path], capture_output=True, env=environment())
+    assert done.returncode == 0, f"export: status {done.returncode}: {done.stderr.decode()}"
+    return json.loads(done.stdout)
