@@ -1,0 +1,58 @@
+# SPDX-License-Identifier: MIT
+"""api - what the tests of the API share: compiling a program as its authors might, and running it bare and profiled."""
+
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+HERE = Path(__file__).resolve().parent
+sys.path.insert(0, str(HERE.parent / "lib"))
+
+from built import BUILD, PLIMSOLL, RUNTIME, environment  # noqa: E402, F401
+from claims import Skip, add, claim, main, say  # noqa: E402, F401
+
+SOURCE = Path(os.environ.get("PLIMSOLL_SOURCE", HERE.parent.parent)).resolve()
+INCLUDE = SOURCE / "include"
+EXAMPLES = BUILD / "examples"
+STUB = BUILD / "libplimsoll-stub.so"
+TIMEOUT_S = 60
+
+STRICT = ["-Wall", "-Wextra", "-Wpedantic", "-Wshadow", "-Werror"]
+
+
+def linked(name):
+    """How a library of the build directory is linked; weak symbols alone would not make a linker need it."""
+    return [f"-L{BUILD}", f"-Wl,-rpath,{BUILD}", "-Wl,--push-state,--no-as-needed", f"-l{name}", "-Wl,--pop-state"]
+
+
+def scratch():
+    return tempfile.TemporaryDirectory(prefix="plimsoll-api-")
+
+
+def have(program):
+    if not shutil.which(program):
+        raise Skip(f"{program} is not installed")
+
+
+def run(*command, cwd=None, **variables):
+    """A command that must succeed, without anything of ours in its environment but `variables`."""
+    done = subprocess.run([str(word) for word in command], cwd=cwd, env=environment(**variables),
+                          stdin=subprocess.DEVNULL, capture_output=True, text=True, errors="replace", timeout=TIMEOUT_S)
+    if done.returncode:
+        raise AssertionError(f"{' '.join(map(str, command))}\nexit {done.returncode}\n{done.stdout}{done.stderr}")
+    return done.stdout
+
+
+def compile_program(compiler, source, program, *options, libraries=()):
+    have(compiler)
+    run(compiler, f"-I{INCLUDE}", *options, source, "-o", program, *libraries)
+
+
+def compare(expected, found, what):
+    wrong = {key: (found.get(key), value) for key, value in expected.items() if found.get(key) != value}
+    for key, (is_, should_be) in wrong.items():
+        say(f"{what}: {key} is {is_}, not {should_be}")
+    assert not wrong, f"{what}: {len(wrong)} of {len(expected)} wrong"

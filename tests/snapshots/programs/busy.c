@@ -1,0 +1,80 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * busy.c - two threads that change everything a profile has, as fast as they can, and never end: `busy`.
+ *
+ * Every call path through descend() is a stack of its own, and they come one after the other, so that the file grows
+ * all the time. Blocks are handed over and freed by the other thread. Tags come and go.
+ */
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "plimsoll.h"
+
+#define DEPTH 10
+#define SHELF 4096
+#define TURNS_PER_STACK 64
+
+static _Atomic(void *) shelf[SHELF];
+
+static void turn(uint32_t path, int depth);
+
+__attribute__((noinline)) static void turn_left(uint32_t path, int depth)
+{
+    turn(path, depth);
+    __asm__ volatile("");
+}
+
+__attribute__((noinline)) static void turn_right(uint32_t path, int depth)
+{
+    turn(path, depth);
+    __asm__ volatile("");
+}
+
+static void exchange(uint32_t path)
+{
+    void *block = malloc(16 + path % 1000);
+    free(atomic_exchange(&shelf[path * 2654435761u % SHELF], block));
+}
+
+__attribute__((noinline)) static void turn(uint32_t path, int depth)
+{
+    if (depth == 0)
+        exchange(path);
+    else if (path >> (depth - 1) & 1)
+        turn_left(path, depth - 1);
+    else
+        turn_right(path, depth - 1);
+    __asm__ volatile("");
+}
+
+static void take_turns(uint32_t thread, uint32_t i)
+{
+    uint32_t path = i / TURNS_PER_STACK % (1u << DEPTH);
+    plimsoll_pushf("tag %u.%u", thread, path % 500);
+    turn(path, DEPTH);
+    plimsoll_push("inner");
+    turn(path / 2, DEPTH);
+    plimsoll_pop();
+    plimsoll_pop();
+}
+
+static void *work(void *context)
+{
+    for (uint32_t i = 0;; i++)
+        take_turns((uint32_t) (uintptr_t) context, i);
+    return NULL;
+}
+
+int main(void)
+{
+    pthread_t other;
+    for (uint32_t i = 0; i < 10 * TURNS_PER_STACK; i++)
+        take_turns(0, i);
+    pthread_create(&other, NULL, work, (void *) 1);
+    puts("up");
+    fflush(stdout);
+    work((void *) 2);
+}

@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * steps.c - keeps one block of 1000 bytes more for each line it reads, and waits for the next: `steps`. Says "up"
+ * first, and the number of blocks after each. At the end of its input it exits with 3.
+ *
+ * Before that, lines with a word of the API in them: "snapshot NAME", "no output", "become PROGRAM".
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "plimsoll.h"
+
+static void *kept[1 << 16];
+static int blocks;
+
+__attribute__((noinline)) static void keep_block(void)
+{
+    kept[blocks++] = malloc(1000);
+}
+
+static void obey(char *line)
+{
+    line[strcspn(line, "\n")] = 0;
+    if (!strncmp(line, "snapshot ", 9))
+        printf("snapshot %d\n", plimsoll_snapshot(line + 9));
+    else if (!strcmp(line, "no output"))
+        plimsoll_output(0);
+    else if (!strncmp(line, "become ", 7))
+        execl(line + 7, line + 7, (char *) NULL);
+    else
+        keep_block();
+}
+
+int main(void)
+{
+    char line[256];
+    puts("up");
+    fflush(stdout);
+    while (blocks < 1 << 16 && fgets(line, sizeof line, stdin)) {
+        obey(line);
+        printf("%d\n", blocks);
+        fflush(stdout);
+    }
+    return 3;
+}

@@ -1,0 +1,238 @@
+# SPDX-License-Identifier: MIT
+"""series - snapshots at an interval: by `run --snapshot-every` of every process, by `snapshot --every` of one."""
+
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+
+# First, because it knows the way to tests/lib.
+from subjects import PLIMSOLL, STEPS, Place, ask, await_true, environment, kept_by
+import claims
+from claims import claim, say
+
+
+def numbers(place, stem):
+    found = (re.fullmatch(rf"{re.escape(stem)}\.(\d{{4}})\.plim", name) for name in place.profiles())
+    return [int(match[1]) for match in found if match]
+
+
+def times(place, stem):
+    """When each was taken, in seconds since the start of its process."""
+    return [place.read(place.path / f"{stem}.{n:04}.plim")["extent"]["snapshot_s"] for n in numbers(place, stem)]
+
+
+# ---- run ----
+
+
+@claim
+def run_takes_a_snapshot_per_interval_of_a_program_that_sleeps():
+    with Place() as place:
+        _, said = place.plimsoll("run", "--snapshot-every", "200ms", "-o", "app.plim", "--", "sleep", "1.1")
+        taken = numbers(place, "app")
+        assert 2 <= len(taken) <= 5 and taken == sorted(taken), taken
+        assert f"took {len(taken)} snapshots: app.{taken[0]:04}.plim to app.{taken[-1]:04}.plim" in said, said
+        assert "wrote app.plim" in said
+        for number, seconds in zip(taken, times(place, "app")):
+            assert seconds >= 0.2 * number, f"app.{number:04}.plim at {seconds} s"
+
+
+@claim
+def each_snapshot_is_of_its_own_moment():
+    with Place() as place:
+        process = place.start(PLIMSOLL, "run", "-q", "--snapshot-every", "150ms", "-o", "app.plim", "--", STEPS)
+        blocks = 0
+        while len(numbers(place, "app")) < 3:
+            ask(process, "more")
+            blocks += 1
+            time.sleep(0.02)
+            assert blocks < 1000
+        process.stdin.close()
+        assert process.wait() == 3
+        kept = [kept_by(place.read(place.path / f"app.{n:04}.plim")) for n in numbers(place, "app")]
+        say(f"{kept} of {blocks}")
+        assert 0 < kept[0] < kept[1] < kept[2] <= blocks, kept
+        assert kept_by(place.read(place.path / "app.plim")) == blocks
+
+
+@claim
+def every_process_of_the_run_has_a_series_and_those_that_end_early_have_none():
+    with Place() as place:
+        command = "true; sleep 0.7 & sleep 0.7; wait"
+        words = ("--snapshot-every", "200ms", "-o", "%c.%p.plim", "--", "bash", "-c", command)
+        _, said = place.plimsoll("run", *words)
+        found = (re.fullmatch(r"(\w+)\.(\d+)\.\d{4}\.plim", name) for name in place.profiles())
+        followed = {match.groups() for match in found if match}
+        assert sorted(name for name, _ in followed) == ["bash", "sleep", "sleep"], place.profiles()
+        assert re.search(r"took \d+ snapshots of 3 processes:", said), said
+
+
+@claim
+def with_a_plain_name_the_snapshots_of_other_processes_have_their_pid_in_it():
+    with Place() as place:
+        words = ("--snapshot-every", "150ms", "--no-symbols", "-o", "app.plim", "--", "bash", "-c", "sleep 0.7; true")
+        place.plimsoll("run", *words)
+        assert numbers(place, "app"), place.profiles()
+        assert any(re.fullmatch(r"app\.\d+\.\d{4}\.plim", name) for name in place.profiles()), place.profiles()
+        for number in numbers(place, "app"):
+            exported = place.read(place.path / f"app.{number:04}.plim")
+            assert exported["process"]["name"] == "bash", exported["process"]
+
+
+@claim
+def kept_snapshots_are_at_most_as_many_and_evenly_spaced():
+    with Place() as place:
+        words = ("--snapshot-every", "50ms", "--snapshot-keep", "4", "--no-symbols", "-o", "app.plim")
+        _, said = place.plimsoll("run", *words, "--", "sleep", "1.2")
+        taken = numbers(place, "app")
+        say(f"{taken}: {said}")
+        assert 2 <= len(taken) <= 4, taken
+        steps = {b - a for a, b in zip(taken, taken[1:])}
+        assert len(steps) == 1 and steps.pop() >= 4, taken
+        assert taken[0] == 1
+        kept = rf"took \d+ snapshots, {len(taken)} kept: app.0001.plim to app.{taken[-1]:04}.plim"
+        assert re.search(kept, said), said
+
+
+@claim
+def a_second_run_goes_on_where_the_numbers_of_the_first_ended():
+    with Place() as place:
+        words = ("run", "--snapshot-every", "100ms", "--no-symbols", "-o", "app.plim", "--", "sleep", "0.35")
+        place.plimsoll(*words)
+        first = {n: (place.path / f"app.{n:04}.plim").read_bytes() for n in numbers(place, "app")}
+        place.plimsoll(*words)
+        assert len(numbers(place, "app")) > len(first) > 0
+        for number, before in first.items():
+            assert (place.path / f"app.{number:04}.plim").read_bytes() == before, number
+
+
+@claim
+def a_program_that_ends_before_the_first_is_due_has_none_and_run_says_so():
+    with Place() as place:
+        _, said = place.plimsoll("run", "--snapshot-every", "1h", "-o", "app.plim", "--", "true")
+        assert "no snapshot was taken: no process ran for 3600 s" in said, said
+        assert place.profiles() == ["app.plim"]
+
+
+@claim
+def what_cannot_be_written_is_said_once_and_the_program_goes_on():
+    with Place() as place:
+        nowhere = place.path / "gone"
+        nowhere.mkdir()
+        command = f"rmdir {nowhere}; sleep 0.6; exit 7"
+        words = ("--snapshot-every", "100ms", "-o", nowhere / "app.plim", "--", "bash", "-c", command)
+        _, said = place.plimsoll("run", *words, status=7)
+        assert said.count("the program goes on, and the next snapshot is tried in its turn") == 1, said
+        assert re.search(r"\d+ snapshots could not be taken", said), said
+
+
+@claim
+def an_interrupt_ends_the_program_and_what_was_taken_is_whole():
+    with Place() as place:
+        command = [PLIMSOLL, "run", "--snapshot-every", "100ms", "-o", "app.plim", "--", STEPS]
+        process = place.start(*command, stderr=subprocess.PIPE, start_new_session=True)
+        await_true(lambda: len(numbers(place, "app")) >= 2)
+        os.killpg(process.pid, signal.SIGINT)
+        said = process.stderr.read()
+        assert process.wait() == 128 + signal.SIGINT, process.returncode
+        assert "snapshots: app.0001.plim" in said and "was killed by SIGINT" in said, said
+        for number in numbers(place, "app"):
+            assert place.read(place.path / f"app.{number:04}.plim")["reading"]["damage"] == 0
+        assert "app.plim" in place.profiles()
+
+
+@claim
+def a_signal_that_is_passed_on_does_not_wait_for_snapshots():
+    with Place() as place:
+        how = ("--snapshot-every", "10ms", "--snapshot-keep", "2", "-o", "app.plim")
+        process = place.start(PLIMSOLL, "run", "-q", *how, "--", STEPS)
+        await_true(lambda: numbers(place, "app"))
+        process.send_signal(signal.SIGTERM)
+        assert process.wait(20) == 128 + signal.SIGTERM
+
+
+@claim
+def times_and_numbers_that_make_no_sense_are_refused():
+    with Place() as place:
+        for text in ("0", "0s", "-1s", "1.5s", "10x", "s", "", "1 s", "9ms", "99999999999999999999s", "400000h"):
+            _, said = place.plimsoll("run", f"--snapshot-every={text}", "--", "true", status=2)
+            assert "--snapshot-every" in said, said
+            place.plimsoll("snapshot", "1", f"--every={text}", status=2)
+        for text in ("0", "1", "x"):
+            place.plimsoll("run", "--snapshot-every", "1s", "--snapshot-keep", text, "--", "true", status=2)
+        _, said = place.plimsoll("run", "--snapshot-keep", "3", "--", "true", status=2)
+        assert "add --snapshot-every" in said, said
+        _, said = place.plimsoll("run", "--above", "4K", "--below", "1K", "--", "true", status=2)
+        assert "no size is both" in said, said
+        assert place.profiles() == []
+
+
+# ---- snapshot --every ----
+
+
+@claim
+def snapshot_takes_a_series_of_a_process_as_it_grows():
+    with Place() as place:
+        process = place.profiled(STEPS)
+        words = [str(word) for word in (PLIMSOLL, "snapshot", process.pid, "--every", "150ms", "--count", 3)]
+        series = subprocess.Popen(words, cwd=place.path, env=environment(), stdout=subprocess.PIPE,
+                                  stderr=subprocess.PIPE, text=True)
+        while series.poll() is None:
+            ask(process, "more")
+            time.sleep(0.02)
+        said = series.stderr.read()
+        assert series.returncode == 0, said
+        assert [line.rsplit("/", 1)[1] for line in series.stdout.read().splitlines()] == place.profiles()
+        taken = numbers(place, "app")
+        assert len(taken) == 3 and taken[0] == 1, taken
+        kept = [kept_by(place.read(place.path / f"app.{n:04}.plim", "--no-symbols")) for n in taken]  # names are in it
+        assert kept[0] < kept[1] < kept[2], kept
+        assert f"process {process.pid}: it goes on: took 3 snapshots: app.0001.plim to " in said, said
+        ask(process, "more")
+
+
+@claim
+def a_series_that_cannot_begin_ends_at_once():
+    with Place() as place:
+        process = place.profiled(STEPS)
+        out, said = place.plimsoll("snapshot", process.pid, "--every", "1h", "-o", "nowhere/s.plim", status=1)
+        assert not out and "cannot write nowhere/s.0001.plim: No such file" in said, said
+        assert "took no snapshot" in said
+
+
+@claim
+def the_series_ends_with_its_process():
+    with Place() as place:
+        process = place.profiled(STEPS)
+        words = [str(word) for word in (PLIMSOLL, "snapshot", process.pid, "--every", "1h")]
+        series = subprocess.Popen(words, cwd=place.path, env=environment(), stdout=subprocess.PIPE,
+                                  stderr=subprocess.PIPE, text=True)
+        await_true(lambda: numbers(place, "app"))
+        process.stdin.close()
+        process.wait()
+        _, said = series.communicate(timeout=20)
+        assert series.returncode == 0 and "it has ended: took 1 snapshot: app.0001.plim" in said, said
+
+
+@claim
+def an_interrupted_series_says_what_there_is():
+    with Place() as place:
+        process = place.profiled(STEPS)
+        how = ("--every", "50ms", "--keep", 2, "--no-symbols", "-o", "s.plim")
+        words = [str(word) for word in (PLIMSOLL, "snapshot", process.pid, *how)]
+        series = subprocess.Popen(words, cwd=place.path, env=environment(), stdout=subprocess.PIPE,
+                                  stderr=subprocess.PIPE, text=True)
+        await_true(lambda: len(numbers(place, "s")) >= 2 and numbers(place, "s")[-1] > 3)
+        series.send_signal(signal.SIGINT)
+        _, said = series.communicate(timeout=20)
+        assert series.returncode == 0, said
+        assert re.search(r"interrupted: took \d+ snapshots(, [12] kept)?: s.0001", said), said
+        assert 1 <= len(numbers(place, "s")) <= 2, place.profiles()
+        for number in numbers(place, "s"):
+            place.read(place.path / f"s.{number:04}.plim")
+
+
+if __name__ == "__main__":
+    sys.exit(claims.main())
