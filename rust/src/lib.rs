@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: MIT
+#![doc = include_str!("../README.md")]
+//!
+//! # What there is
+//!
+//! - Scopes: [`scope!`](macro@crate::scope), [`function_scope!`], [`scope`](fn@crate::scope), [`Tag`]
+//! - Work that is handed on: [`Context`]
+//! - Control: [`start`], [`stop`], [`pause`], [`reset`], [`sample`], [`sizes`], [`snapshot`], [`snapshot_if_due`],
+//!   [`write`](fn@crate::write), [`output`]; [`loaded`], [`active`]
+//! - Figures for the program itself: [`stats`](fn@crate::stats), [`thread_stats`], [`Context::stats`], [`pairs`]
+//! - The allocator: [`ProfAllocator`]
+#![warn(missing_docs)]
+
+mod allocator;
+mod context;
+mod control;
+mod scope;
+mod stats;
+mod symbols;
+mod text;
+
+pub use allocator::ProfAllocator;
+pub use context::{Adopted, Context, Wrapped};
+pub use control::{
+    active, loaded, output, pause, reset, sample, sizes, snapshot, snapshot_if_due, start, stop, write, Paused,
+};
+pub use scope::{scope, scope_of, Scope, Tag};
+pub use stats::{pairs, stats, thread_stats, Bucket, Calls, Stats, SIZES};
+
+/// What the macros need, and nobody else.
+#[doc(hidden)]
+pub mod __private {
+    pub use crate::scope::{function_around, Place};
+}
