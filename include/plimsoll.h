@@ -152,7 +152,8 @@ struct plimsoll_bucket {
 /*
  * sizes[0] is about blocks of up to 15 bytes, [1] 16 to 31, [2] 32 to 63, ... [21] 16 MiB and more.
  *
- * `calls` and `allocated_bytes` are exact. The others are if `exact` is 1, and estimates otherwise.
+ * `calls` and `allocated_bytes` are exact. The others are if `exact` is 1, and estimates otherwise. Nobody is stopped
+ * for them: of threads that go on meanwhile, the last call may be missing, or be seen under two tags.
  */
 #define PLIMSOLL_SIZES 22
 struct plimsoll_stats {

@@ -10,6 +10,8 @@
 
 #include "arch.h"
 
+#define PL_TICKS_AT_ONCE (1u << 16) /* some 25 us: two readings further apart are not of one moment */
+
 extern HIDDEN uint64_t pl_clock_stopped; /* 0: it is running; otherwise when it was stopped */
 
 INLINE uint64_t pl_clock(void)

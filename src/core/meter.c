@@ -27,14 +27,16 @@
 #define LOOK_SHARE_NS 5e7
 #define LOOK_NS_LEAST 2e4
 
-/* Machines are suspended and moved, and then clocks disagree: the rate is that of the first second. */
-static void calibrate(const struct pl_process *process, struct pl_budget *budget, uint64_t ticks)
+/* Machines are suspended and moved, and then clocks disagree: the rate is that of the first second. A thread that is
+ * preempted between the two clocks has learned nothing. */
+static void calibrate(const struct pl_process *process, struct pl_budget *budget)
 {
     if (budget->calibrated_ns >= CALIBRATED)
         return;
-    uint64_t ns = pl_sys_clock_ns(CLOCK_MONOTONIC) - process->start_ns;
-    budget->ns_per_tick = NS_PER_TICK;
-    if (ns < CALIBRATE_FROM || ticks <= process->start_ticks)
+    uint64_t ticks = pl_clock(), ns = pl_sys_clock_ns(CLOCK_MONOTONIC) - process->start_ns;
+    if (!budget->calibrated_ns)
+        budget->ns_per_tick = NS_PER_TICK;
+    if (ns < CALIBRATE_FROM || ticks <= process->start_ticks || pl_clock() - ticks >= PL_TICKS_AT_ONCE)
         return;
     budget->ns_per_tick = (double) ns / (double) (ticks - process->start_ticks);
     budget->calibrated_ns = ns;
@@ -110,10 +112,10 @@ static void tell(struct pl_process *process)
 
 /* ---- looking ---- */
 
-static void keep_account(struct pl_process *process, uint64_t ticks, uint64_t spent_ticks, bool ours)
+static void keep_account(struct pl_process *process, uint64_t spent_ticks, bool ours)
 {
     struct pl_budget *budget = &process->budget;
-    calibrate(process, budget, ticks);
+    calibrate(process, budget);
     struct pl_reading reading = read_world(process, spent_ticks);
     if (ours)
         pl_budget_decide(budget, &reading);
@@ -122,10 +124,10 @@ static void keep_account(struct pl_process *process, uint64_t ticks, uint64_t sp
     write_account(process);
 }
 
-static void decide(struct pl_process *process, uint64_t ticks, uint64_t spent_ticks)
+static void decide(struct pl_process *process, uint64_t spent_ticks)
 {
     struct pl_budget *budget = &process->budget;
-    keep_account(process, ticks, spent_ticks, pl_config.mode == PL_MODE_AUTO && !pl_process_overruled(process));
+    keep_account(process, spent_ticks, pl_config.mode == PL_MODE_AUTO && !pl_process_overruled(process));
     double pause = pause_ns(budget);
     store_relaxed(&budget->rest, ticks_of(budget, REST_NS));
     store_relaxed(&budget->next_look, spent_ticks + ticks_of(budget, pause));
@@ -167,7 +169,7 @@ static void look(struct pl_process *process, uint64_t ticks, uint64_t spent_tick
     if (load_relaxed(&process->sandboxed))
         decide_blindly(budget);
     else
-        decide(process, ticks, spent_ticks);
+        decide(process, spent_ticks);
     tell(process);
     pl_fp_leave(&fp);
     uint64_t now = pl_clock();
@@ -203,7 +205,7 @@ void pl_budget_end(struct pl_process *process)
     if (process->sandboxed || !take_turn(&process->budget, ticks))
         return;
     pl_fp_enter(&fp);
-    keep_account(process, ticks, load_relaxed(&process->budget.spent_ticks), false);
+    keep_account(process, load_relaxed(&process->budget.spent_ticks), false);
     pl_fp_leave(&fp);
     store_release(&process->budget.looking, 0);
 }

@@ -17,6 +17,7 @@
 
 #define PAGES(type) ((sizeof(type) + 4095) & ~(size_t) 4095)
 #define ATTEMPTS 1000
+#define CLOCK_TRIES 8
 #define VISIT_DOZES 200  /* of 0.1 ms each */
 #define ENDER_DOZES 1000 /* of 1 ms each */
 #define LINGER_DOZES 50  /* likewise, for all threads together */
@@ -300,6 +301,17 @@ static void find_executable(struct pl_process *process)
     process->executable[n > 0 ? n : 0] = 0;
 }
 
+/* Both clocks at one moment: whoever is preempted between the two tries again. */
+void pl_process_read_clocks(struct pl_process *process)
+{
+    for (int i = 0; i < CLOCK_TRIES; i++) {
+        process->start_ticks = pl_clock();
+        process->start_ns = pl_sys_clock_ns(CLOCK_MONOTONIC);
+        if (pl_clock() - process->start_ticks < PL_TICKS_AT_ONCE)
+            return;
+    }
+}
+
 static enum pl_process_state start(struct pl_process *process)
 {
     if (pl_memory_frozen)
@@ -327,8 +339,7 @@ static enum pl_process_state start(struct pl_process *process)
     process->pid = pl_sys_getpid();
     if (pl_sys_clock_is_forbidden())
         store_relaxed(&pl_clock_stopped, 1);
-    process->start_ns = pl_sys_clock_ns(CLOCK_MONOTONIC);
-    process->start_ticks = pl_clock();
+    pl_process_read_clocks(process);
     process->seed = draw_seed(process);
     process->interval_bytes = pl_config.interval_bytes ? pl_config.interval_bytes : INTERVAL_FALLBACK;
     process->timeline.shift = PL_TIMELINE_SHIFT_FIRST;

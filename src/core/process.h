@@ -129,6 +129,9 @@ extern HIDDEN struct pl_config pl_config;
  * it is ON. */
 bool pl_process_start(struct pl_process *process);
 
+/* When the process began, by both clocks. */
+void pl_process_read_clocks(struct pl_process *process);
+
 /* Makes the file, if there is none: at start, or in a forked child at the first thing worth recording. */
 bool pl_process_open(struct pl_process *process);
 

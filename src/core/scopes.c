@@ -216,10 +216,11 @@ static void change(struct pl_scopes *scopes, struct pl_thread *thread, struct pl
     charge(scopes, to);
 }
 
-/* A jump out of a change leaves the two of them different: what counts is what the thread says. */
-INLINE bool is_current(const struct pl_scopes *scopes, const struct pl_tls *tls)
+/* A jump out of a change leaves them different: what counts is what the thread says. */
+INLINE bool is_current(const struct pl_scopes *scopes, const struct pl_thread *thread, const struct pl_tls *tls)
 {
-    return scopes->current && scopes->current->tag == tls->tag;
+    const struct scope *current = scopes->current;
+    return current && current->tag == tls->tag && (scopes->account == current->record || thread->muted);
 }
 
 static struct pl_scopes *make(struct pl_process *process, struct pl_thread *thread)
@@ -249,7 +250,7 @@ static void book_inheritance(const struct pl_thread *thread, struct pl_scope_rec
 static struct pl_scopes *ready(struct pl_process *process, struct pl_thread *thread, const struct pl_tls *tls)
 {
     struct pl_scopes *scopes = thread->scopes;
-    if (likely(scopes && is_current(scopes, tls)))
+    if (likely(scopes && is_current(scopes, thread, tls)))
         return scopes;
     if (!pl_process_open(process))
         return NULL;
@@ -374,7 +375,7 @@ INLINE struct pl_scopes *begin_simply(struct pl_thread *thread, struct pl_tls *t
         return NULL;
     begin(thread, tls);
     struct pl_scopes *scopes = thread->scopes;
-    if (likely(scopes && is_current(scopes, tls) && !tls->beyond &&
+    if (likely(scopes && is_current(scopes, thread, tls) && !tls->beyond &&
                thread->changes == load_relaxed(&pl_process->changes)))
         return scopes;
     end(thread, tls);
@@ -573,7 +574,7 @@ uint64_t pl_scope_now(void)
 
 static void go(struct pl_process *process, struct pl_thread *thread, struct pl_tls *tls, uint32_t tag)
 {
-    if (tag == tls->tag && (!thread->scopes || is_current(thread->scopes, tls)))
+    if (tag == tls->tag && !thread->scopes)
         return;
     struct pl_scopes *scopes = ready(process, thread, tls);
     struct scope *to = scopes ? find(process, thread, scopes, tag) : NULL;

@@ -20,6 +20,7 @@
 #define KEY_BYTES 1024
 #define PATH_BYTES 960
 #define PAGE_BYTES 4096u
+#define SHARES_MORE 16u /* that may come while we look */
 
 /* What became of the blocks of a row or tally. */
 struct blocks {
@@ -212,12 +213,27 @@ struct rests {
     struct rest *of;
 };
 
+typedef void see_scope(void *context, uint32_t number, const struct pl_scope_record *scope,
+                       const struct pl_counted *counted);
+
 static size_t pages_of(size_t bytes)
 {
     return (bytes + PAGE_BYTES - 1) & ~(size_t) (PAGE_BYTES - 1);
 }
 
-static bool find_rests(const struct pl_process *process, struct rests *out)
+static void take_scope(const struct pl_scope_record *scope, struct rests *rests, uint32_t number, see_scope *see,
+                       void *context)
+{
+    struct pl_counted counted = {.calls = 0};
+    add_calls(&counted, scope->calls, scope->bytes, PLUS); /* once, since it may be changing */
+    if (scope->thread < rests->threads)
+        add_calls(&rests->of[scope->thread].counted, counted.calls_of, counted.bytes, MINUS);
+    if (see)
+        see(context, number, scope, &counted);
+}
+
+/* Shows each scope's figures, as they were taken off its thread's. */
+static bool find_rests(const struct pl_process *process, struct rests *out, see_scope *see, void *context)
 {
     uint32_t reset = load_relaxed(&process->resets);
     out->threads = count_of(process, PL_KIND_THREAD);
@@ -231,8 +247,8 @@ static bool find_rests(const struct pl_process *process, struct rests *out)
     }
     for (uint32_t i = 1; out->of && i < count_of(process, PL_KIND_SCOPE); i++) {
         const struct pl_scope_record *scope = record_at(process, PL_KIND_SCOPE, i);
-        if (load_acquire(&scope->valid) && scope->reset == reset && scope->thread < out->threads)
-            add_calls(&out->of[scope->thread].counted, scope->calls, scope->bytes, MINUS);
+        if (load_acquire(&scope->valid) && scope->reset == reset)
+            take_scope(scope, out, i, see, context);
     }
     return out->of != NULL;
 }
@@ -255,29 +271,41 @@ static void add_rest(struct pl_counted *to, const struct rest *rest)
     add_calls(to, calls, not_negative(rest->counted.bytes), PLUS);
 }
 
-static void add_scopes(const struct pl_process *process, const struct sum *sum)
+/* How often tags were entered. */
+static void add_entries(const struct pl_process *process, const struct sum *sum)
 {
     uint32_t reset = load_relaxed(&process->resets);
     for (uint32_t i = 1; i < count_of(process, PL_KIND_SCOPE); i++) {
         const struct pl_scope_record *scope = record_at(process, PL_KIND_SCOPE, i);
-        if (!load_acquire(&scope->valid) || scope->reset != reset ||
-            (sum->thread != ANY && sum->thread != scope->thread) || (sum->tag != ANY && sum->tag != scope->tag))
-            continue;
-        sum->to->entered += scope->entered;
-        if (sum->tag == ANY)
-            continue;
-        add_calls(&sum->to->counted, scope->calls, scope->bytes, PLUS);
-        sum->to->threads++;
+        if (load_acquire(&scope->valid) && scope->reset == reset &&
+            (sum->thread == ANY || sum->thread == scope->thread))
+            sum->to->entered += scope->entered;
     }
 }
 
 /* Of a tag: what is booked to it, and what will be. */
-static void add_tag(const struct pl_process *process, const struct sum *sum, const struct rests *rests)
+static void add_scope(void *context, uint32_t number, const struct pl_scope_record *scope,
+                      const struct pl_counted *counted)
 {
-    for (uint32_t i = 1; i < rests->threads; i++)
-        if (rests->of[i].current && rests->of[i].tag == sum->tag)
-            add_rest(&sum->to->counted, &rests->of[i]);
-    add_scopes(process, sum);
+    const struct sum *sum = context;
+    (void) number;
+    if (scope->tag != sum->tag)
+        return;
+    add_calls(&sum->to->counted, counted->calls_of, counted->bytes, PLUS);
+    sum->to->entered += scope->entered;
+    sum->to->threads++;
+}
+
+static bool add_tag(const struct pl_process *process, struct sum *sum)
+{
+    struct rests rests;
+    if (!find_rests(process, &rests, add_scope, sum))
+        return false;
+    for (uint32_t i = 1; i < rests.threads; i++)
+        if (rests.of[i].current && rests.of[i].tag == sum->tag)
+            add_rest(&sum->to->counted, &rests.of[i]);
+    forget_rests(&rests);
+    return true;
 }
 
 static bool is_exact(const struct pl_process *process, const struct sum *sum)
@@ -381,7 +409,7 @@ static void compute_all(const struct pl_process *process, struct sum *sum)
 {
     compute(process, sum); /* first: no block is freed before its call is counted */
     add_threads(process, sum);
-    add_scopes(process, sum);
+    add_entries(process, sum);
 }
 
 int pl_stats_process(struct pl_process *process, struct pl_stats *out)
@@ -417,13 +445,10 @@ int pl_stats_tag(struct pl_process *process, uint32_t tag, struct pl_stats *out)
     if (error)
         return error;
     struct sum sum = {.thread = ANY, .tag = pl_tag_record(process, tag), .to = out};
-    struct rests rests;
     if (tag && !sum.tag)
         return -ENODATA;
-    if (!find_rests(process, &rests))
+    if (!add_tag(process, &sum))
         return -ENOMEM;
-    add_tag(process, &sum, &rests);
-    forget_rests(&rests);
     compute(process, &sum);
     out->tags = 1;
     return 0;
@@ -467,19 +492,17 @@ static void share_blocks(void *context, uint32_t thread, uint32_t tag, const str
     share->seen = 1;
 }
 
-static void share_scopes(const struct shares *all)
+static void share_scope(void *context, uint32_t number, const struct pl_scope_record *scope,
+                        const struct pl_counted *counted)
 {
-    uint32_t reset = load_relaxed(&all->process->resets);
-    for (uint32_t i = 1; i < all->scopes; i++) {
-        const struct pl_scope_record *scope = record_at(all->process, PL_KIND_SCOPE, i);
-        if (!load_acquire(&scope->valid) || scope->reset != reset)
-            continue;
-        struct share *share = &all->share[i];
-        add_calls(&share->counted, scope->calls, scope->bytes, PLUS);
-        share->entered += scope->entered;
-        share->tag = scope->tag;
-        share->seen = 1;
-    }
+    const struct shares *all = context;
+    if (number >= all->scopes)
+        return;
+    struct share *share = &all->share[number];
+    share->counted = *counted;
+    share->entered = scope->entered;
+    share->tag = scope->tag;
+    share->seen = 1;
 }
 
 static void share_rests(const struct shares *all, const struct rests *rests)
@@ -616,26 +639,33 @@ static void find_shares(const struct shares *all, const struct rests *rests)
 {
     struct pl_fp_state fp;
     pl_fp_enter(&fp);
-    share_scopes(all);
     share_rests(all, rests);
     each_tally(all->process, share_blocks, (void *) (uintptr_t) all);
     each_row(all->process, share_blocks, (void *) (uintptr_t) all);
     pl_fp_leave(&fp);
 }
 
-/* The room, and all shares behind it. NULL: no memory. */
-static struct room *find_room(struct shares *all, size_t *bytes)
+/* The room, and all shares behind it. */
+static bool find_room(struct shares *all, size_t *bytes)
 {
-    struct rests rests;
-    if (!find_rests(all->process, &rests))
-        return NULL;
     *bytes = PAGE_BYTES + pages_of(((size_t) all->scopes + all->threads) * sizeof *all->share);
     all->room = pl_memory_new(*bytes);
     all->share = all->room ? (struct share *) (void *) ((uint8_t *) all->room + PAGE_BYTES) : NULL;
-    if (all->room)
-        find_shares(all, &rests);
+    return all->room != NULL;
+}
+
+static int show_all(struct shares *all, see_pair *see, void *context)
+{
+    struct rests rests;
+    int stop = pl_stats_process(all->process, &all->room->stats);
+    if (stop)
+        return stop;
+    if (!find_rests(all->process, &rests, share_scope, all))
+        return -ENOMEM;
+    find_shares(all, &rests);
     forget_rests(&rests);
-    return all->room;
+    stop = show_stats(all->room, "process", NULL, METRICS, see, context);
+    return stop ? stop : show_shares(all, see, context);
 }
 
 int pl_stats_pairs(struct pl_process *process, see_pair *see, void *context)
@@ -645,16 +675,12 @@ int pl_stats_pairs(struct pl_process *process, see_pair *see, void *context)
         return -ENODATA;
     struct shares all = {
         .process = process,
-        .scopes = count_of(process, PL_KIND_SCOPE),
-        .threads = count_of(process, PL_KIND_THREAD),
+        .scopes = count_of(process, PL_KIND_SCOPE) + SHARES_MORE,
+        .threads = count_of(process, PL_KIND_THREAD) + SHARES_MORE,
     };
     if (!find_room(&all, &bytes))
         return -ENOMEM;
-    int stop = pl_stats_process(process, &all.room->stats);
-    if (!stop)
-        stop = show_stats(all.room, "process", NULL, METRICS, see, context);
-    if (!stop)
-        stop = show_shares(&all, see, context);
+    int stop = show_all(&all, see, context);
     pl_sys_munmap(all.room, bytes);
     return stop;
 }

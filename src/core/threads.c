@@ -120,21 +120,29 @@ static void add_up(struct pl_thread *thread, const struct pl_tls *tls, uint64_t 
     *bytes = thread->base_bytes + requested(charge, all);
 }
 
+/* Out of line: making the record, and this, each take a good part of the stack that there is. */
+static __attribute__((noinline)) void write_totals(struct pl_thread_record *record, struct pl_thread *thread,
+                                                   const struct pl_tls *tls)
+{
+    uint64_t calls[PL_FN_COUNT], bytes, charge;
+    bool own = tls == &pl_tls;
+    do { /* until no handler has counted in between, and written to the record itself */
+        charge = pl_thread_charge(thread, tls);
+        add_up(thread, tls, calls, &bytes);
+        for (int i = 0; i < PL_FN_COUNT; i++)
+            if (own || calls[i] > record->calls[i])
+                store_relaxed(&record->calls[i], calls[i]);
+        /* A copy of another's may have been made between counting a call and taking its charge. */
+        if (own || bytes > record->bytes)
+            store_relaxed(&record->bytes, bytes);
+    } while (own && pl_thread_charge(thread, tls) != charge);
+}
+
 void pl_thread_book(struct pl_process *process, struct pl_thread *thread, const struct pl_tls *tls)
 {
     pl_thread_attach(process, thread);
-    if (!thread->record)
-        return;
-    uint64_t calls[PL_FN_COUNT], bytes;
-    add_up(thread, tls, calls, &bytes);
-    struct pl_thread_record *record = pl_file_record(&process->file, PL_KIND_THREAD, thread->record);
-    bool own = tls == &pl_tls;
-    for (int i = 0; i < PL_FN_COUNT; i++)
-        if (own || calls[i] > record->calls[i])
-            store_relaxed(&record->calls[i], calls[i]);
-    /* A copy of another's may have been made between counting a call and taking its charge. */
-    if (own || bytes > record->bytes)
-        store_relaxed(&record->bytes, bytes);
+    if (thread->record)
+        write_totals(pl_file_record(&process->file, PL_KIND_THREAD, thread->record), thread, tls);
 }
 
 static void publish(struct pl_process *process, struct pl_thread *thread, uint32_t number)

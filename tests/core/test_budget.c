@@ -426,8 +426,7 @@ static void begin(enum pl_mode mode)
     pl_config = (struct pl_config){.mode = mode, .overhead_ppm = PL_OVERHEAD_DEFAULT_PPM};
     process.state = PL_PROCESS_ON;
     process.file.base = file.bytes;
-    process.start_ns = pl_sys_clock_ns(CLOCK_MONOTONIC);
-    process.start_ticks = pl_ticks();
+    pl_process_read_clocks(&process);
     process.interval_bytes = 512 << 10;
     process.counting = mode == PL_MODE_SAMPLED ? PL_COUNT_NOTHING : PL_COUNT_ALL;
     pl_budget_start(&process.budget, pl_config.overhead_ppm, PL_AUTO_CREDIT_NS);

@@ -41,8 +41,7 @@ static int begin(const char *name, uint64_t limit_bytes)
     memset(&process, 0, sizeof process);
     memset(&chunks, 0, sizeof chunks);
     process.pid = (uint32_t) getpid();
-    process.start_ns = pl_sys_clock_ns(CLOCK_MONOTONIC);
-    process.start_ticks = pl_ticks();
+    pl_process_read_clocks(&process);
     process.interval_bytes = 4096;
     return pl_file_create(&process.file, in_directory(name), limit_bytes) == 0 ? 0 : -1;
 }

@@ -441,7 +441,6 @@ static void after_a_kill_sites_may_know_of_more_calls_than_scopes(void **state)
     forge_free(forge);
 }
 
-/* 200 threads under 1,000 tags each, a hundred deep, and 100,000 sites. */
 static void a_tag_far_inside_of_itself_is_one_node(void **state)
 {
     (void) state;
@@ -465,9 +464,11 @@ static void a_tag_far_inside_of_itself_is_one_node(void **state)
         assert_forest(profile, &forest, PL_METRIC_ALLOC_SPACE);
         pl_tag_forest_free(&forest);
         pl_profile_close(profile);
+        forge_free(forge);
     }
 }
 
+/* 200 threads under 1,000 tags each, a hundred deep, and 100,000 sites. */
 static void a_large_forest_adds_up(void **state)
 {
     (void) state;

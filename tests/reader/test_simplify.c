@@ -167,8 +167,8 @@ static void allocators_are_known(void **state)
         "std::allocator_traits<std::allocator<int> >::allocate(std::allocator<int>&, unsigned long)",
         "std::__new_allocator<int>::allocate(unsigned long, void const*)",
         "__gnu_cxx::new_allocator<int>::allocate(unsigned long, void const*)",
-        "std::__cxx11::basic_string<char, std::char_traits<char>, std::allocator<char> >::_M_create(unsigned long&, "
-        "unsigned long)",
+        ("std::__cxx11::basic_string<char, std::char_traits<char>, std::allocator<char> >::_M_create(unsigned long&, "
+         "unsigned long)"),
         "std::_Vector_base<int, std::allocator<int> >::_M_allocate(unsigned long)",
         "std::_Rb_tree<int, int, std::_Identity<int>, std::less<int>, std::allocator<int> >::_M_get_node()",
         "__rust_alloc",

@@ -2,7 +2,7 @@
 /*
  * step.h - what if a signal came just here? Asked of every instruction of a piece of code.
  *
- *     at_each_step(1, act, turn);             calls turn() again and again
+ *     at_each_step(1, ALL_STEPS, act, turn);  calls turn() again and again
  *
  *     step_begin(); CODE; step_end();         in turn(): the code that is interrupted, in one or more pieces
  *
@@ -15,17 +15,17 @@
 
 #include "account.h"
 
+#include <limits.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <ucontext.h>
 
+#define ALL_STEPS LONG_MAX
+#define TRAP_FLAG 0x100 /* of x86-64 */
+
 static volatile long step_taken, step_target;
 static void (*volatile step_act)(void);
-
-#if defined(__x86_64__)
-
-#define TRAP_FLAG 0x100
 
 static __attribute__((noinline)) void step_begin(void)
 {
@@ -51,38 +51,38 @@ static void on_step(int signal, siginfo_t *info, void *interrupted)
     step_act();
 }
 
-#else
-#error "step.h knows the trap flag of x86-64 only"
-#endif
-
 static bool step_was_reached(void)
 {
     return step_taken >= step_target;
 }
 
-/* At each `stride`th, to be correct. */
-static __attribute__((unused)) void at_each_step(long stride, void (*act)(void), void (*turn)(void))
+static void step_prepare(void (*act)(void))
 {
     struct sigaction action = {.sa_sigaction = on_step, .sa_flags = SA_SIGINFO};
     sigaction(SIGTRAP, &action, NULL);
     step_target = 0;
-    turn(); /* whatever is done only once, is done */
     step_act = act;
+}
+
+/* At each `stride`th of the first `most`, to be correct. */
+static __attribute__((unused)) void at_each_step(long stride, long most, void (*act)(void), void (*turn)(void))
+{
+    step_prepare(act);
+    turn(); /* whatever is done only once, is done */
     do {
         step_target += stride;
         step_taken = 0;
         turn();
-    } while (step_was_reached());
+    } while (step_was_reached() && step_target < most);
 }
 
-/* For a claim that is made at each step. */
 static __attribute__((unused)) void same(const char *what, uint64_t seen, uint64_t expected)
 {
     char line[256];
     if (seen == expected)
         return;
-    snprintf(line, sizeof line, "step %ld: %s: %llu instead of %llu", step_target, what, (unsigned long long) seen,
-             (unsigned long long) expected);
+    snprintf(line, sizeof line, "%s: %llu instead of %llu, at step %ld", what, (unsigned long long) seen,
+             (unsigned long long) expected, step_target);
     require(false, line);
 }
 
