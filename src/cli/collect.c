@@ -221,13 +221,14 @@ static void gather(struct state *state)
 
 /*
  * `make -j8` starts thousands of processes, and a profile of each would bury those that matter. Without a figure by
- * site a profile shows nothing; among many, those of processes that hardly allocated are left out, too.
+ * site a profile shows nothing; among many, those of processes that hardly allocated are left out, too, whether what
+ * they did was counted or sampled.
  */
 static bool is_clutter(const struct state *state, const struct leaving *leaving)
 {
     const struct pl_collected *about = &leaving->about;
     bool blank = !about->samples && !about->exact_calls;
-    bool small = state->count > CROWD && about->bytes < CROWD_BYTES && !about->samples;
+    bool small = state->count > CROWD && about->bytes < CROWD_BYTES;
     return !about->main && !state->options->keep_all && (blank || small);
 }
 

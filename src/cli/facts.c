@@ -59,7 +59,7 @@ static struct fact allocated(const struct pl_view *view)
     const struct pl_estimate *space = &profile->total[PL_METRIC_ALLOC_SPACE];
     char bytes[PL_FIGURE_BYTES], calls[PL_FIGURE_BYTES], rate[PL_FIGURE_BYTES];
     double seconds = profile->duration_s - profile->reset_s;
-    bool timed = pl_view_timed(profile) && seconds >= 0.001;
+    bool timed = pl_view_timed(profile) && seconds >= 0.001 && !profile->merged && !profile->difference;
     pl_figure_bytes(bytes, space->value);
     pl_figure_exact(calls, (uint64_t) profile->total[PL_METRIC_ALLOC_OBJECTS].value);
     pl_figure_bytes(rate, timed ? space->value / seconds : 0);
@@ -78,6 +78,10 @@ static struct fact peak(const struct pl_view *view)
     pl_figure_estimate(bytes, PL_METRIC_PEAK_SPACE, space);
     pl_figure_estimate(blocks, PL_METRIC_PEAK_OBJECTS, &profile->total[PL_METRIC_PEAK_OBJECTS]);
     pl_figure_span(when, profile->peak_s);
+    if (profile->merged) /* each at its own time */
+        return make_fact("peaks", bytes,
+                         pl_say_print(" in %s block%s, the sum of the peaks of %u profiles", blocks,
+                                      pl_figure_plural(blocks), profile->merged));
     if (view->selection) /* its own may have been at another time */
         return make_fact("held then", bytes,
                          pl_say_print(" in %s block%s at %s, when the whole heap was largest", blocks,
@@ -89,11 +93,30 @@ static struct fact peak(const struct pl_view *view)
                                   *slack ? "" : exactness(profile, space)));
 }
 
+/* Of a stretch of time: what was added, or has gone. */
+static struct fact change(const struct pl_profile *profile)
+{
+    const struct pl_estimate *space = &profile->total[PL_METRIC_INUSE_SPACE];
+    double number = profile->total[PL_METRIC_INUSE_OBJECTS].value;
+    char bytes[PL_FIGURE_BYTES], error[PL_FIGURE_BYTES], blocks[PL_FIGURE_BYTES];
+    pl_figure_bytes(bytes, fabs(space->value));
+    pl_figure_error(error, PL_METRIC_INUSE_SPACE, space);
+    pl_figure_count(blocks, fabs(number));
+    char *strong = pl_say_print("%s%s", space->value < 0 ? "-" : "+", bytes);
+    struct fact fact = make_fact("live", strong,
+                                 pl_say_print("%s%s, %s%s block%s", *error ? " " : "", error, number < 0 ? "-" : "+",
+                                              blocks, pl_figure_plural(blocks)));
+    free(strong);
+    return fact;
+}
+
 static struct fact live(const struct pl_view *view)
 {
     const struct pl_profile *profile = view->profile;
     const struct pl_estimate *space = &profile->total[PL_METRIC_INUSE_SPACE];
     char bytes[2 * PL_FIGURE_BYTES], blocks[2 * PL_FIGURE_BYTES];
+    if (profile->difference)
+        return change(profile);
     pl_figure_estimate(bytes, PL_METRIC_INUSE_SPACE, space);
     pl_figure_estimate(blocks, PL_METRIC_INUSE_OBJECTS, &profile->total[PL_METRIC_INUSE_OBJECTS]);
     if (!pl_view_recorded(profile))
@@ -150,7 +173,7 @@ static struct fact rss(const struct pl_view *view)
         return (struct fact){0};
     pl_figure_bytes(most, highest);
     pl_figure_bytes(last, latest);
-    if (latest >= highest)
+    if (strcmp(most, last) == 0)
         return make_fact("RSS", most, pl_say_print("%s", ""));
     return make_fact("RSS", most, pl_say_print(" at most · %s at last", last));
 }
@@ -167,6 +190,12 @@ static struct fact temporary(const struct pl_view *view)
 }
 
 /* --- and together --- */
+
+/* Of a part of the run the rest is not known. */
+static bool is_known(const struct pl_profile *profile, struct fact (*maker)(const struct pl_view *))
+{
+    return !profile->difference || maker == allocated || maker == live;
+}
 
 static struct fact (*const makers[ROWS][2])(const struct pl_view *) = {
     {allocated, sizes},
@@ -188,8 +217,9 @@ static struct facts gather(const struct pl_view *view)
 {
     struct facts facts = {0};
     for (size_t i = 0; i < ROWS; i++) {
-        add(facts.left, makers[i][0](view));
-        if (makers[i][1])
+        if (is_known(view->profile, makers[i][0]))
+            add(facts.left, makers[i][0](view));
+        if (makers[i][1] && is_known(view->profile, makers[i][1]))
             add(facts.right, makers[i][1](view));
     }
     return facts;
@@ -334,7 +364,8 @@ static void put_counts(const struct pl_view *view, size_t labels)
     pl_term_pad(view->term, INDENT + labels + GAP);
     pl_term_print(view->term, PL_STYLE_PLAIN, "%s · stacks %s%s%s", count, stacks, tagged ? " · tags " : "",
                   tagged ? tags : "");
-    put_functions(view, INDENT + labels + GAP);
+    if (!profile->difference)
+        put_functions(view, INDENT + labels + GAP);
     pl_term_end(view->term);
 }
 

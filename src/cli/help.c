@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * help.c - the help command, and the one place that prints the tables: for a terminal, and as docs/commands.md.
+ * help.c - the help command, and what prints the tables: for a terminal, and as docs/commands.md.
  */
 #include "help.h"
 
 #include <stdlib.h>
 #include <string.h>
 
+#include "complete.h"
+#include "man.h"
 #include "names.h"
 #include "nearest.h"
 #include "settings.h"
@@ -14,23 +16,33 @@
 
 static struct {
     bool markdown;
-} given;
+    bool man;
+    int complete;
+} given = {.complete = -1};
 
 /* clang-format off */
 static const struct pl_option options[] = {
     {.name = "markdown", .help = "print docs/commands.md: every command, option and topic", .type = &pl_type_flag,
      .into = &given.markdown},
+    {.name = "man", .help = "print the manual page of a command, or else of plimsoll, for scdoc",
+     .type = &pl_type_flag, .into = &given.man},
+    {.name = "complete", .takes = "SHELL", .help = "print the script by which a shell completes command lines: bash or "
+     "zsh", .type = &pl_type_choice, .into = &given.complete, .choices = pl_complete_shells},
     {0},
 };
 /* clang-format on */
 
-static const struct setting {
-    const char *variable, *option, *takes, *fallback, *help;
-} settings[] = {
+const struct pl_help_setting pl_help_settings[] = {
 #define ROW(name, variable, option, takes, fallback, help) {variable, option, takes, fallback, help},
     PL_SETTINGS(ROW)
 #undef ROW
 };
+
+const char pl_help_about[] = "Plimsoll shows where a program's heap comes from: which call stacks allocate, how much, "
+                             "and what is still there.\n";
+const char pl_help_first_steps[] =
+    "plimsoll run -- ./server --port 80     # run a program, profiled\n"
+    "plimsoll report FILE                   # read its profile, or a PID: a running process\n";
 
 /* --- for a terminal --- */
 
@@ -98,7 +110,7 @@ void pl_help_command(const struct pl_command *command, FILE *out)
     for (const struct pl_option *option = command->options; option->help; option++)
         if (option->name)
             print_option(&term, option);
-    print_row(&term, "-h, --help", "print this help");
+    print_option(&term, &pl_option_help);
     print_title(&term, "Examples");
     print_block(&term, command->examples);
 }
@@ -106,13 +118,9 @@ void pl_help_command(const struct pl_command *command, FILE *out)
 void pl_help_overview(FILE *out)
 {
     struct pl_term term = pl_term_open(out, PL_COLOUR_AUTO);
-    pl_term_fill(&term,
-                 "Plimsoll shows where a program's heap comes from: which call stacks allocate, how much, and what "
-                 "is still there.\n",
-                 0);
+    pl_term_fill(&term, pl_help_about, 0);
     pl_term_end(&term);
-    print_block(&term, "plimsoll run -- ./server --port 80     # run a program, profiled\n"
-                       "plimsoll report FILE                   # read its profile, or a PID: a running process\n");
+    print_block(&term, pl_help_first_steps);
     print_title(&term, "Commands");
     for (size_t i = 0; pl_commands[i]; i++)
         print_row(&term, pl_commands[i]->name, pl_commands[i]->summary);
@@ -127,8 +135,9 @@ static void print_settings(struct pl_term *term)
 {
     print_title(term, "Variables");
     for (size_t i = 0; i < PL_SETTING_COUNT; i++) {
-        char *text = pl_say_print("%s (%s; default: %s)", settings[i].help, settings[i].takes, settings[i].fallback);
-        print_row(term, settings[i].variable, text);
+        char *text = pl_say_print("%s (%s; default: %s)", pl_help_settings[i].help, pl_help_settings[i].takes,
+                                  pl_help_settings[i].fallback);
+        print_row(term, pl_help_settings[i].variable, text);
         free(text);
     }
 }
@@ -207,11 +216,11 @@ static void mark_settings(void)
 {
     printf("| variable | option of `run` | takes | default | what it does |\n|---|---|---|---|---|\n");
     for (size_t i = 0; i < PL_SETTING_COUNT; i++) {
-        printf("| `%s` | ", settings[i].variable);
-        printf(settings[i].option ? "`--%s` | " : "| ", settings[i].option);
-        mark_cell(settings[i].takes);
-        printf(" | %s | ", settings[i].fallback);
-        mark_cell(settings[i].help);
+        printf("| `%s` | ", pl_help_settings[i].variable);
+        printf(pl_help_settings[i].option ? "`--%s` | " : "| ", pl_help_settings[i].option);
+        mark_cell(pl_help_settings[i].takes);
+        printf(" | %s | ", pl_help_settings[i].fallback);
+        mark_cell(pl_help_settings[i].help);
         printf(" |\n");
     }
     printf("\n");
@@ -264,11 +273,24 @@ static int help_word(const char *word)
     return refuse_word(word);
 }
 
+static int print_man(const char *word)
+{
+    const struct pl_command *command = word ? pl_command_find(word) : NULL;
+    if (word && !command)
+        return pl_say_usage("help --man %s: no such command; `plimsoll help` lists them", word);
+    pl_man_print(command);
+    return PL_EXIT_OK;
+}
+
 static int help_main(int argc, char **argv)
 {
     if (argc > 1)
         return pl_say_usage("help takes one word, a command or a topic; got %s and %s", argv[0], argv[1]);
-    if (given.markdown)
+    if (given.man)
+        return print_man(argv[0]);
+    if (given.complete >= 0)
+        pl_complete_print(given.complete);
+    else if (given.markdown)
         mark_everything();
     else if (argc == 1)
         return help_word(argv[0]);
@@ -281,9 +303,13 @@ const struct pl_command pl_command_help = {
     .name = "help",
     .arguments = "[COMMAND|TOPIC]",
     .summary = "explain a command or a topic",
-    .details = "Prints the commands and topics there are, or explains one of them.",
+    .details = "Prints the commands and topics there are, or explains one of them.\n"
+               "\n"
+               "What is installed along with the command is printed from the same tables: --man prints manual pages, "
+               "--complete what shells need to complete command lines.",
     .examples = "plimsoll help run\n"
-                "plimsoll help static",
+                "plimsoll help static\n"
+                "plimsoll help --complete bash >plimsoll.bash; source plimsoll.bash",
     .options = options,
     .main = help_main,
 };

@@ -17,6 +17,15 @@ struct pl_topic {
 };
 extern const struct pl_topic pl_topics[];
 
+/* The settings of the runtime, as in settings.h: PL_SETTING_COUNT of them. */
+struct pl_help_setting {
+    const char *variable, *option, *takes, *fallback, *help;
+};
+extern const struct pl_help_setting pl_help_settings[];
+
+extern const char pl_help_about[];
+extern const char pl_help_first_steps[];
+
 void pl_help_overview(FILE *out);
 void pl_help_command(const struct pl_command *command, FILE *out);
 

@@ -170,3 +170,26 @@ double pl_histogram_quantile(const struct pl_scale *scale, const double *count, 
     }
     return 0;
 }
+
+/* --- in words --- */
+
+char *pl_histogram_describe(const struct pl_spread *spread)
+{
+    struct pl_scale scale = pl_histogram_sizes();
+    struct pl_range range = pl_histogram_range(&scale, spread->sizes);
+    char low[PL_FIGURE_BYTES], half[PL_FIGURE_BYTES], most[PL_FIGURE_BYTES], high[PL_FIGURE_BYTES];
+    char spark[PL_SPARK_BYTES];
+    double least = (double) spread->smallest, largest = (double) spread->largest;
+    if (!(pl_histogram_sum(&scale, spread->sizes) > 0) || !spread->largest)
+        return pl_say_print("sizes: not known");
+    pl_figure_bytes(low, least);
+    pl_figure_bytes(high, largest);
+    if (spread->smallest == spread->largest)
+        return pl_say_print("sizes: all %s", high);
+    pl_figure_bytes(half, fmin(fmax(pl_histogram_quantile(&scale, spread->sizes, 0.5), least), largest));
+    pl_figure_bytes(most, fmin(fmax(pl_histogram_quantile(&scale, spread->sizes, 0.99), least), largest));
+    pl_histogram_spark(spark, spread->sizes, range);
+    for (char *at = spark; *at; at++)
+        *at = *at == ' ' ? '.' : *at; /* an empty bucket is one, not a gap between words */
+    return pl_say_print("sizes: %s %s %s · p50 about %s · p99 about %s", low, spark, high, half, most);
+}

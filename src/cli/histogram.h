@@ -39,6 +39,9 @@ void pl_histogram_spark(char out[PL_SPARK_BYTES], const double *count, struct pl
 /* "16 B      8.0 MiB": what the first and the last of them stand for. */
 void pl_histogram_ends(char out[2 * PL_FIGURE_BYTES], const struct pl_scale *scale, struct pl_range range);
 
+/* "sizes: all 48 B", or "sizes: 16 B ▁▂█▁ 127 B  p50 about 48 B · p99 about 120 B · max 127 B". The caller frees it. */
+char *pl_histogram_describe(const struct pl_spread *spread);
+
 /* Where this fraction lies below; interpolated inside of its bucket, so it is about right. 0: nothing is there. */
 double pl_histogram_quantile(const struct pl_scale *scale, const double *count, double fraction);
 

@@ -18,6 +18,7 @@
 
 #include "figure.h"
 #include "page.h"
+#include "stackgroups.h"
 #include "tags.h"
 #include "utf8.h"
 
@@ -84,9 +85,8 @@ static void say_ignored(const struct pl_suppressions *set)
         pl_say("%s and %u more lines are for other tools; ignored", set->first_ignored, set->ignored - 1);
 }
 
-/* Rules of the files that were asked for, and that nothing left fits: misspelt, or no longer needed. Those of
- * LSAN_OPTIONS are for many programs. */
-static void say_unmatched(const struct pl_suppressions *set, uint32_t asked_for)
+/* Misspelt, or no longer needed. Those of LSAN_OPTIONS are for many programs. */
+void pl_leaks_unmatched(const struct pl_suppressions *set, uint32_t asked_for)
 {
     uint32_t unmatched = 0, first = 0;
     for (uint32_t i = asked_for; i-- > 0;)
@@ -97,8 +97,7 @@ static void say_unmatched(const struct pl_suppressions *set, uint32_t asked_for)
                unmatched == 1 ? "" : ", ...");
 }
 
-/* `asked_for`: how many rules of the set come from the files of --suppressions. */
-static struct pl_suppressions *read_suppressions(const struct pl_leaks_options *options, uint32_t *asked_for)
+struct pl_suppressions *pl_leaks_suppressions(const struct pl_leaks_options *options, uint32_t *asked_for)
 {
     struct pl_suppressions *set = pl_suppressions_new();
     char why[PL_WHY_BYTES];
@@ -163,6 +162,17 @@ static char *say_suspected(const struct subject *subject)
     return text;
 }
 
+/* Verdicts look past the odd block that was made at another time; what is said of them does not. */
+static bool all_made(const struct subject *subject, double from_s, double to_s)
+{
+    const double *age = subject->profile->age, *made = subject->item->spread.ages;
+    double start_s = 0;
+    for (uint32_t i = 0; i < PL_COHORTS; start_s = age[i++])
+        if (made[i] > 0 && (start_s < from_s || age[i] > to_s))
+            return false;
+    return true;
+}
+
 static char *say_young(const struct subject *subject)
 {
     static const char *const endings[] = {
@@ -172,7 +182,8 @@ static char *say_young(const struct subject *subject)
     };
     char age[PL_FIGURE_BYTES];
     pl_figure_seconds(age, subject->profile->duration_s - subject->item->first_s);
-    return pl_say_print("young: made in the last %s%s", age, endings[subject->ending]);
+    bool all = all_made(subject, subject->item->first_s, INFINITY);
+    return pl_say_print("young: %smade in the last %s%s", all ? "" : "nearly all ", age, endings[subject->ending]);
 }
 
 static char *say_once(const struct subject *subject)
@@ -186,7 +197,12 @@ static char *say_once(const struct subject *subject)
         return pl_say_print("once: the only allocation here");
     if (item->first_s > 0)
         return pl_say_print("once: the only allocation here, between %s and %s", first, last);
-    return pl_say_print("%s made in the first %s", single ? "once:" : "at the start: all", last);
+    bool all = all_made(subject, 0, item->last_s);
+    return pl_say_print("%s made in the first %s",
+                        single ? "once:"
+                        : all  ? "at the start: all"
+                               : "at the start: nearly all",
+                        last);
 }
 
 static char *say_stopped(const struct subject *subject)
@@ -195,7 +211,8 @@ static char *say_stopped(const struct subject *subject)
     pl_figure_seconds(last, subject->item->last_s);
     if (subject->item->turnover)
         return pl_say_print("not growing: older blocks are freed as new ones come");
-    return pl_say_print("stopped growing: none made after %s", last);
+    bool all = all_made(subject, 0, subject->item->last_s);
+    return pl_say_print("stopped growing: %s made after %s", all ? "none" : "hardly any", last);
 }
 
 static char *say_unknown(const struct subject *subject)
@@ -337,6 +354,7 @@ static void put_item(const struct table *table, const struct pl_leftover *item)
     pl_term_end(term);
     free(words);
     put_callers(table, path);
+    pl_view_below(table->view, table->paths, item->group, text_column(table));
 }
 
 static void put_heading(const struct table *table)
@@ -493,31 +511,14 @@ static void put_conclusion(const struct table *table)
         pl_view_paragraph(table->view, "a run of %s is too short to see what grows", seconds);
 }
 
-/* Sites of one stack are in the same path. What has no stack is one there, and two paths here: other sizes, which were
- * left out on purpose, go before what found no room. */
-uint32_t *pl_leaks_groups(const struct pl_profile *profile, const struct pl_paths *paths)
-{
-    uint32_t *group = pl_say_memory(calloc(profile->stacks + 1ull, sizeof *group));
-    bool others = false;
-    for (uint32_t i = 0; i < profile->sites; i++) {
-        const struct pl_site_view *site = &profile->site[i];
-        if (site->stack != PL_NO_STACK)
-            group[site->stack] = paths->of_site[i];
-        else if (site->other_sizes || !others)
-            group[profile->stacks] = paths->of_site[i];
-        others |= site->other_sizes;
-    }
-    return group;
-}
-
 enum pl_exit pl_leaks_print(const struct pl_view *view, const struct pl_leaks_options *options)
 {
     uint32_t asked_for = 0;
-    struct pl_suppressions *set = read_suppressions(options, &asked_for);
+    struct pl_suppressions *set = pl_leaks_suppressions(options, &asked_for);
     if (!set)
         return PL_EXIT_FAILURE;
     struct pl_paths paths = pl_paths_new(view->profile, view->spots, PL_SHAPE_SITE, view->depth);
-    uint32_t *group = pl_leaks_groups(view->profile, &paths);
+    uint32_t *group = pl_stackgroups_new(view->profile, &paths);
     struct pl_leftovers *leftovers = pl_leftovers_new(view->profile, set, group, paths.count);
     struct table table = {.view = view, .paths = &paths, .leftovers = leftovers};
     pl_page_head(view);
@@ -525,7 +526,7 @@ enum pl_exit pl_leaks_print(const struct pl_view *view, const struct pl_leaks_op
     put_conclusion(&table);
     put_table(&table);
     pl_page_losses(view);
-    say_unmatched(set, asked_for);
+    pl_leaks_unmatched(set, asked_for);
     pl_leftovers_free(leftovers);
     pl_suppressions_free(set);
     free(group);

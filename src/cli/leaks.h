@@ -23,8 +23,12 @@ struct pl_leaks_options {
 /* The type of an option that may be given several times: `into` is a struct pl_leaks_files. */
 extern const struct pl_type pl_type_files;
 
-/* For pl_leftovers_new(): the path of each stack, and at the end that of the overflow site. The caller frees it. */
-uint32_t *pl_leaks_groups(const struct pl_profile *profile, const struct pl_paths *paths);
+/* All rules in force: those of the files, so many as `asked_for` says, of LSAN_OPTIONS, and built-in ones. NULL:
+ * a file cannot be used, and that has been said. */
+struct pl_suppressions *pl_leaks_suppressions(const struct pl_leaks_options *options, uint32_t *asked_for);
+
+/* Says which of the rules that were asked for have matched nothing. */
+void pl_leaks_unmatched(const struct pl_suppressions *set, uint32_t asked_for);
 
 /* "growing 160 KiB/s over 9.1 s", of what is suspected. The caller frees it. */
 char *pl_leaks_growth(const struct pl_leftover *item);

@@ -23,6 +23,7 @@
 #define FIGURES (INDENT + BAR_WIDTH + GAP) /* where they begin */
 #define SHARE_WIDTH 6                      /* 100.0% */
 #define ERROR_TITLE "± 95%"
+#define ABOVE "(callers above)"
 #define SITE_WIDTH_LEAST 44 /* what columns leave to the site; */
 #define SITE_WIDTH_KEPT 24  /* what those leave that a view cannot do without */
 
@@ -171,14 +172,25 @@ static void put_title(const struct table *table)
 
 /* --- rows --- */
 
-/* Callers have lines of their own, from the figures on: they are long, and there are several. */
-static void put_callers(const struct table *table, const struct pl_path *path)
+/* Callers have lines of their own, from the figures on: they are long, and there are several. Who has read them in a
+ * table above need not read them again. */
+static void put_callers(const struct table *table, uint32_t number)
 {
-    if (path->count < 2)
-        return;
+    const struct pl_view *view = table->listing->view;
+    const struct pl_path *path = &table->listing->paths->path[number];
+    bool again = view->shown && view->shown[number];
+    if (view->shown)
+        view->shown[number] = true;
+    if (path->count >= 2 && again && table->term->column + 2 + strlen(ABOVE) <= table->term->width)
+        pl_term_put(table->term, PL_STYLE_DIM, "  " ABOVE);
     pl_term_end(table->term);
-    pl_term_pad(table->term, FIGURES);
-    pl_view_callers(table->listing->view, path, FIGURES);
+    if (path->count >= 2 && !again) {
+        pl_term_pad(table->term, FIGURES);
+        pl_view_callers(view, path, FIGURES);
+        pl_term_end(table->term);
+    }
+    if (!again)
+        pl_view_below(view, table->listing->paths, number, FIGURES);
 }
 
 static void put_line(const struct table *table, const struct line *line)
@@ -192,8 +204,7 @@ static void put_line(const struct table *table, const struct line *line)
     pl_view_site(view, path, table->site_column);
     pl_tags_put(term, pl_tags_of_path(view->profile, table->listing->paths, line->path, table->listing->metric),
                 table->site_column);
-    put_callers(table, path);
-    pl_term_end(term);
+    put_callers(table, line->path);
 }
 
 static void put_rest(const struct table *table, const struct pl_ranked *ranked)
@@ -262,7 +273,9 @@ void pl_listing_put_metric(const struct pl_listing *given)
         weight[i] = paths->path[i].metric[listing.metric].value;
     listing.title = pl_view_title(profile, listing.metric);
     listing.weight = weight;
-    listing.whole = profile->total[listing.metric].value;
+    bool change = profile->difference && listing.metric != PL_METRIC_ALLOC_SPACE &&
+                  listing.metric != PL_METRIC_ALLOC_OBJECTS; /* of which there is no whole: some grew, some shrank */
+    listing.whole = change ? 0 : profile->total[listing.metric].value;
     pl_listing_put(&listing);
     free(weight);
 }

@@ -11,8 +11,17 @@
 #include "option.h"
 
 const struct pl_command *const pl_commands[] = {
-    &pl_command_run,    &pl_command_report, &pl_command_ls,      &pl_command_snapshot,
-    &pl_command_export, &pl_command_help,   &pl_command_version, NULL,
+    &pl_command_run,
+    &pl_command_report,
+    &pl_command_ls,
+    &pl_command_snapshot,
+    &pl_command_diff,
+    &pl_command_check,
+    &pl_command_merge,
+    &pl_command_export,
+    &pl_command_help,
+    &pl_command_version,
+    NULL,
 };
 
 const struct pl_command *pl_command_find(const char *name)

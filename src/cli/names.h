@@ -11,6 +11,9 @@
 #include "term.h"
 
 /* A row of a command's table of options; `given` is a const char *. */
+#define PL_NAMES_FILES                                                                                                 \
+    "`~/.config/plimsoll/names`, or below $XDG_CONFIG_HOME: rules for names, unless --names or $PLIMSOLL_NAMES says "  \
+    "otherwise. See NAMES in plimsoll(1)."
 #define PL_NAMES_OPTION(given)                                                                                         \
     {                                                                                                                  \
         .name = "names", .takes = "FILE", .fallback = "~/.config/plimsoll/names, if it is there",                      \

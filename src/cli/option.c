@@ -14,7 +14,7 @@
 #include "figure.h"
 #include "nearest.h"
 
-static const struct pl_option help_option = {
+const struct pl_option pl_option_help = {
     .name = "help", .letter = 'h', .help = "print this help", .type = &pl_type_flag};
 
 /* An option as it stands on the command line. */
@@ -29,7 +29,7 @@ static const struct pl_option *find_name(const struct pl_command *command, const
     for (const struct pl_option *o = command->options; o->help; o++)
         if (o->name && strlen(o->name) == bytes && !strncmp(o->name, name, bytes))
             return o;
-    return bytes == 4 && !strncmp(name, "help", 4) ? &help_option : NULL;
+    return bytes == 4 && !strncmp(name, "help", 4) ? &pl_option_help : NULL;
 }
 
 static const struct pl_option *find_letter(const struct pl_command *command, char letter)
@@ -37,7 +37,7 @@ static const struct pl_option *find_letter(const struct pl_command *command, cha
     for (const struct pl_option *o = command->options; o->help; o++)
         if (o->letter == letter)
             return o;
-    return letter == 'h' ? &help_option : NULL;
+    return letter == 'h' ? &pl_option_help : NULL;
 }
 
 static char *list_choices(const struct pl_option *option)
@@ -172,7 +172,7 @@ static enum pl_exit read_long(const struct pl_command *command, const char *word
         return refuse_unknown(command, word);
     typed.name = pl_say_print("--%s", typed.option->name);
     enum pl_exit status = read_option(&typed, next);
-    *help |= typed.option == &help_option;
+    *help |= typed.option == &pl_option_help;
     free(typed.name);
     return status;
 }
@@ -189,7 +189,7 @@ static enum pl_exit read_letters(const struct pl_command *command, const char *w
         if (typed.option->takes && at[1])
             typed.value = at + 1;
         status = read_option(&typed, next);
-        *help |= typed.option == &help_option;
+        *help |= typed.option == &pl_option_help;
         free(typed.name);
         if (typed.option->takes)
             break;

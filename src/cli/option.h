@@ -3,7 +3,7 @@
  * option.h - commands and their options, each declared once.
  *
  * A command is a row in main.c and a file of its own; its options are rows of one table in that file. Parsing, error
- * messages, --help, `plimsoll help` and docs/commands.md all read these rows.
+ * messages, --help, `plimsoll help`, docs/commands.md, manual pages and completion all read these rows.
  */
 #ifndef PL_OPTION_H
 #define PL_OPTION_H
@@ -36,6 +36,7 @@ extern const struct pl_type pl_type_sample;  /* uint64_t; bytes, or a word, whic
 extern const struct pl_type pl_type_budget;  /* uint64_t; percent, stored as parts per million */
 extern const struct pl_type pl_type_count;   /* uint64_t */
 extern const struct pl_type pl_type_time;    /* uint64_t; nanoseconds */
+extern const struct pl_type pl_type_instant; /* the same, with fractions */
 extern const struct pl_type pl_type_percent; /* double; 1 for 1% */
 extern const struct pl_type pl_type_choice;  /* int; index into option->choices */
 extern const struct pl_type pl_type_pattern; /* const char *; a file name with %p, %c, %t, %h, %% */
@@ -62,16 +63,21 @@ struct pl_command {
     const char *summary;   /* one line */
     const char *details;   /* paragraphs, separated by an empty line */
     const char *examples;  /* lines: "COMMAND  # what it does" */
+    const char *statuses;  /* of the exit, where they are not 0, 1 and 2 as always; NULL: they are */
+    const char *files;     /* what it reads and writes besides its arguments; NULL: nothing */
     const struct pl_option *options;
     int (*main)(int argc, char **argv); /* with what is left after the options; returns the exit status */
 };
+
+/* Every command takes it. */
+extern const struct pl_option pl_option_help;
 
 /* The table of main.c; NULL ends it. */
 extern const struct pl_command *const pl_commands[];
 const struct pl_command *pl_command_find(const char *name);
 
-extern const struct pl_command pl_command_run, pl_command_report, pl_command_ls, pl_command_snapshot, pl_command_export,
-    pl_command_help, pl_command_version;
+extern const struct pl_command pl_command_run, pl_command_report, pl_command_ls, pl_command_snapshot, pl_command_diff,
+    pl_command_check, pl_command_merge, pl_command_export, pl_command_help, pl_command_version;
 
 /*
  * Reads the options in front of the first argument that is none (or anywhere, if `anywhere`; never beyond `--`), and

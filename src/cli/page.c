@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "figure.h"
+#include "invocation.h"
 #include "settings.h"
 #include "summary.h"
 #include "tagfold.h"
@@ -24,19 +25,6 @@ static const char *machine_name(uint32_t machine)
     return machine == EM_X86_64 ? "x86_64" : machine == EM_AARCH64 ? "aarch64" : "unknown machine";
 }
 
-static char *join_command(const struct pl_profile *profile)
-{
-    char *command = pl_say_print("%s", profile->argv[0] ? profile->argv[0] : profile->comm);
-    for (const char **word = profile->argv[0] ? profile->argv + 1 : profile->argv; *word; word++) {
-        char *longer = pl_say_print("%s %s", command, *word);
-        free(command);
-        command = longer;
-        if (strlen(command) > 4096)
-            break;
-    }
-    return command;
-}
-
 static void put_identity(const struct pl_view *view)
 {
     const struct pl_profile *profile = view->profile;
@@ -44,10 +32,12 @@ static void put_identity(const struct pl_view *view)
     char duration[PL_FIGURE_BYTES], ending[256];
     pl_figure_seconds(duration, profile->duration_s);
     pl_profile_ending(profile, ending, sizeof ending);
-    char *command = join_command(profile);
+    char *command = pl_invocation_print(profile);
     bool timed = pl_view_timed(profile);
-    char *facts = pl_say_print("pid %u · %s%s%s · %s", profile->header.pid, timed ? duration : "", timed ? " · " : "",
-                               ending, machine_name(profile->header.machine));
+    const char *machine = machine_name(profile->header.machine);
+    char *facts = profile->merged ? pl_say_print("%u profiles as one · %s", profile->merged, machine)
+                                  : pl_say_print("pid %u · %s%s%s · %s", profile->header.pid, timed ? duration : "",
+                                                 timed ? " · " : "", ending, machine);
     size_t width = pl_utf8_width(facts);
     pl_term_cut(term, PL_STYLE_BOLD, command, term->width > width + 12 ? term->width - width - 2 : term->width);
     if (term->column + 2 + width > term->width)

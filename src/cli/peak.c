@@ -20,16 +20,27 @@ static char *print_held(const struct pl_profile *profile)
 }
 
 /* The peak is the whole heap's, whatever part of it is shown. */
-static void put_total(const struct pl_view *view)
+static void put_one(const struct pl_view *view, const char *all, const char *part)
 {
     const struct pl_profile *whole = view->whole;
-    char when[PL_FIGURE_BYTES], slack[PL_FIGURE_BYTES], *all = print_held(whole), *part = print_held(view->profile);
+    char when[PL_FIGURE_BYTES], slack[PL_FIGURE_BYTES];
     bool rough = whole->peak_slack_bytes > 0;
     pl_figure_span(when, whole->peak_s);
     pl_figure_bytes(slack, whole->peak_slack_bytes);
     pl_view_paragraph(view, "The heap was largest %s after the start: %s%s%s%s%s%s.", when, all,
                       rough ? ", to within " : "", rough ? slack : "", rough ? ", as several threads allocate" : "",
                       view->selection ? "; of that, selected: " : "", view->selection ? part : "");
+}
+
+static void put_total(const struct pl_view *view)
+{
+    const struct pl_profile *whole = view->whole;
+    char *all = print_held(whole), *part = print_held(view->profile);
+    if (whole->merged)
+        pl_view_paragraph(view, "The peaks of %u profiles, each at its own time, add up to %s%s%s.", whole->merged, all,
+                          view->selection ? "; of that, selected: " : "", view->selection ? part : "");
+    else
+        put_one(view, all, part);
     free(part);
     free(all);
 }
@@ -42,12 +53,16 @@ static void fill_later(const struct pl_listing *listing, uint32_t path, struct p
 /* The part that was selected may have had its own high time, and nothing at the whole heap's. */
 static void put_nothing_then(const struct pl_view *view)
 {
+    const char *held = pl_view_estimated(view->profile) ? "seen to be held" : "held";
     char when[PL_FIGURE_BYTES], *all = print_held(view->whole);
     pl_figure_span(when, view->whole->peak_s);
     char *what =
-        pl_say_print("Of what was selected nothing was %s when the whole heap was largest, %s after the start, "
-                     "with %s.",
-                     pl_view_estimated(view->profile) ? "seen to be held" : "held", when, all);
+        view->whole->merged
+            ? pl_say_print("Of what was selected nothing was %s when each of %u processes held most, %s in all.", held,
+                           view->whole->merged, all)
+            : pl_say_print("Of what was selected nothing was %s when the whole heap was largest, %s after the "
+                           "start, with %s.",
+                           held, when, all);
     pl_view_nothing(view, what);
     free(what);
     free(all);
@@ -64,7 +79,7 @@ void pl_peak_print(const struct pl_view *view)
         pl_view_nothing(view, "No block was seen to be live, so there is no peak.");
         return;
     }
-    struct pl_paths paths = pl_paths_new(profile, view->spots, PL_SHAPE_SITE, view->depth);
+    struct pl_paths paths = pl_view_paths(view, PL_SHAPE_SITE);
     put_total(view);
     pl_listing_put_metric(&(struct pl_listing){
         .view = view,

@@ -91,12 +91,6 @@ static bool ends_with(const char *text, const char *end)
     return text_bytes >= end_bytes && !strcmp(text + text_bytes - end_bytes, end);
 }
 
-static const char *base_name(const char *path)
-{
-    const char *slash = strrchr(path, '/');
-    return slash ? slash + 1 : path;
-}
-
 /* Calls `visit` with each mapped file that is called like a profile, until it returns true. */
 static bool each_mapping(pid_t pid, bool (*visit)(pid_t, struct mapping *, void *), void *context)
 {
@@ -213,7 +207,7 @@ static bool visit_writer(pid_t pid, struct mapping *mapping, void *context)
 {
     const struct writer_search *search = context;
     (void) pid;
-    return mapping->inode == search->inode && !strcmp(base_name(mapping->path), search->name);
+    return mapping->inode == search->inode && !strcmp(basename(mapping->path), search->name);
 }
 
 pid_t pl_proc_writer(const struct pl_proc_table *table, const char *path, const struct pl_header *header)
@@ -221,7 +215,7 @@ pid_t pl_proc_writer(const struct pl_proc_table *table, const char *path, const 
     struct stat status;
     if (stat(path, &status))
         return 0;
-    struct writer_search search = {base_name(path), status.st_ino};
+    struct writer_search search = {basename(path), status.st_ino};
     for (size_t i = 0; i < table->count; i++)
         if ((uint32_t) table->proc[i].inner_pid == header->pid &&
             each_mapping(table->proc[i].pid, visit_writer, &search))

@@ -8,7 +8,9 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "advise.h"
 #include "facts.h"
+#include "figure.h"
 #include "highlights.h"
 #include "leaks.h"
 #include "listing.h"
@@ -20,6 +22,7 @@
 #include "roster.h"
 #include "select.h"
 #include "sizes.h"
+#include "source.h"
 #include "subject.h"
 #include "summary.h"
 #include "tags.h"
@@ -31,7 +34,7 @@
 
 #define DEPTH_SITES 6
 #define DEPTH_TAGS 100 /* levels: more are a mistake in the program rather than something to read */
-#define TOP_OVERVIEW 5 /* sites in each of three tables: together they fit on a screen or two */
+#define TOP_OVERVIEW 4 /* sites in each of three tables: together they fit on a screen */
 #define TOP_METRIC 20
 #define TAGS_AT_LEAST 10
 
@@ -42,6 +45,8 @@
  * number of sites, depth of stacks (0: all), and threshold in percent. Adding one is a file and a row.
  */
 #define VIEWS(X)                                                                                                       \
+    X(ADVICE, "advice", pl_advise_print, TOP_METRIC, DEPTH_SITES, 0,                                                   \
+      "what could be done about it, with the evidence and what it would gain")                                         \
     X(LEAKS, "leaks", NULL, TOP_METRIC, DEPTH_SITES, 0,                                                                \
       "what was never freed, after suppressions, and what speaks for a leak")                                          \
     X(PEAK, "peak", pl_peak_print, TOP_METRIC, DEPTH_SITES, 0, "who held the heap when it was largest")                \
@@ -88,7 +93,7 @@ static struct {
     struct pl_select select;
     uint64_t top, depth;
     double threshold;
-    bool force, full_names, no_symbols, functions, freed;
+    bool force, full_names, no_symbols, functions, freed, histogram, source, all_digits;
     const char *names;
     struct pl_leaks_options leaks;
     int colour;
@@ -106,18 +111,29 @@ static const struct pl_option options[] = {
     PL_SELECT_TAG(given.select),
     PL_SELECT_THREAD(given.select),
     PL_SELECT_MERGE(given.select),
+    PL_SELECT_STACKS(given.select),
+    PL_SELECT_SNAPSHOT(given.select),
+    PL_SELECT_TIMES(given.select),
     {.name = "functions", .help = "for --by tag: show how often malloc, calloc, realloc and others were called",
      .type = &pl_type_flag, .into = &given.functions},
     {.name = "freed", .help = "for --by tag: show how many blocks and bytes were freed, too, wherever that was done",
      .type = &pl_type_flag, .into = &given.freed},
     PL_SELECT_METRIC(given.select, "live, allocated and calls, one after the other; allocated by tag or thread"),
-    {.name = "top", .letter = 'n', .takes = "N", .fallback = "5 for each of several metrics, 10 or 20 for one, 3 for each thread, all tags",
+    {.name = "top", .letter = 'n', .takes = "N", .fallback = "4 for each of several metrics, 10 or 20 for one, 3 for each thread, all tags",
      .help = "how many sites, or tags, to show", .type = &pl_type_count, .into = &given.top, .min = 1, .max = UINT32_MAX},
     {.name = "depth", .letter = 'd', .takes = "N", .fallback = "6; all in a tree; 100 of tags",
      .help = "how many frames of a stack to show (stacks that agree in those are shown as one), or levels of tags", .type = &pl_type_count,
      .into = &given.depth, .min = 1, .max = UINT32_MAX},
     {.name = "threshold", .letter = 't', .takes = "PCT", .fallback = "0; 1% in a tree",
      .help = "leave out what has less of the whole", .type = &pl_type_percent, .into = &given.threshold},
+    {.name = "histogram", .help = "show the sizes of each site's blocks below it, in a line: the smallest, how many of "
+     "each power of two, the largest, and half of them and 99% (p50, p99)",
+     .type = &pl_type_flag, .into = &given.histogram},
+    {.name = "source", .help = "show each site's line of source below it, where the file is there; one that is younger "
+     "than the binary is shown, and called that",
+     .type = &pl_type_flag, .into = &given.source},
+    {.name = "all-digits", .help = "show bytes, blocks and calls to the unit: 13,002,342 B instead of 12.4 MiB",
+     .type = &pl_type_flag, .into = &given.all_digits},
     {.name = "suppressions", .takes = "FILE", .help = "for --leaks: leave out what FILE names, in LeakSanitizer's "
      "format; may be given several times", .type = &pl_type_files, .into = &given.leaks.suppressions},
     {.name = "no-default-suppressions", .help = "for --leaks: show what the C and C++ libraries keep on purpose, too",
@@ -152,13 +168,13 @@ static enum pl_metric tree_metric(const struct pl_profile *profile)
 
 static void print_roots(const struct pl_view *view)
 {
-    struct pl_paths paths = pl_paths_new(view->profile, view->spots, PL_SHAPE_ROOTS, view->depth);
+    struct pl_paths paths = pl_view_paths(view, PL_SHAPE_ROOTS);
     pl_tree_print(view, &paths, tree_metric(view->profile));
 }
 
 static void print_reverse(const struct pl_view *view)
 {
-    struct pl_paths paths = pl_paths_new(view->profile, view->spots, PL_SHAPE_REVERSE, view->depth);
+    struct pl_paths paths = pl_view_paths(view, PL_SHAPE_REVERSE);
     pl_tree_print(view, &paths, tree_metric(view->profile));
 }
 
@@ -193,21 +209,67 @@ static void print_threads(const struct pl_view *view)
     pl_threads_print(view, pl_select_metric(&given.select, PL_METRIC_ALLOC_SPACE));
 }
 
-static void print_overview(const struct pl_view *view)
+static bool has_any(const struct pl_paths *sites, enum pl_metric metric)
 {
-    static const enum pl_metric usual[] = {PL_METRIC_INUSE_SPACE, PL_METRIC_ALLOC_SPACE, PL_METRIC_ALLOC_OBJECTS};
-    struct pl_paths sites = pl_paths_new(view->profile, view->spots, PL_SHAPE_SITE, view->depth);
-    pl_facts_print(view);
-    pl_highlights_print(view);
-    if (pl_view_tagged(view->profile))
-        pl_tags_print_top(view);
+    for (uint32_t i = 0; i < sites->count; i++)
+        if (sites->path[i].metric[metric].value > 0)
+            return true;
+    return false;
+}
+
+/* Of a part of the run: who holds less at its end than at its start. */
+static void print_shrunk(const struct pl_view *view, const struct pl_paths *sites)
+{
+    double *weight = pl_say_memory(calloc(sites->count + 1ull, sizeof *weight)), sum = 0;
+    for (uint32_t i = 0; i < sites->count; i++) {
+        double change = sites->path[i].metric[PL_METRIC_INUSE_SPACE].value;
+        weight[i] = change < 0 ? -change : 0;
+        sum += weight[i];
+    }
+    if (sum > 0)
+        pl_listing_put(&(struct pl_listing){
+            .view = view,
+            .paths = sites,
+            .title = "What shrank",
+            .metric = PL_METRIC_INUSE_SPACE,
+            .weight = weight,
+            .column = {{"bytes", pl_listing_fill_metric}, {"blocks", pl_listing_fill_companion}},
+        });
+    free(weight);
+}
+
+/* What is live, or, where hardly anything is any more, what was at the peak; then who allocates. */
+static void print_tables(const struct pl_view *view, const struct pl_paths *sites)
+{
+    const struct pl_profile *profile = view->profile;
+    bool live = pl_highlights_live(profile) || profile->difference;
+    const enum pl_metric usual[] = {live ? PL_METRIC_INUSE_SPACE : PL_METRIC_PEAK_SPACE, PL_METRIC_ALLOC_SPACE,
+                                    PL_METRIC_ALLOC_OBJECTS};
+    for (size_t i = 0; i < sizeof usual / sizeof *usual; i++) {
+        if (has_any(sites, usual[i]))
+            pl_listing_print(view, sites, usual[i]);
+        if (i == 0 && profile->difference)
+            print_shrunk(view, sites);
+    }
+}
+
+static void print_overview(const struct pl_view *whole)
+{
+    struct pl_view view = *whole;
+    struct pl_paths sites = pl_view_paths(&view, PL_SHAPE_SITE);
+    view.brief = !chosen() && !given.depth && !given.top && !given.full_names;
+    view.shown = pl_say_memory(calloc(sites.count + 1ull, sizeof *view.shown));
+    pl_facts_print(&view);
+    pl_highlights_print(&view, &sites);
+    if (pl_view_tagged(view.profile))
+        pl_tags_print_top(&view);
     if (chosen() && sites.count)
-        pl_listing_print(view, &sites, pl_select_metric(&given.select, usual[0]));
-    for (size_t i = 0; i < sizeof usual / sizeof *usual && !chosen() && sites.count; i++)
-        if (view->profile->total[usual[i]].value > 0)
-            pl_listing_print(view, &sites, usual[i]);
-    if (view->profile->threads > 1)
-        pl_roster_print(view);
+        pl_listing_print(&view, &sites, pl_select_metric(&given.select, PL_METRIC_INUSE_SPACE));
+    else if (sites.count)
+        print_tables(&view, &sites);
+    if (view.profile->threads > 1 && !view.profile->difference)
+        pl_roster_print(&view);
+    free(view.shown);
 }
 
 /* --- and which of them --- */
@@ -252,13 +314,29 @@ static enum pl_exit find_view(const struct shown **out)
     return PL_EXIT_OK;
 }
 
+static bool is_tree(void)
+{
+    return given.view[VIEW_TREE] || given.view[VIEW_REVERSE];
+}
+
+static bool has_sites(void)
+{
+    return !is_tree() && !by_tag();
+}
+
+/* A part of the run: of that, not everything is known. */
+static bool in_time(void)
+{
+    return given.select.since != PL_SELECT_NO_TIME || given.select.until != PL_SELECT_NO_TIME;
+}
+
 static enum pl_exit choose_view(const struct shown **out)
 {
     const struct shown *view = NULL;
     enum pl_exit status = find_view(&view);
     if (status != PL_EXIT_OK)
         return status;
-    bool any_metric = !view || given.by != BY_STACK || given.view[VIEW_TREE] || given.view[VIEW_REVERSE];
+    bool any_metric = !view || given.by != BY_STACK || is_tree();
     if (chosen() && !any_metric)
         return pl_say_usage("--%s has an order of its own; leave out --metric, or --%s", view->option, view->option);
     if (!given.view[VIEW_LEAKS] && (given.leaks.suppressions.count || given.leaks.no_defaults))
@@ -267,6 +345,14 @@ static enum pl_exit choose_view(const struct shown **out)
         return pl_say_usage("--functions is for --by tag; add that");
     if (given.freed && !by_tag())
         return pl_say_usage("--freed is for --by tag; add that");
+    if (in_time() && (given.by != BY_STACK || (view && !is_tree())))
+        return pl_say_usage(
+            "--since and --until are for the overview, --metric, --tree and --reverse; leave them out, or "
+            "--%s",
+            view->option);
+    if ((given.histogram || given.source) && !has_sites())
+        return pl_say_usage("--%s is for tables of sites; leave it out, or --%s", given.source ? "source" : "histogram",
+                            view->option);
     if (given.select.merge && view && given.by == BY_STACK)
         return pl_say_usage("--merge-threads is for --by thread and --by tag; add one of them, or leave out --%s",
                             view->option);
@@ -292,6 +378,7 @@ static enum pl_exit print_selected(const struct pl_profile *whole, const struct 
     if (status != PL_EXIT_OK)
         return status;
     struct pl_term term = pl_term_open(stdout, (enum pl_colour) given.colour);
+    term.whole = given.full_names;
     struct pl_spot_options names = {.full_names = given.full_names, .no_symbols = given.no_symbols};
     struct pl_view view = {
         .profile = selection->profile,
@@ -305,8 +392,11 @@ static enum pl_exit print_selected(const struct pl_profile *whole, const struct 
         .top = given.top ? (uint32_t) given.top : shown->top,
         .depth = given.depth ? (uint32_t) given.depth : shown->depth,
         .full_names = given.full_names,
+        .histogram = given.histogram,
+        .source = given.source ? pl_source_new(whole) : NULL,
     };
     status = print_view(shown, &view);
+    pl_source_free(view.source);
     pl_spots_free(view.spots);
     pl_groups_free(&threads);
     return status;
@@ -329,33 +419,46 @@ static void say_next(const struct pl_profile *profile, const char *subject, cons
     if (!isatty(STDOUT_FILENO))
         return;
     if (shown == &overview)
-        pl_say("more: plimsoll report --tree %s; --leaks, --peak, --timeline, --sizes, --temporary, --metric calls, "
-               "--by thread%s",
+        pl_say("more: plimsoll report --tree %s; --advice, --leaks, --peak, --timeline, --sizes, --temporary, "
+               "--metric calls, --by thread%s",
                subject, pl_view_tagged(profile) ? ", --by tag" : "");
     else if (by_tag() && pl_view_tagged(profile))
         pl_say("more: plimsoll report --tag NAME %s shows the stacks of one; --by thread,tag a tree for each thread",
                subject);
 }
 
-static int report_main(int argc, char **argv)
+static enum pl_exit open_and_print(char *name, const struct shown *shown)
 {
     struct pl_profile *profile;
     struct pl_subject_options how = {.command = "report",
                                      .force = given.force,
                                      .no_symbols = given.no_symbols,
                                      .names = {.file = given.names, .full = given.full_names}};
-    const struct shown *shown = &overview;
-    enum pl_exit status = choose_view(&shown);
-    if (status == PL_EXIT_OK)
-        status = pl_subject_open(&how, argc, argv, &profile);
+    enum pl_exit status = pl_subject_open(&how, 1, &name, &profile);
     if (status != PL_EXIT_OK)
         return status;
-    char *subject = pl_summary_typed(argv[0]);
+    char *subject = pl_summary_typed(name);
     status = print_report(profile, subject, shown);
     if (status == PL_EXIT_OK)
         say_next(profile, subject, shown);
     free(subject);
     pl_profile_close(profile);
+    return status;
+}
+
+static int report_main(int argc, char **argv)
+{
+    const struct shown *shown = &overview;
+    enum pl_exit status = choose_view(&shown);
+    if (status == PL_EXIT_OK)
+        status = pl_subject_check("report", argc, argv);
+    if (status != PL_EXIT_OK)
+        return status;
+    if (given.all_digits)
+        pl_figure_all_digits();
+    char *name = pl_select_file(&given.select, argv[0]);
+    status = name ? open_and_print(name, shown) : PL_EXIT_FAILURE;
+    free(name);
     return status;
 }
 
@@ -369,8 +472,8 @@ const struct pl_command pl_command_report = {
         "could not be recorded. FILE is a profile; with a PID a running process is read as it is now, without stopping "
         "it.\n"
         "\n"
-        "--leaks, --peak, --timeline, --sizes, --temporary, --reallocs, --tree and --reverse each show one thing "
-        "instead, at length. --reallocs is about realloc alone: a std::vector grows by operator new, a copy and "
+        "--advice, --leaks, --peak, --timeline, --sizes, --temporary, --reallocs, --tree and --reverse each show one "
+        "thing instead, at length. --reallocs is about realloc alone: a std::vector grows by operator new, a copy and "
         "operator delete, which is not seen there.\n"
         "\n"
         "--by tag shows the tree of tags: what a program that uses them says its memory is for; --by thread shows "
@@ -380,14 +483,20 @@ const struct pl_command pl_command_report = {
         "A site is a call stack, from the first function that is the program's own: functions of the allocator and of "
         "system libraries inside of it are left out (`→` names the one that was called). Sites that look the same are "
         "one "
-        "line. Estimated figures come with ±, the half width of a 95% interval; see `plimsoll help figures`.",
+        "line. Between two functions of the program's own only the one of a library that was called is named, and a "
+        "function "
+        "that calls itself once. Estimated figures come with ±, the half width of a 95% interval; see `plimsoll help "
+        "figures`. docs/report.md explains the first screen line by line.",
     .examples = "plimsoll report out.plim\n"
+                "plimsoll report --advice out.plim\n"
+                "plimsoll report --source --histogram out.plim\n"
                 "plimsoll report --peak out.plim\n"
                 "plimsoll report --timeline out.plim\n"
                 "plimsoll report --tree --metric calls --threshold 1% out.plim\n"
                 "plimsoll report --by tag out.plim\n"
                 "plimsoll report --by thread out.plim\n"
                 "plimsoll report PID",
+    .files = PL_NAMES_FILES,
     .options = options,
     .main = report_main,
 };

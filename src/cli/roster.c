@@ -13,6 +13,7 @@
 #include "threads.h"
 
 #define LINES_MAX 10
+#define LINES_BRIEF 4
 #define NAME_WIDTH 22 /* at most; a narrow terminal has less */
 #define NAME_WIDTH_LEAST 8
 #define WHO_WIDTH 16
@@ -114,14 +115,14 @@ static void put_title(struct pl_term *term)
 void pl_roster_print(const struct pl_view *view)
 {
     struct group *group = gather(view);
-    uint32_t count = view->threads->groups;
+    uint32_t count = view->threads->groups, most = view->brief ? LINES_BRIEF : LINES_MAX;
     while (count > 1 && !group[count - 1].calls) /* not since the reset */
         count--;
     put_title(view->term);
-    for (uint32_t i = 0; i < count && i < LINES_MAX; i++)
+    for (uint32_t i = 0; i < count && i < most; i++)
         put_group(view, &group[i]);
-    if (count > LINES_MAX) {
-        pl_term_print(view->term, PL_STYLE_DIM, "  (%u more)", count - LINES_MAX);
+    if (count > most) {
+        pl_term_print(view->term, PL_STYLE_DIM, "  (%u more: --by thread)", count - most);
         pl_term_end(view->term);
     }
     free(group);

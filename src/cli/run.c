@@ -428,6 +428,11 @@ const struct pl_command pl_command_run = {
                 "plimsoll run --overhead 0.5% -- python3 -c 'print(len([str(i) for i in range(100000)]))'\n"
                 "plimsoll run --sample 64K -o out.plim -- perl -e 'push @kept, \"x\" x 1000 for 1 .. 20000'\n"
                 "plimsoll run --snapshot-every 200ms --snapshot-keep 8 -- sleep 0.5",
+    .statuses = "Otherwise the status of PROGRAM: 128 plus the number of the signal if one ended it, 127 if it was not "
+                "found, 126 if it could not be executed.",
+    .files = "`plimsoll.COMM.PID.plim` in the working directory: the profile, unless --output says otherwise.\n"
+             "\n"
+             "`/dev/shm/plimsoll-run.*`: where profiles live while the program runs, unless --live-dir says otherwise.",
     .options = options,
     .main = run_main,
 };

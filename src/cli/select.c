@@ -9,10 +9,13 @@
 #include "select.h"
 
 #include <ctype.h>
+#include <regex.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "arena.h"
+#include "figure.h"
+#include "instant.h"
 #include "narrow.h"
 #include "nearest.h"
 #include "tags.h"
@@ -134,8 +137,8 @@ static bool answers_to(const struct pl_profile *profile, uint32_t tag, const cha
     return false;
 }
 
-/* Marks what is meant and all that is below it; a tag comes after its parent. Returns how many were meant. */
-static uint32_t mark_tags(const struct pl_profile *profile, const char *typed, bool *in, uint32_t *one)
+/* A tag comes after its parent. */
+uint32_t pl_select_tags(const struct pl_profile *profile, const char *typed, bool *in, uint32_t *one)
 {
     uint32_t meant = 0;
     for (uint32_t i = 1; i < profile->tags; i++) {
@@ -182,13 +185,14 @@ static char *describe_tags(const struct pl_profile *profile, const char *typed, 
     return pl_say_print("tag %s, and below", pl_tags_path(profile, one));
 }
 
-static enum pl_exit choose_tags(const struct pl_profile *profile, const char *typed, const char *subject, bool *in,
-                                char **words)
+static enum pl_exit choose_tags(const struct pl_select *select, const struct pl_profile *profile, const char *subject,
+                                bool *in, char **words)
 {
-    uint32_t one = ROOT, meant = mark_tags(profile, typed, in, &one);
-    if (meant == 0)
+    const char *typed = select->tag;
+    uint32_t one = ROOT, meant = pl_select_tags(profile, typed, in, &one);
+    if (meant == 0 && !select->may_be_empty)
         return refuse_tag(profile, typed, subject);
-    *words = describe_tags(profile, typed, meant, one);
+    *words = meant ? describe_tags(profile, typed, meant, one) : pl_say_print("tag %s, and below", typed);
     return PL_EXIT_OK;
 }
 
@@ -224,8 +228,9 @@ static enum pl_exit make_groups(const struct pl_profile *profile, enum pl_groupi
     return PL_EXIT_OK;
 }
 
-static enum pl_exit choose_threads(const struct pl_profile *profile, const char *typed, bool *in)
+static enum pl_exit choose_threads(const struct pl_select *select, const struct pl_profile *profile, bool *in)
 {
+    const char *typed = select->thread;
     struct pl_groups groups;
     struct pl_choice choice = {.only = typed};
     uint32_t meant = 0;
@@ -237,7 +242,7 @@ static enum pl_exit choose_threads(const struct pl_profile *profile, const char 
         meant += in[i];
     }
     pl_groups_free(&groups);
-    return meant ? PL_EXIT_OK : refuse_thread(profile, typed);
+    return meant || select->may_be_empty ? PL_EXIT_OK : refuse_thread(profile, typed);
 }
 
 /* A merged group has the expression for its name. That there is none is worth a word, and nothing to fail for. */
@@ -261,27 +266,167 @@ enum pl_exit pl_select_groups(const struct pl_select *select, const struct pl_pr
     return status;
 }
 
-/* --- both --- */
+/* --- stacks --- */
+
+static enum pl_exit compile(const char *option, const char *typed, regex_t *out)
+{
+    char why[PL_WHY_BYTES];
+    int error = regcomp(out, typed, REG_EXTENDED | REG_NOSUB);
+    if (!error)
+        return PL_EXIT_OK;
+    regerror(error, out, why, sizeof why);
+    return pl_say_usage("%s %s: %s; use a POSIX extended regular expression, for example %s 'parse_.*'", option, typed,
+                        why, option);
+}
+
+static bool is_found(const regex_t *regex, const char *text)
+{
+    return *text && !regexec(regex, text, 0, NULL, 0);
+}
+
+static bool frame_matches(const struct pl_profile *profile, const regex_t *regex, const struct pl_frame_view *frame)
+{
+    for (uint32_t i = 0; i < frame->places; i++) {
+        const struct pl_place *place = &frame->place[i];
+        if (is_found(regex, place->function) || is_found(regex, place->linkage) || is_found(regex, place->file) ||
+            (place->original && is_found(regex, place->original)))
+            return true;
+    }
+    return is_found(regex, profile->module[frame->module].path);
+}
+
+uint32_t pl_select_stacks(const struct pl_profile *profile, const regex_t *regex, bool through, bool *in)
+{
+    bool *matches = pl_say_memory(calloc(profile->frames + 1ull, sizeof *matches));
+    uint32_t left = 0;
+    for (uint32_t i = 0; i < profile->frames; i++)
+        matches[i] = frame_matches(profile, regex, &profile->frame[i]);
+    for (uint32_t i = 0; i < profile->stacks; i++) {
+        bool found = false;
+        for (uint32_t f = 0; f < profile->stack[i].frames && !found; f++)
+            found = matches[profile->stack[i].frame[f]];
+        in[i] &= found == through;
+        left += in[i];
+    }
+    free(matches);
+    return left;
+}
+
+static enum pl_exit choose_stacks(const struct pl_select *select, const struct pl_profile *profile, bool through,
+                                  bool *in)
+{
+    const char *option = through ? "--focus" : "--ignore", *typed = through ? select->focus : select->ignore;
+    regex_t regex;
+    enum pl_exit status = compile(option, typed, &regex);
+    if (status != PL_EXIT_OK)
+        return status;
+    uint32_t left = pl_select_stacks(profile, &regex, through, in);
+    regfree(&regex);
+    if (left || !profile->stacks || select->may_be_empty)
+        return PL_EXIT_OK;
+    return pl_say_usage("%s %s: it leaves no stack; it is looked for in names of functions, source files and modules",
+                        option, typed);
+}
+
+/* --- all of these --- */
+
+struct chosen {
+    bool *tag, *thread, *stack;
+    char *words; /* NULL: everything */
+};
+
+static void add_words(struct chosen *chosen, const char *how, const char *what)
+{
+    char *words = pl_say_print("%s%s%s%s", chosen->words ? chosen->words : "", chosen->words ? "; " : "", how, what);
+    free(chosen->words);
+    chosen->words = words;
+}
+
+static enum pl_exit choose(const struct pl_select *select, const struct pl_profile *whole, const char *subject,
+                           struct chosen *chosen)
+{
+    char *tags = NULL;
+    enum pl_exit status = PL_EXIT_OK;
+    if (select->tag)
+        status = choose_tags(select, whole, subject, chosen->tag, &tags);
+    if (tags)
+        add_words(chosen, "", tags);
+    free(tags);
+    if (select->thread && status == PL_EXIT_OK) {
+        status = choose_threads(select, whole, chosen->thread);
+        add_words(chosen, "threads like ", select->thread);
+    }
+    if (select->focus && status == PL_EXIT_OK) {
+        status = choose_stacks(select, whole, true, chosen->stack);
+        add_words(chosen, "through ", select->focus);
+    }
+    if (select->ignore && status == PL_EXIT_OK) {
+        status = choose_stacks(select, whole, false, chosen->stack);
+        add_words(chosen, "not through ", select->ignore);
+    }
+    return status;
+}
+
+/* --- times --- */
+
+static enum pl_exit choose_times(const struct pl_select *select, struct pl_selection *selection, struct chosen *chosen)
+{
+    const struct pl_profile *profile = selection->profile;
+    double from = select->since == PL_SELECT_NO_TIME ? 0 : (double) select->since / 1e9;
+    double to = select->until == PL_SELECT_NO_TIME ? profile->duration_s : (double) select->until / 1e9;
+    char since[PL_FIGURE_BYTES], until[PL_FIGURE_BYTES], end[PL_FIGURE_BYTES];
+    pl_figure_seconds(end, profile->duration_s);
+    if (from >= to && select->until == PL_SELECT_NO_TIME)
+        return pl_say_usage("--since: the program had ended by then; the profile is about %s", end);
+    if (from >= to)
+        return pl_say_usage("--since is not before --until; the profile is about %s", end);
+    if (profile->snapshots == 0)
+        return pl_say_failure("--since and --until: the profile says nothing about moments in between; it ran for %s",
+                              end);
+    int first = select->since == PL_SELECT_NO_TIME ? PL_INSTANT_START : pl_instant_near(profile, from);
+    int last = select->until == PL_SELECT_NO_TIME ? PL_INSTANT_END : pl_instant_near(profile, to);
+    pl_figure_seconds(since, pl_instant_seconds(profile, first));
+    pl_figure_seconds(until, pl_instant_seconds(profile, last));
+    if (first == last)
+        return pl_say_failure(
+            "--since and --until: both are nearest to what the profile knows of %s; choose times farther "
+            "apart, or take snapshots (plimsoll help snapshot)",
+            since);
+    selection->profile = pl_instant_between(profile, first, last, selection->arena);
+    add_words(chosen, "since ", since);
+    add_words(chosen, "until ", until);
+    return PL_EXIT_OK;
+}
+
+static enum pl_exit apply(const struct pl_select *select, const char *subject, struct pl_selection *selection)
+{
+    const struct pl_profile *whole = selection->profile;
+    struct chosen chosen = {
+        .tag = pl_arena_alloc(selection->arena, whole->tags + 1ull),
+        .thread = pl_arena_alloc(selection->arena, whole->threads + 1ull),
+        .stack = pl_arena_alloc(selection->arena, whole->stacks + 1ull),
+    };
+    memset(chosen.stack, true, whole->stacks);
+    enum pl_exit status = choose(select, whole, subject, &chosen);
+    if (status == PL_EXIT_OK && chosen.words) {
+        struct pl_part part = {
+            select->tag ? chosen.tag : NULL,
+            select->thread ? chosen.thread : NULL,
+            select->focus || select->ignore ? chosen.stack : NULL,
+        };
+        selection->profile = pl_narrow(whole, &part, selection->arena);
+    }
+    if (status == PL_EXIT_OK && (select->since != PL_SELECT_NO_TIME || select->until != PL_SELECT_NO_TIME))
+        status = choose_times(select, selection, &chosen);
+    selection->words = chosen.words;
+    return status;
+}
 
 enum pl_exit pl_select_apply(const struct pl_select *select, const struct pl_profile *whole, const char *subject,
                              struct pl_selection *out)
 {
     struct pl_selection selection = {.profile = whole, .arena = pl_arena_new()};
-    bool *tag = pl_arena_alloc(selection.arena, whole->tags + 1ull);
-    bool *thread = pl_arena_alloc(selection.arena, whole->threads + 1ull);
-    char *tags = NULL;
-    enum pl_exit status = PL_EXIT_OK;
-    if (select->tag)
-        status = choose_tags(whole, select->tag, subject, tag, &tags);
-    if (select->thread && status == PL_EXIT_OK)
-        status = choose_threads(whole, select->thread, thread);
-    if ((select->tag || select->thread) && status == PL_EXIT_OK) {
-        struct pl_part part = {select->tag ? tag : NULL, select->thread ? thread : NULL};
-        selection.profile = pl_narrow(whole, &part, selection.arena);
-        selection.words = pl_say_print("%s%s%s%s", tags ? tags : "", tags && select->thread ? "; " : "",
-                                       select->thread ? "threads like " : "", select->thread ? select->thread : "");
-    }
-    free(tags);
+    enum pl_exit status = apply(select, subject, &selection);
     if (status != PL_EXIT_OK)
         pl_selection_free(&selection);
     else

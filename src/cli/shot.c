@@ -31,12 +31,6 @@
 
 /* --- where it goes --- */
 
-static const char *base_name(const char *path)
-{
-    const char *slash = strrchr(path, '/');
-    return slash ? slash + 1 : path;
-}
-
 static bool is_directory(const char *path)
 {
     struct stat status;
@@ -54,12 +48,12 @@ static char *named_after(const struct pl_shot_options *options, const struct pl_
                          const char *root)
 {
     const char *destination = pl_copy_destination(copy);
-    const char *own = *base_name(destination) ? destination : live;
+    const char *own = *basename(destination) ? destination : live;
     if (options->out && is_directory(options->out))
-        return pl_say_print("%s/%s", options->out, base_name(own));
+        return pl_say_print("%s/%s", options->out, basename(own));
     if (options->out)
         return pl_say_print("%s", options->out);
-    return pl_say_print("%s", is_ours(live, root) ? own : base_name(own));
+    return pl_say_print("%s", is_ours(live, root) ? own : basename(own));
 }
 
 static bool has_number(const char *text, uint32_t number)
@@ -80,7 +74,7 @@ static bool has_namesake(const struct pl_copy *copy, const char *live)
     const char *run = strstr(live, "/" PL_COLLECT_PREFIX);
     bool first = run ? strtoul(run + sizeof PL_COLLECT_PREFIX, NULL, 10) == header->parent_pid
                      : !(header->flags & PL_FLAG_FORKED);
-    return !first && !has_number(base_name(pl_copy_destination(copy)), header->pid);
+    return !first && !has_number(basename(pl_copy_destination(copy)), header->pid);
 }
 
 /* app.plim: "app", or "app.4711". The caller frees it. */
@@ -110,7 +104,7 @@ static uint64_t number_of(const char *name, const char *stem)
 
 static uint64_t highest_number(const char *stem)
 {
-    const char *base = base_name(stem);
+    const char *base = basename(stem);
     char *path = base == stem ? pl_say_print(".") : pl_say_print("%.*s", (int) (base - stem), stem);
     DIR *directory = opendir(path);
     uint64_t highest = 0;

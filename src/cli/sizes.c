@@ -167,7 +167,7 @@ void pl_sizes_print(const struct pl_view *view)
         pl_view_nothing(view, "No allocation was recorded, so nothing is known of sizes.");
         return;
     }
-    struct pl_paths paths = pl_paths_new(view->profile, view->spots, PL_SHAPE_SITE, view->depth);
+    struct pl_paths paths = pl_view_paths(view, PL_SHAPE_SITE);
     print_sizes(view, &paths);
     print_lives(view, &paths);
 }

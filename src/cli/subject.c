@@ -203,7 +203,9 @@ static enum pl_exit open_path(const struct pl_subject_options *options, const ch
     enum pl_exit status = options->no_symbols ? PL_EXIT_OK : pl_names_read(&options->names, &rules);
     if (status != PL_EXIT_OK)
         return status;
+    pl_term_busy("plimsoll: reading the profile");
     int error = pl_profile_open(path, out, why);
+    pl_term_busy(NULL);
     if (error) {
         pl_names_forget(rules);
         return refuse_file(path, error, why);
@@ -234,12 +236,20 @@ static enum pl_exit open_pid(const struct pl_subject_options *options, pid_t pid
     return status;
 }
 
-enum pl_exit pl_subject_open(const struct pl_subject_options *options, int argc, char **argv, struct pl_profile **out)
+enum pl_exit pl_subject_check(const char *command, int argc, char **argv)
 {
     if (!argc)
-        return refuse_none(options->command);
+        return refuse_none(command);
     if (argc > 1)
-        return pl_say_usage("%s takes one FILE or PID; got %s and %s", options->command, argv[0], argv[1]);
+        return pl_say_usage("%s takes one FILE or PID; got %s and %s", command, argv[0], argv[1]);
+    return PL_EXIT_OK;
+}
+
+enum pl_exit pl_subject_open(const struct pl_subject_options *options, int argc, char **argv, struct pl_profile **out)
+{
+    enum pl_exit status = pl_subject_check(options->command, argc, argv);
+    if (status != PL_EXIT_OK)
+        return status;
     if (is_pid(argv[0]))
         return open_pid(options, (pid_t) atoi(argv[0]), out);
     return open_path(options, argv[0], NULL, out);

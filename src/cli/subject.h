@@ -20,6 +20,9 @@ struct pl_subject_options {
     struct pl_names_options names;
 };
 
+/* There is one argument. Otherwise that has been said. */
+enum pl_exit pl_subject_check(const char *command, int argc, char **argv);
+
 /* On failure the reason, and what to type instead, has been said. Binaries that are gone or rebuilt are warned of. */
 enum pl_exit pl_subject_open(const struct pl_subject_options *options, int argc, char **argv, struct pl_profile **out);
 

@@ -222,9 +222,8 @@ static void say_next(const struct pl_collection *collection)
 
 static void say_only(const struct pl_summary *summary)
 {
-    const char *name = strrchr(summary->program, '/');
     pl_say("nothing was recorded, because no process was called %s (--only); the program itself is called %.15s",
-           summary->only, name ? name + 1 : summary->program);
+           summary->only, basename(summary->program));
 }
 
 static void say_nothing(const struct pl_summary *summary)

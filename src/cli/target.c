@@ -78,12 +78,6 @@ static bool read_script(const char *path, char interpreter[256], char argument[2
     return true;
 }
 
-static const char *last_part(const char *path)
-{
-    const char *slash = strrchr(path, '/');
-    return slash ? slash + 1 : path;
-}
-
 static void follow_scripts(struct pl_target *target)
 {
     char interpreter[256], argument[256];
@@ -92,7 +86,7 @@ static void follow_scripts(struct pl_target *target)
         char *next = search_path(interpreter);
         if (!next)
             target->missing = pl_say_print("%s", interpreter);
-        else if (!strcmp(last_part(interpreter), "env") && *argument && *argument != '-') {
+        else if (!strcmp(basename(interpreter), "env") && *argument && *argument != '-') {
             free(next); /* env is gone at once; the program it finds is the one that matters */
             next = search_path(argument);
         }
@@ -170,7 +164,7 @@ static bool defines(Elf *elf, GElf_Word table, const char *function)
 static enum pl_obstacle inspect_loader(const char *path, const char *loader)
 {
     if (!loader) /* the loader itself has none, and honours LD_PRELOAD for the program it is given */
-        return strncmp(last_part(path), "ld-", 3) ? PL_OBSTACLE_STATIC : PL_OBSTACLE_NONE;
+        return strncmp(basename(path), "ld-", 3) ? PL_OBSTACLE_STATIC : PL_OBSTACLE_NONE;
     return strstr(loader, "ld-linux") || strstr(loader, "ld-2.") ? PL_OBSTACLE_NONE : PL_OBSTACLE_LIBC;
 }
 

@@ -48,7 +48,7 @@ void pl_temporary_print(const struct pl_view *view)
         pl_view_nothing(view, "No allocation was seen to be temporary: each outlived the next one of its thread.");
         return;
     }
-    struct pl_paths paths = pl_paths_new(profile, view->spots, PL_SHAPE_SITE, view->depth);
+    struct pl_paths paths = pl_view_paths(view, PL_SHAPE_SITE);
     put_total(view);
     pl_listing_put_metric(&(struct pl_listing){
         .view = view,

@@ -4,10 +4,14 @@
  */
 #include "term.h"
 
+#include <errno.h>
+#include <signal.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
+#include <sys/time.h>
+#include <sys/uio.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -90,7 +94,7 @@ static size_t fitting(const char *text, size_t columns)
 void pl_term_cut(struct pl_term *term, enum pl_style style, const char *text, size_t columns)
 {
     char *clean = pl_say_clean(text);
-    if (pl_utf8_width(clean) <= columns) {
+    if (term->whole || pl_utf8_width(clean) <= columns) {
         put_clean(term, style, clean);
     } else if (columns) {
         clean[fitting(clean, columns - 1)] = 0;
@@ -131,10 +135,26 @@ void pl_term_room(struct pl_term *term, size_t gap, size_t columns, size_t inden
     pl_term_pad(term, term->column + gap);
 }
 
+/* The bytes of a word, with the unit behind it if it is a number: "12.4 MiB" is not torn apart. */
+static size_t word_bytes(const char *text)
+{
+    static const char *const units[] = {"B", "KiB", "MiB", "GiB", "TiB", "ns", "µs", "ms", "s", "min", "h", "d", "M"};
+    size_t bytes = strcspn(text, " ");
+    if (!bytes || !strchr("0123456789", text[bytes - 1]) || text[bytes] != ' ')
+        return bytes;
+    const char *behind = text + bytes + 1;
+    for (size_t i = 0; i < sizeof units / sizeof *units; i++) {
+        size_t unit = strlen(units[i]);
+        if (!strncmp(behind, units[i], unit) && strchr(" ,.;:/)", behind[unit]))
+            return bytes + 1 + strcspn(behind, " ");
+    }
+    return bytes;
+}
+
 void pl_term_words(struct pl_term *term, enum pl_style style, const char *text, size_t indent)
 {
     while (*text) {
-        size_t gap = strspn(text, " "), bytes = strcspn(text + gap, " ");
+        size_t gap = strspn(text, " "), bytes = word_bytes(text + gap);
         char *word = pl_say_print("%.*s", (int) bytes, text + gap);
         pl_term_room(term, gap, pl_utf8_width(word), indent);
         pl_term_put(term, style, word);
@@ -189,6 +209,8 @@ void pl_term_fill(struct pl_term *term, const char *text, size_t indent)
     }
 }
 
+/* --- progress --- */
+
 static double now_s(void)
 {
     struct timespec now;
@@ -219,4 +241,63 @@ void pl_term_progress(void *what, double fraction)
         last_s = now;
         shown = true;
     }
+}
+
+/* --- and where there is no telling how much --- */
+
+#define BUSY_AFTER_MS 700
+#define BUSY_EVERY_MS 100
+
+static struct {
+    const char *what;
+    size_t bytes;
+    double start_s;
+    bool shown;
+} busy;
+
+/* Runs in the middle of anything: no stdio, and errno is somebody else's. */
+static void show_busy(int signal)
+{
+    int error = errno;
+    unsigned tenths = (unsigned) ((now_s() - busy.start_s) * 10);
+    char figure[16], *at = figure + sizeof figure;
+    *--at = 's';
+    *--at = ' ';
+    *--at = (char) ('0' + tenths % 10);
+    *--at = '.';
+    for (unsigned seconds = tenths / 10, first = 1; (first || seconds) && at > figure; seconds /= 10, first = 0)
+        *--at = (char) ('0' + seconds % 10);
+    struct iovec parts[] = {{(void *) (uintptr_t) "\r", 1},
+                            {(void *) (uintptr_t) busy.what, busy.bytes},
+                            {(void *) (uintptr_t) " … ", strlen(" … ")},
+                            {at, (size_t) (figure + sizeof figure - at)},
+                            {(void *) (uintptr_t) "\033[K", 3}};
+    busy.shown = writev(STDERR_FILENO, parts, sizeof parts / sizeof *parts) > 0;
+    (void) signal;
+    errno = error;
+}
+
+static void set_timer(long first_ms, long every_ms)
+{
+    struct itimerval timer = {{0, every_ms * 1000}, {0, first_ms * 1000}};
+    setitimer(ITIMER_REAL, &timer, NULL);
+}
+
+void pl_term_busy(const char *what)
+{
+    struct sigaction action = {.sa_handler = what ? show_busy : SIG_DFL, .sa_flags = SA_RESTART};
+    if (!isatty(STDERR_FILENO) || (!what && !busy.what))
+        return;
+    fflush(stdout); /* which may be the same terminal */
+    if (!what)
+        set_timer(0, 0);
+    if (!what && busy.shown)
+        fputs("\r\033[K", stderr);
+    busy.what = what;
+    busy.bytes = what ? strlen(what) : 0;
+    busy.start_s = now_s();
+    busy.shown = false;
+    sigaction(SIGALRM, &action, NULL);
+    if (what)
+        set_timer(BUSY_AFTER_MS, BUSY_EVERY_MS);
 }

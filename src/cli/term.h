@@ -34,6 +34,7 @@ extern const char *const pl_colour_words[];
 struct pl_term {
     FILE *out;
     bool colour;
+    bool whole;    /* nothing is cut: lines are as long as what is on them */
     size_t width;  /* columns there are */
     size_t column; /* columns written on this line */
 };
@@ -61,5 +62,11 @@ void pl_term_fill(struct pl_term *term, const char *text, size_t indent);
 
 /* A progress bar on stderr, when that is a terminal and the work takes longer than a blink. */
 void pl_term_progress(void *what, double fraction); /* `what` is a const char *; a fraction of 1 takes the bar away */
+
+/*
+ * The same for work that cannot tell how far it has come: what is being done, and for how long. A timer's signal shows
+ * it, so that nobody else need take part; NULL takes it away, and must before anything else is said.
+ */
+void pl_term_busy(const char *what);
 
 #endif

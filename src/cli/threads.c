@@ -150,7 +150,8 @@ static void put_figures(const struct pl_view *view, const struct pl_profile *par
     pl_term_words(term, PL_STYLE_PLAIN, text, 2);
     put_amount(term, part, PL_METRIC_INUSE_SPACE, PL_METRIC_INUSE_OBJECTS, pl_view_live_word(part));
     if (part->total[PL_METRIC_PEAK_SPACE].value > 0)
-        put_amount(term, part, PL_METRIC_PEAK_SPACE, PL_METRIC_PEAK_OBJECTS, "at the peak");
+        put_amount(term, part, PL_METRIC_PEAK_SPACE, PL_METRIC_PEAK_OBJECTS,
+                   part->merged ? "at their peaks" : "at the peak");
     pl_term_end(term);
     free(text);
 }

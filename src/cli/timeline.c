@@ -143,10 +143,15 @@ static void put_curves(const struct pl_view *view)
 static void put_too_short(const struct pl_view *view)
 {
     uint32_t moments = view->profile->moments;
-    pl_view_paragraph(view,
-                      "Too short for a timeline: a plot takes %d moments, and %s recorded. For who held the heap when "
-                      "it was largest: plimsoll report --peak %s",
-                      LEAST_MOMENTS, moments == 1 ? "one was" : "none was", view->subject);
+    if (view->whole->merged)
+        pl_view_paragraph(view, "There is no timeline: %u profiles are here as one, and each had a time of its own.",
+                          view->whole->merged);
+    else
+        pl_view_paragraph(
+            view,
+            "Too short for a timeline: a plot takes %d moments, and %s recorded. For who held the heap when "
+            "it was largest: plimsoll report --peak %s",
+            LEAST_MOMENTS, moments == 1 ? "one was" : "none was", view->subject);
 }
 
 void pl_timeline_print(const struct pl_view *view)

@@ -5,6 +5,30 @@
 #include "help.h"
 
 const struct pl_topic pl_topics[] = {
+    {"advice", "what `report --advice` goes by, and when to ignore it",
+     "Advice is what figures speak for, each with its evidence and what it would gain. `plimsoll report` lists the "
+     "weightiest first, under \"What stands out\", together with the functions that hold, allocate and call the most; "
+     "`plimsoll report --advice` has all of it, and `plimsoll export --format json` too.\n"
+     "\n"
+     "`leak`: live bytes that only grow: blocks from all of the run survive, and there are more all the time.\n"
+     "\n"
+     "`reserve`: a container that grows by realloc, or by new, copy and delete: what it copies on the way could be "
+     "saved by asking for the final size.\n"
+     "\n"
+     "`reuse`: blocks that are freed by their thread before its next allocation: a local variable, or one buffer for "
+     "all of them, would do.\n"
+     "\n"
+     "`pool`: many small blocks of one size: a pool or an arena saves what malloc adds to each, and calls.\n"
+     "\n"
+     "`slack`: sizes that the allocator rounds up by much.\n"
+     "\n"
+     "`fragmentation`: memory that is resident and not in use.\n"
+     "\n"
+     "No advice without evidence: of samples the lower end of an estimate counts, and what is small is not worth a "
+     "change. Whether it is worth yours, you know better: a compiler that frees nothing before it exits does so on "
+     "purpose. docs/advice.md has the rule for each kind, an example, what to do in C, C++ and Rust, and when to "
+     "ignore "
+     "it."},
     {"environment", "the PLIMSOLL_* variables, for programs that are not started by `plimsoll run`",
      "A program is profiled when libplimsoll.so is preloaded: `LD_PRELOAD=/path/to/libplimsoll.so ./server`. These "
      "variables then say how; `plimsoll run` sets them from its options, and options win over variables. A value that "

@@ -6,7 +6,9 @@
  * ranges into which that one falls one spot further in. Nothing is built: the tree is walked as it is printed, and what
  * lies below the threshold is never looked into.
  *
- * A chain of only children is not indented: what follows the eye to the right is choice, not depth.
+ * A chain of only children is not indented: what follows the eye to the right is choice, not depth. Children are sorted
+ * by the metric; those below the threshold are one line, or none where they do not reach it together. Recursion is not
+ * a depth either: calls that repeat were folded when paths were made.
  */
 #include "tree.h"
 
@@ -20,7 +22,7 @@
 
 struct node {
     uint32_t first, last; /* paths [first, last) */
-    struct pl_figures figures;
+    struct pl_figures figures, base;
     struct pl_estimate metric[PL_METRIC_COUNT];
 };
 
@@ -30,15 +32,24 @@ struct tree {
     enum pl_metric metric;
     size_t value_width, error_width, companion_width;
     char prefix[PREFIX_MAX];
+    uint64_t left_out; /* branches without a line, even together */
 };
 
 /* --- ranges --- */
 
+static void settle(const struct tree *tree, struct node *node)
+{
+    pl_paths_estimate(&node->figures, tree->view->profile->difference ? &node->base : NULL, node->metric);
+}
+
 static void estimate(const struct tree *tree, struct node *node)
 {
-    for (uint32_t i = node->first; i < node->last; i++)
+    for (uint32_t i = node->first; i < node->last; i++) {
         pl_figures_add(&node->figures, &tree->paths->path[i].figures);
-    pl_figures_estimate(&node->figures, node->metric);
+        if (tree->paths->path[i].base)
+            pl_figures_add(&node->base, tree->paths->path[i].base);
+    }
+    settle(tree, node);
 }
 
 /* The end of the range that begins at `first` and has the same spot at this depth. */
@@ -109,6 +120,21 @@ static void put_figures(const struct tree *tree, enum pl_style style, const stru
     pl_term_pad(term, term->column + 2);
 }
 
+/* A branch is one line: what does not fit behind the name is left out, and of the name what does not fit. */
+static void put_spot(struct pl_term *term, const struct pl_spot *spot, bool module)
+{
+    char location[PL_VIEW_LOCATION_BYTES];
+    size_t room = term->whole ? SIZE_MAX : term->width > term->column ? term->width - term->column : 1;
+    pl_view_location(spot, location, sizeof location);
+    size_t name = pl_utf8_width(spot->name), place = *location ? 2 + pl_utf8_width(location) : 0;
+    size_t library = module && *spot->module ? 4 + pl_utf8_width(spot->module) : 0;
+    pl_term_cut(term, pl_view_style(spot), spot->name, room);
+    if (place && name + place <= room)
+        pl_term_print(term, PL_STYLE_PLAIN, "  %s", location);
+    if (library && name + place + library <= room)
+        pl_term_print(term, PL_STYLE_DIM, "  [%s]", spot->module);
+}
+
 static void put_node(const struct tree *tree, const struct node *node, uint32_t depth, const char *branch)
 {
     struct pl_term *term = tree->view->term;
@@ -118,17 +144,19 @@ static void put_node(const struct tree *tree, const struct node *node, uint32_t 
     bool elsewhere = !depth || strcmp(spot->module, spots[path->spot[depth - 1]].module);
     put_figures(tree, PL_STYLE_BOLD, node->metric);
     pl_term_print(term, PL_STYLE_DIM, "%s%s", tree->prefix, branch);
-    pl_view_spot(term, "", spot, term->column, elsewhere);
+    put_spot(term, spot, elsewhere);
     pl_term_end(term);
 }
 
 static void put_rest(const struct tree *tree, const struct node *rest, uint32_t count)
 {
     struct pl_term *term = tree->view->term;
-    char threshold[PL_FIGURE_BYTES];
-    pl_figure_percent(threshold, tree->view->threshold);
+    char number[PL_FIGURE_BYTES], share[PL_FIGURE_BYTES];
+    pl_figure_exact(number, count);
+    pl_figure_percent(share, pl_view_share(tree->view->profile, tree->metric, rest->metric[tree->metric].value));
     put_figures(tree, PL_STYLE_DIM, rest->metric);
-    char *text = pl_say_print("%s└─ (%u more below %s)", tree->prefix, count, threshold);
+    char *text = pl_say_print("%s└─ (%s more below %g%%: %s of %s)", tree->prefix, number, tree->view->threshold * 100,
+                              share, pl_view_column(tree->metric));
     pl_term_cut(term, PL_STYLE_DIM, text, term->width > term->column ? term->width - term->column : 1);
     pl_term_end(term);
     free(text);
@@ -152,15 +180,34 @@ static void walk(struct tree *tree, const struct node *node, uint32_t depth)
     struct node *children = children_of(tree, node, depth, &count), rest = {0};
     while (shown < count && worth_a_line(tree, &children[shown]))
         shown++;
-    for (uint32_t i = shown; i < count; i++)
+    for (uint32_t i = shown; i < count; i++) {
         pl_figures_add(&rest.figures, &children[i].figures);
-    pl_figures_estimate(&rest.figures, rest.metric);
-    bool hidden = rest.metric[tree->metric].value > 0;
+        pl_figures_add(&rest.base, &children[i].base);
+    }
+    settle(tree, &rest);
+    bool together = shown && worth_a_line(tree, &rest);
     for (uint32_t i = 0; i < shown; i++)
-        walk_branch(tree, &children[i], depth, i + 1 == shown && !hidden, shown == 1 && !hidden);
-    if (hidden && shown)
+        walk_branch(tree, &children[i], depth, i + 1 == shown && !together, shown == 1 && !together);
+    if (together)
         put_rest(tree, &rest, count - shown);
+    else if (rest.metric[tree->metric].value > 0)
+        tree->left_out += count - shown;
     free(children);
+}
+
+static void put_left_out(const struct tree *tree)
+{
+    char number[PL_FIGURE_BYTES];
+    pl_figure_exact(number, tree->left_out);
+    if (!tree->left_out)
+        return;
+    char *text = pl_say_print(
+        "Left out: %s branch%s, with less than %g%% even together with %s neighbours; --threshold "
+        "0 shows all.",
+        number, tree->left_out == 1 ? "" : "es", tree->view->threshold * 100, tree->left_out == 1 ? "its" : "their");
+    pl_term_words(tree->view->term, PL_STYLE_DIM, text, 0);
+    pl_term_end(tree->view->term);
+    free(text);
 }
 
 static void put_heading(const struct tree *tree)
@@ -177,27 +224,46 @@ static void put_heading(const struct tree *tree)
     pl_term_end(term);
 }
 
-static bool has_any(const struct pl_paths *paths, enum pl_metric metric)
+#define COLUMN_WIDTH 9 /* at least: 12.4 MiB, 412,918 */
+#define ERROR_WIDTH 11 /* likewise: ± 12.4 MiB */
+
+static size_t at_least(size_t width, const char *text)
 {
-    for (uint32_t i = 0; i < paths->count; i++)
-        if (paths->path[i].metric[metric].value > 0)
-            return true;
-    return false;
+    size_t needed = pl_utf8_width(text);
+    return needed > width ? needed : width;
+}
+
+/* Nothing below the root is wider than the root. */
+static void lay_out(struct tree *tree, const struct node *root)
+{
+    enum pl_metric companion = pl_view_companion(tree->metric);
+    char value[PL_FIGURE_BYTES], error[PL_FIGURE_BYTES], other[PL_FIGURE_BYTES];
+    pl_figure_metric(value, tree->metric, root->metric[tree->metric].value);
+    pl_figure_error(error, tree->metric, &root->metric[tree->metric]);
+    pl_figure_metric(other, companion, root->metric[companion].value);
+    tree->value_width = at_least(at_least(COLUMN_WIDTH, value), pl_view_column(tree->metric));
+    tree->companion_width = at_least(at_least(COLUMN_WIDTH, other), pl_view_column(companion));
+    tree->error_width = pl_view_estimated(tree->view->profile) ? at_least(ERROR_WIDTH, error) : 0;
+}
+
+static void put_nothing(const struct pl_view *view, const struct pl_paths *paths, enum pl_metric metric)
+{
+    char *what = pl_say_print("Nothing to show of this metric (%s), so there is no tree.", pl_metric_info[metric].help);
+    pl_view_nothing(view, paths->count ? what : "No stack was recorded, so there is no tree.");
+    free(what);
 }
 
 void pl_tree_print(const struct pl_view *view, const struct pl_paths *paths, enum pl_metric metric)
 {
-    struct tree tree = {.view = view,
-                        .paths = paths,
-                        .metric = metric,
-                        .value_width = 9,
-                        .error_width = pl_view_estimated(view->profile) ? 11 : 0,
-                        .companion_width = 9};
+    struct tree tree = {.view = view, .paths = paths, .metric = metric};
     struct node root = {.first = 0, .last = paths->count};
-    if (!has_any(paths, metric)) {
-        pl_view_nothing(view, "No stack was recorded, so there is no tree.");
+    estimate(&tree, &root);
+    if (!(root.metric[metric].value > 0)) {
+        put_nothing(view, paths, metric);
         return;
     }
+    lay_out(&tree, &root);
     put_heading(&tree);
     walk(&tree, &root, 0);
+    put_left_out(&tree);
 }

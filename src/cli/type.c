@@ -119,8 +119,19 @@ static enum pl_verdict read_budget(const struct pl_option *option, const char *t
     return percent > UINT32_MAX ? PL_VALUE_LARGE : keep_number(option, percent * PPM_OF_PERCENT + ppm);
 }
 
+/* The digits behind a point, as a fraction; moves behind them. */
+static double read_fraction(const char **at)
+{
+    double fraction = 0, place = 0.1;
+    if (**at != '.' || !isdigit((unsigned char) (*at)[1]))
+        return 0;
+    for (++*at; isdigit((unsigned char) **at); ++*at, place /= 10)
+        fraction += place * (**at - '0');
+    return fraction;
+}
+
 /* A number of seconds, or with its unit: 500ms, 10s, 5m, 1h. */
-static enum pl_verdict read_time(const struct pl_option *option, const char *text)
+static enum pl_verdict read_duration(const struct pl_option *option, const char *text, bool fractions)
 {
     static const struct {
         const char *unit;
@@ -129,13 +140,26 @@ static enum pl_verdict read_time(const struct pl_option *option, const char *tex
     uint64_t value;
     const char *end;
     enum pl_verdict verdict = read_digits(text, &value, &end);
+    double fraction = verdict == PL_VALUE_WRONG || !fractions ? 0 : read_fraction(&end);
     for (size_t i = 0; verdict != PL_VALUE_WRONG && i < sizeof units / sizeof *units; i++) {
         if (strcmp(units[i].unit, end))
             continue;
-        bool fits = verdict == PL_VALUE_OK && value <= UINT64_MAX / units[i].ns;
-        return fits ? keep_number(option, value * units[i].ns) : PL_VALUE_LARGE;
+        bool fits = verdict == PL_VALUE_OK && value < UINT64_MAX / units[i].ns;
+        uint64_t rest = (uint64_t) (fraction * (double) units[i].ns + 0.5);
+        return fits ? keep_number(option, value * units[i].ns + rest) : PL_VALUE_LARGE;
     }
     return PL_VALUE_WRONG;
+}
+
+static enum pl_verdict read_time(const struct pl_option *option, const char *text)
+{
+    return read_duration(option, text, false);
+}
+
+/* As reports write them, too: 2.5s. */
+static enum pl_verdict read_instant(const struct pl_option *option, const char *text)
+{
+    return read_duration(option, text, true);
 }
 
 static enum pl_verdict read_percent(const struct pl_option *option, const char *text)
@@ -191,6 +215,7 @@ const struct pl_type pl_type_sample = {"not a size", "bytes with K, M or G, exac
 const struct pl_type pl_type_budget = {"not a percentage", NULL, read_budget};
 const struct pl_type pl_type_count = {"not a number", "a whole number", read_count};
 const struct pl_type pl_type_time = {"not a time", "a number with ms, s, m or h", read_time};
+const struct pl_type pl_type_instant = {"not a time", "a number with ms, s, m or h", read_instant};
 const struct pl_type pl_type_percent = {"not a percentage", "a number from 0 to 100", read_percent};
 const struct pl_type pl_type_choice = {"not a choice", "one of", read_choice};
 const struct pl_type pl_type_pattern = {"not a file name pattern",

@@ -8,7 +8,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "histogram.h"
 #include "leftovers.h"
+#include "source.h"
 #include "utf8.h"
 
 const char *pl_view_live_word(const struct pl_profile *profile)
@@ -39,6 +41,12 @@ static const struct wording {
     [PL_METRIC_TEMP_OBJECTS] = {PL_METRIC_ALLOC_OBJECTS, "temporary", {"Temporary", "Temporary", "Temporary"}},
 };
 
+/* Each had its peak at its own time. */
+static const char *const merged_titles[PL_METRIC_COUNT] = {
+    [PL_METRIC_PEAK_OBJECTS] = "Blocks at their peaks",
+    [PL_METRIC_PEAK_SPACE] = "At their peaks",
+};
+
 enum pl_metric pl_view_companion(enum pl_metric metric)
 {
     return wordings[metric].companion;
@@ -51,6 +59,12 @@ const char *pl_view_column(enum pl_metric metric)
 
 const char *pl_view_title(const struct pl_profile *profile, enum pl_metric metric)
 {
+    if (profile->difference && metric == PL_METRIC_INUSE_SPACE)
+        return "What grew";
+    if (profile->difference && metric == PL_METRIC_INUSE_OBJECTS)
+        return "Blocks added";
+    if (profile->merged && merged_titles[metric])
+        return merged_titles[metric];
     return wordings[metric].title[pl_leftovers_ending(profile)];
 }
 
@@ -81,7 +95,7 @@ static void put_cut(struct pl_term *term, enum pl_style style, const char *text)
 
 void pl_view_spot(struct pl_term *term, const char *before, const struct pl_spot *spot, size_t indent, bool module)
 {
-    char location[512], library[256] = "";
+    char location[PL_VIEW_LOCATION_BYTES], library[256] = "";
     pl_view_location(spot, location, sizeof location);
     if (module && *spot->module)
         snprintf(library, sizeof library, "[%s]", spot->module);
@@ -101,29 +115,110 @@ void pl_view_spot(struct pl_term *term, const char *before, const struct pl_spot
     }
 }
 
+/* That it is the program's own code goes without saying where there is no room for it. */
+static bool goes_without_saying(const struct pl_view *view, const struct pl_spot *spot)
+{
+    const char *program = strrchr(view->whole->executable, '/');
+    char location[PL_VIEW_LOCATION_BYTES];
+    pl_view_location(spot, location, sizeof location);
+    size_t width = pl_utf8_width(spot->name) + 2 + pl_utf8_width(location) + 4 + pl_utf8_width(spot->module);
+    return program && !strcmp(program + 1, spot->module) && view->term->column + width > view->term->width;
+}
+
 void pl_view_site(const struct pl_view *view, const struct pl_path *path, size_t indent)
 {
-    const struct pl_spot *spots = view->spots->spot;
-    pl_view_spot(view->term, "", &spots[path->spot[0]], indent, true);
+    const struct pl_spot *spots = view->spots->spot, *spot = &spots[path->spot[0]];
+    pl_view_spot(view->term, "", spot, indent, !goes_without_saying(view, spot));
     if (path->via == PL_PATH_NO_SPOT)
         return;
     struct pl_spot called = {.name = spots[path->via].name, .file = "", .module = "", .role = PL_ROLE_LIBRARY};
     pl_view_spot(view->term, "→ ", &called, indent, false);
 }
 
-void pl_view_callers(const struct pl_view *view, const struct pl_path *path, size_t indent)
+struct pl_paths pl_view_paths(const struct pl_view *view, enum pl_shape shape)
+{
+    pl_term_busy("plimsoll: sorting stacks");
+    struct pl_paths paths = pl_paths_new(view->profile, view->spots, shape, view->depth);
+    pl_term_busy(NULL);
+    return paths;
+}
+
+/* --- callers --- */
+
+#define CUT "← …"
+#define CUT_WIDTH 4 /* with the blank in front */
+
+static bool is_elsewhere(const struct pl_view *view, const struct pl_path *path, uint32_t i)
 {
     const struct pl_spot *spots = view->spots->spot;
-    for (uint32_t i = 1; i < path->count; i++) {
-        const struct pl_spot *spot = &spots[path->spot[i]];
-        bool elsewhere = strcmp(spot->module, spots[path->spot[i - 1]].module) != 0;
-        pl_view_spot(view->term, "← ", spot, indent, elsewhere);
-    }
-    if (!path->more)
-        return;
-    pl_term_room(view->term, 1, 3, indent);
-    pl_term_put(view->term, PL_STYLE_DIM, "← …");
+    return strcmp(spots[path->spot[i]].module, spots[path->spot[i - 1]].module) != 0;
 }
+
+/* Whether all callers fit on this line with their places. */
+static bool fits_with_places(const struct pl_view *view, const struct pl_path *path, size_t indent)
+{
+    size_t width = indent + (path->more ? CUT_WIDTH : 0);
+    for (uint32_t i = 1; i < path->count; i++) {
+        const struct pl_spot *spot = &view->spots->spot[path->spot[i]];
+        char location[PL_VIEW_LOCATION_BYTES];
+        pl_view_location(spot, location, sizeof location);
+        width += (i > 1) + 2 + pl_utf8_width(spot->name) + (*location ? 2 + pl_utf8_width(location) : 0);
+        width += is_elsewhere(view, path, i) && *spot->module ? 4 + pl_utf8_width(spot->module) : 0;
+    }
+    return width <= view->term->width;
+}
+
+/* Names alone, as many as there is room for. False: there are more. */
+static bool put_names(const struct pl_view *view, const struct pl_path *path, size_t indent)
+{
+    struct pl_term *term = view->term;
+    for (uint32_t i = 1; i < path->count; i++) {
+        const struct pl_spot *spot = &view->spots->spot[path->spot[i]];
+        size_t room = term->width > term->column + CUT_WIDTH ? term->width - term->column - CUT_WIDTH : 1;
+        size_t gap = term->column > indent, width = gap + 2 + pl_utf8_width(spot->name);
+        if (width > room && gap)
+            return false;
+        pl_term_print(term, PL_STYLE_DIM, "%s← ", gap ? " " : "");
+        pl_term_cut(term, pl_view_style(spot), spot->name, room > 2 ? room - 2 : 1);
+    }
+    return true;
+}
+
+void pl_view_callers(const struct pl_view *view, const struct pl_path *path, size_t indent)
+{
+    struct pl_term *term = view->term;
+    bool names = view->brief && !fits_with_places(view, path, indent), all = true;
+    if (names)
+        all = put_names(view, path, indent);
+    for (uint32_t i = 1; i < path->count && !names; i++)
+        pl_view_spot(term, "← ", &view->spots->spot[path->spot[i]], indent, is_elsewhere(view, path, i));
+    if (all && !path->more)
+        return;
+    pl_term_room(term, 1, CUT_WIDTH - 1, indent);
+    pl_term_put(term, PL_STYLE_DIM, CUT);
+}
+
+/* --- below a site --- */
+
+static void put_sizes(const struct pl_view *view, const struct pl_paths *paths, uint32_t path, size_t indent)
+{
+    struct pl_spread spread = pl_paths_spread(view->profile, paths, path);
+    char *text = pl_histogram_describe(&spread);
+    pl_term_pad(view->term, indent);
+    pl_term_words(view->term, PL_STYLE_PLAIN, text, indent);
+    pl_term_end(view->term);
+    free(text);
+}
+
+void pl_view_below(const struct pl_view *view, const struct pl_paths *paths, uint32_t path, size_t indent)
+{
+    if (view->histogram)
+        put_sizes(view, paths, path, indent);
+    if (view->source)
+        pl_source_put(view->source, view->term, &view->spots->spot[paths->path[path].spot[0]], indent);
+}
+
+/* --- text --- */
 
 void pl_view_paragraph(const struct pl_view *view, const char *format, ...)
 {

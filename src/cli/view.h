@@ -21,6 +21,10 @@ struct pl_view {
     uint32_t top;
     uint32_t depth; /* frames of a stack; 0: all */
     bool full_names;
+    bool brief;               /* callers have one line, and what does not fit is left out */
+    bool histogram;           /* each site with its sizes, */
+    struct pl_source *source; /* and with its line of source; NULL: without */
+    bool *shown;              /* by path: it has been shown with its callers in a table above; NULL: nobody counts */
 };
 
 /* "live", "never freed", "live when it ended": what the figures of blocks in use mean for this process. */
@@ -41,6 +45,7 @@ double pl_view_share(const struct pl_profile *profile, enum pl_metric metric, do
 enum pl_style pl_view_style(const struct pl_spot *spot);
 
 /* "src/index.c:212", or "" when the file is unknown. */
+#define PL_VIEW_LOCATION_BYTES 4200 /* a path and a number */
 void pl_view_location(const struct pl_spot *spot, char *out, size_t bytes);
 
 /* `before` (an arrow, or nothing), name, location and module: behind a blank on this line or, where they do not fit, on
@@ -51,6 +56,12 @@ void pl_view_spot(struct pl_term *term, const char *before, const struct pl_spot
  * for. */
 void pl_view_site(const struct pl_view *view, const struct pl_path *path, size_t indent);
 void pl_view_callers(const struct pl_view *view, const struct pl_path *path, size_t indent);
+
+/* pl_paths_new(), which takes its time where stacks are many: a terminal is told. */
+struct pl_paths pl_view_paths(const struct pl_view *view, enum pl_shape shape);
+
+/* Lines of their own below a site, where they were asked for: its sizes, and what the source says there. */
+void pl_view_below(const struct pl_view *view, const struct pl_paths *paths, uint32_t path, size_t indent);
 
 /* A paragraph of its own, and the title of a part of the report. Both begin with an empty line. */
 void pl_view_paragraph(const struct pl_view *view, const char *format, ...) PL_PRINTF(2, 3);

@@ -53,17 +53,10 @@ static void put_off(struct pl_tls *tls, uint64_t charge)
         store_relaxed(&tls->thread->slept, 1);
 }
 
-static void mark(struct pl_thread *thread, struct pl_tls *tls, uintptr_t sp)
-{
-    thread->busy = sp;
-    tls->visiting = 1;
-    signal_fence();
-}
-
 /* NULL: there is nothing to do but forward, and the countdown has been set accordingly. */
 static struct pl_thread *enter(struct pl_process *process, struct pl_tls *tls, uintptr_t sp)
 {
-    if (unlikely(load_acquire(&process->state) != PL_PROCESS_ON) && !pl_process_start(process)) {
+    if (unlikely(!pl_process_on(process))) {
         put_off(tls, load_relaxed(&process->state) == PL_PROCESS_IGNORED ? SLEEP_LONG : 0);
         return NULL;
     }
@@ -80,19 +73,19 @@ static struct pl_thread *enter(struct pl_process *process, struct pl_tls *tls, u
         }
         pl_file_lost(&process->file, PL_LOSS_STALE_BUSY);
     }
-    mark(thread, tls, sp);
+    pl_thread_enter(thread, tls, sp);
     return thread;
 }
 
 struct pl_thread *pl_cold_begin(struct pl_process *process, struct pl_tls *tls)
 {
     uintptr_t sp = pl_stack_pointer();
-    if (unlikely(load_acquire(&process->state) != PL_PROCESS_ON) && !pl_process_start(process))
+    if (unlikely(!pl_process_on(process)))
         return NULL;
     struct pl_thread *thread = my_thread(process, tls);
     if (!thread || (thread->busy && still_busy(process, thread, sp)))
         return NULL;
-    mark(thread, tls, sp);
+    pl_thread_enter(thread, tls, sp);
     return thread;
 }
 
@@ -188,10 +181,7 @@ static void leave(struct pl_process *process, struct pl_thread *thread, struct p
     for (uintptr_t sp = thread->busy;; thread->busy = sp) {
         if (unlikely(load_relaxed(&thread->slept)))
             rearm(process, thread, tls);
-        signal_fence();
-        tls->visiting = 0;
-        thread->busy = 0;
-        signal_fence();
+        pl_thread_leave(thread, tls);
         if (likely(!load_relaxed(&thread->slept)))
             return;
     }
@@ -204,15 +194,6 @@ void pl_cold_wake(struct pl_process *process, struct pl_thread *thread)
     thread->busy = pl_stack_pointer();
     leave(process, thread, &pl_tls);
     pl_fp_leave(&fp);
-}
-
-void pl_cold_end(struct pl_process *process, struct pl_thread *thread, struct pl_tls *tls)
-{
-    if (unlikely(load_relaxed(&thread->slept))) {
-        pl_cold_wake(process, thread);
-        return;
-    }
-    leave(process, thread, tls);
 }
 
 void pl_cold_obey(struct pl_process *process, struct pl_thread *thread)
@@ -230,6 +211,26 @@ void pl_cold_obey(struct pl_process *process, struct pl_thread *thread)
     }
     pl_live_tell(process, thread);
     pl_fp_leave(&fp);
+}
+
+bool pl_cold_bring_up_to_date(struct pl_process *process, bool moment)
+{
+    struct pl_tls *tls = &pl_tls;
+    struct pl_thread *thread = pl_cold_begin(process, tls);
+    bool there = process->file.base || (thread && pl_process_open(process));
+    if (thread && there) {
+        pl_thread_catch_up(process, thread);
+        pl_scope_settle(process, thread, tls);
+        pl_thread_book(process, thread, tls);
+        pl_live_tell(process, thread);
+        if (moment)
+            pl_timeline_take(process, pl_timeline_now(process), true); /* in the visit: handlers keep out */
+    }
+    if (thread)
+        pl_cold_end(process, thread, tls);
+    if (there && !process->sandboxed)
+        pl_thread_book_all(process);
+    return there;
 }
 
 /* ---- a sample ---- */

@@ -33,7 +33,7 @@ void pl_cold_allocated(enum pl_function function, uint64_t size, void *block, do
                        const struct pl_start *start);
 #define PL_WEIGHT_EXACT (-1.0) /* of pl_cold_due: it is to be counted, not sampled, by pl_exact_allocated() */
 
-/* A handler has put the thread's next visit off while an exact one was under way. */
+/* A handler has put the thread's next visit off while one was under way. */
 void pl_cold_wake(struct pl_process *process, struct pl_thread *thread);
 
 /*
@@ -42,7 +42,18 @@ void pl_cold_wake(struct pl_process *process, struct pl_thread *thread);
  */
 struct pl_thread *pl_cold_begin(struct pl_process *process, struct pl_tls *tls);
 void pl_cold_obey(struct pl_process *process, struct pl_thread *thread);
-void pl_cold_end(struct pl_process *process, struct pl_thread *thread, struct pl_tls *tls);
+
+/* The end of a visit that has left the floating-point environment alone. */
+INLINE void pl_cold_end(struct pl_process *process, struct pl_thread *thread, struct pl_tls *tls)
+{
+    pl_thread_leave(thread, tls);
+    if (unlikely(load_relaxed(&thread->slept)))
+        pl_cold_wake(process, thread);
+}
+
+/* A visit to have everybody's figures in the file as they are now, as far as they can be had; and a moment of the
+ * timeline, if wanted. False: there is no file. */
+bool pl_cold_bring_up_to_date(struct pl_process *process, bool moment);
 
 /* The thread is about to leave by longjmp, to this stack pointer: perhaps out of a visit, perhaps on the way to one,
  * when the countdown has run out and the next has not been set. */

@@ -7,9 +7,7 @@
 #include "arch.h"
 #include "clock.h"
 #include "cold.h"
-#include "eras.h"
 #include "paths.h"
-#include "scopes.h"
 #include "sys.h"
 #include "text.h"
 
@@ -32,21 +30,6 @@ static void make_snapshot(struct pl_header *header)
     header->destination = (struct pl_text){0, 0};
 }
 
-/* What the threads have counted and not written down. */
-static void bring_up_to_date(struct pl_process *process)
-{
-    struct pl_tls *tls = &pl_tls;
-    struct pl_thread *thread = pl_cold_begin(process, tls);
-    if (thread) {
-        pl_scope_book(thread, tls);
-        pl_live_tell(process, thread);
-        pl_timeline_take(process, pl_timeline_now(process), true);
-    }
-    pl_thread_book_all(process);
-    if (thread)
-        pl_cold_end(process, thread, tls);
-}
-
 static long begin(struct pl_process *process)
 {
     uintptr_t self = pl_thread_pointer();
@@ -60,7 +43,7 @@ static long begin(struct pl_process *process)
         pl_sys_doze(1000000);
     }
     process->copying_from = pl_stack_pointer();
-    bring_up_to_date(process);
+    pl_cold_bring_up_to_date(process, true);
     now.ns = pl_sys_clock_ns(CLOCK_MONOTONIC);
     now.name = (struct pl_text){0, 0};
     return 0;

@@ -47,20 +47,18 @@ static void tell_calls(struct pl_process *process, struct pl_thread *thread)
     thread->told_bytes = bytes;
 }
 
-void pl_live_tell(struct pl_process *process, struct pl_thread *thread)
-{
-    fetch_add(&process->totals.live_bytes, thread->headroom_told - thread->headroom);
-    fetch_add(&process->totals.live_objects, thread->objects);
-    thread->objects = 0;
-    tell_calls(process, thread);
-    set_headroom(process, thread);
-}
-
 void pl_live_forget(struct pl_process *process, struct pl_thread *thread)
 {
     thread->objects = 0;
     tell_calls(process, thread);
     set_headroom(process, thread);
+}
+
+void pl_live_tell(struct pl_process *process, struct pl_thread *thread)
+{
+    fetch_add(&process->totals.live_bytes, thread->headroom_told - thread->headroom);
+    fetch_add(&process->totals.live_objects, thread->objects);
+    pl_live_forget(process, thread);
 }
 
 /* ---- peaks ---- */

@@ -65,22 +65,10 @@ INLINE void look_at_clock(struct pl_process *process, struct pl_thread *thread, 
         take_moment(process, thread);
 }
 
-INLINE void enter(struct pl_tls *tls, struct pl_thread *thread)
-{
-    thread->busy = pl_stack_pointer();
-    tls->visiting = 1;
-    signal_fence();
-}
-
 INLINE void leave(struct pl_process *process, struct pl_thread *thread, uint64_t began)
 {
     look_at_clock(process, thread, began);
-    signal_fence();
-    pl_tls.visiting = 0;
-    thread->busy = 0;
-    signal_fence();
-    if (unlikely(load_relaxed(&thread->slept)))
-        pl_cold_wake(process, thread);
+    pl_cold_end(process, thread, &pl_tls);
 }
 
 /* ---- allocating ---- */
@@ -257,7 +245,7 @@ void pl_exact_allocated(enum pl_function function, uint64_t size, void *block, c
         pl_file_lost(&process->file, PL_LOSS_NESTED);
         return;
     }
-    enter(tls, thread);
+    pl_thread_enter(thread, tls, pl_stack_pointer());
     uint32_t place = likely(size - thread->size_from <= thread->size_span)
                          ? pl_tally_find(process, thread, tracker, start)
                          : pl_tally_other(process, thread);
@@ -339,7 +327,7 @@ static COLD void freed_by_other(struct pl_process *process, struct pl_tally *tal
         book_remotely(process, tally, taken);
         return;
     }
-    enter(&pl_tls, thread);
+    pl_thread_enter(thread, &pl_tls, pl_stack_pointer());
     shrink(process, thread, tally, taken->size);
     book_remotely(process, tally, taken);
     leave(process, thread, pl_clock());
@@ -353,7 +341,7 @@ INLINE void freed(struct pl_process *process, const void *block, const struct pl
         freed_by_other(process, tally, taken);
         return;
     }
-    enter(&pl_tls, thread);
+    pl_thread_enter(thread, &pl_tls, pl_stack_pointer());
     shrink(process, thread, tally, taken->size);
     book_freed(process, tally, taken, units_at(process, began), block && block == thread->last_block);
     leave(process, thread, began);

@@ -27,6 +27,12 @@ INLINE void pl_memory_wipe_on_fork(void *at, size_t bytes)
     pl_sys_madvise(at, bytes, MADV_WIPEONFORK);
 }
 
+/* As many bytes in whole pages. */
+INLINE size_t pl_memory_pages(size_t bytes)
+{
+    return (bytes + 4095) & ~(size_t) 4095;
+}
+
 /* Set in a sandbox, which fork inherits: there is no new memory in there. */
 extern HIDDEN uint32_t pl_memory_frozen;
 

@@ -6,6 +6,7 @@
 
 #include "arch.h"
 #include "clock.h"
+#include "cold.h"
 #include "eras.h"
 #include "filter.h"
 #include "hash.h"
@@ -57,19 +58,16 @@ static long read_file(const char *path, char *to, size_t bytes)
 static uint64_t start_ticks(char *scratch, size_t bytes)
 {
     long n = read_file("/proc/self/stat", scratch, bytes - 1);
-    uint64_t ticks = 0;
     int field = 2;
     if (n <= 0)
         return 0;
     scratch[n] = 0;
-    char *at = scratch + n;
+    const char *at = scratch + n;
     while (at > scratch && *at != ')')
         at--;
     for (; *at && field < 22; at++)
         field += *at == ' ';
-    for (; *at >= '0' && *at <= '9'; at++)
-        ticks = ticks * 10 + (uint64_t) (*at - '0');
-    return ticks;
+    return pl_text_take_number(&at);
 }
 
 static uint64_t draw_seed(const struct pl_process *process)
@@ -419,9 +417,8 @@ static void stock_up(struct pl_process *process)
     pl_live_reserve(&process->live, SANDBOX_LEVELS);
     if (process->counting && process->blocks.granule_shift)
         pl_block_reserve(&process->blocks);
-    pl_timeline_take(process, pl_timeline_now(process), true);
+    pl_cold_bring_up_to_date(process, true);
     pl_file_reserve(&process->file, SANDBOX_FILE_BYTES);
-    pl_thread_book_all(process);
 }
 
 static void confine(struct pl_process *process, bool inside)

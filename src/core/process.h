@@ -119,6 +119,7 @@ struct pl_front {
     void (*thread_started)(void);    /* arrange for pl_thread_goodbye() */
     unsigned (*granule_shift)(void); /* blocks begin at least 2^this bytes apart: 5 or 3 */
     bool (*owns)(uintptr_t pc);      /* code of the front end's own, which is in nobody's stack; NULL: there is none */
+    uintptr_t (*allocator)(void);    /* the malloc that is in charge; 0: not known yet. NULL: never will be */
 };
 extern HIDDEN const struct pl_front pl_front;
 
@@ -128,6 +129,12 @@ extern HIDDEN struct pl_config pl_config;
 /* Brings the process from NEW to ON or IGNORED, once; waits when it is ENDING, which may yet be called off. True when
  * it is ON. */
 bool pl_process_start(struct pl_process *process);
+
+/* The same, where it nearly always has been. */
+INLINE bool pl_process_on(struct pl_process *process)
+{
+    return likely(load_acquire(&process->state) == PL_PROCESS_ON) || pl_process_start(process);
+}
 
 /* When the process began, by both clocks. */
 void pl_process_read_clocks(struct pl_process *process);

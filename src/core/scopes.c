@@ -199,12 +199,18 @@ INLINE void charge(struct pl_scopes *scopes, const struct scope *scope)
     store_relaxed(&scopes->record->tag, scope->number);
 }
 
+/* Stacks under different tags are different. */
+INLINE void set_salt(struct pl_thread *thread, const struct pl_tls *tls)
+{
+    thread->salt = tls->tag * SALT;
+}
+
 /* Which scope is the current one; whether it is also what is charged, is another matter. */
 INLINE void make_current(struct pl_scopes *scopes, struct pl_thread *thread, struct pl_tls *tls, struct scope *to)
 {
     scopes->current = to;
     tls->tag = to->tag;
-    thread->salt = to->tag * SALT;
+    set_salt(thread, tls);
 }
 
 static void change(struct pl_scopes *scopes, struct pl_thread *thread, struct pl_tls *tls, struct scope *to)
@@ -225,7 +231,7 @@ INLINE bool is_current(const struct pl_scopes *scopes, const struct pl_thread *t
 
 static struct pl_scopes *make(struct pl_process *process, struct pl_thread *thread)
 {
-    struct pl_scopes *scopes = pl_memory_kept((sizeof *scopes + 4095) & ~(size_t) 4095);
+    struct pl_scopes *scopes = pl_memory_kept(pl_memory_pages(sizeof *scopes));
     if (!scopes) {
         pl_file_lost(&process->file, PL_LOSS_MEMORY);
         return NULL;
@@ -267,7 +273,7 @@ static struct pl_scopes *ready(struct pl_process *process, struct pl_thread *thr
         return NULL;
     struct scope *charged = thread->muted ? find(process, thread, scopes, thread->muted) : current;
     scopes->current = probe(scopes, tls->tag); /* the table may have grown */
-    thread->salt = tls->tag * SALT;
+    set_salt(thread, tls);
     charge(scopes, charged ? charged : scopes->current);
     return scopes;
 }
@@ -310,7 +316,7 @@ static void clear(struct pl_scopes *scopes)
 void pl_scope_forget(struct pl_process *process, struct pl_thread *thread, const struct pl_tls *tls)
 {
     uint32_t tag = thread->muted ? thread->muted : tls->tag;
-    thread->salt = tls->tag * SALT;
+    set_salt(thread, tls);
     if (thread->scopes)
         clear(thread->scopes);
     if (thread->record)
@@ -348,23 +354,6 @@ static COLD struct scope *find_child(struct pl_scopes *scopes, struct pl_thread 
     return scope;
 }
 
-INLINE void begin(struct pl_thread *thread, struct pl_tls *tls)
-{
-    thread->busy = pl_stack_pointer();
-    tls->visiting = 1;
-    signal_fence();
-}
-
-INLINE void end(struct pl_thread *thread, struct pl_tls *tls)
-{
-    signal_fence();
-    tls->visiting = 0;
-    thread->busy = 0;
-    signal_fence();
-    if (unlikely(load_relaxed(&thread->slept)))
-        pl_cold_wake(pl_process, thread);
-}
-
 /*
  * Begins a visit, when a change of tags is all that there is to do in it; NULL: it is not, and no visit has begun.
  * Nothing that was looked up before a visit is to be trusted in it: a handler may have changed it.
@@ -373,12 +362,12 @@ INLINE struct pl_scopes *begin_simply(struct pl_thread *thread, struct pl_tls *t
 {
     if (unlikely(!thread || thread->busy))
         return NULL;
-    begin(thread, tls);
+    pl_thread_enter(thread, tls, pl_stack_pointer());
     struct pl_scopes *scopes = thread->scopes;
     if (likely(scopes && is_current(scopes, thread, tls) && !tls->beyond &&
                thread->changes == load_relaxed(&pl_process->changes)))
         return scopes;
-    end(thread, tls);
+    pl_cold_end(pl_process, thread, tls);
     return NULL;
 }
 
@@ -395,7 +384,7 @@ static __attribute__((noinline)) void change_and_book(struct pl_scopes *scopes, 
     struct pl_tls *tls = &pl_tls;
     change(scopes, thread, tls, to);
     pl_add(&to->record->entered, times);
-    end(thread, tls);
+    pl_cold_end(pl_process, thread, tls);
 }
 
 INLINE void change_quickly(struct pl_scopes *scopes, struct pl_thread *thread, struct pl_tls *tls, struct scope *to,
@@ -408,7 +397,7 @@ INLINE void change_quickly(struct pl_scopes *scopes, struct pl_thread *thread, s
     make_current(scopes, thread, tls, to);
     charge(scopes, to);
     pl_add(&to->record->entered, times);
-    end(thread, tls);
+    pl_cold_end(pl_process, thread, tls);
 }
 
 /* The scope of this name below the current one, if the thread has lately been there. */
@@ -479,7 +468,7 @@ void pl_scope_enter(const struct pl_name *name)
         return;
     }
     if (scopes)
-        end(thread, tls);
+        pl_cold_end(pl_process, thread, tls);
     enter_slowly(name, NULL);
 }
 
@@ -503,7 +492,7 @@ void pl_scope_push(const char *text)
         return;
     }
     if (scopes)
-        end(thread, tls);
+        pl_cold_end(pl_process, thread, tls);
     enter_slowly(name, text);
 }
 
@@ -561,7 +550,7 @@ void pl_scope_leave(void)
         return;
     }
     if (scopes)
-        end(thread, tls);
+        pl_cold_end(pl_process, thread, tls);
     leave_slowly();
 }
 

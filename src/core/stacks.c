@@ -65,8 +65,20 @@ static void remember(struct pl_stack_memory *memory, uint32_t n, uint64_t frame,
     memory->frame[n] = frame;
 }
 
+/* It is in no stack, as nobody is called by it. */
+static void note_allocator(struct pl_process *process, struct pl_thread *thread)
+{
+    struct pl_header *header = pl_file_header(&process->file);
+    if (likely(load_relaxed(&header->allocator)) || !pl_front.allocator)
+        return;
+    uintptr_t pc = pl_front.allocator();
+    if (pc && !(pl_front.owns && pl_front.owns(pc)))
+        store_relaxed(&header->allocator, pl_modules_find(process, &thread->modules, pc)->id);
+}
+
 uint32_t pl_stack_number(struct pl_process *process, struct pl_thread *thread)
 {
+    note_allocator(process, thread);
     const struct pl_walk *walk = &thread->walk;
     struct pl_stack_memory *memory = thread->tracker ? &thread->tracker->stack : NULL;
     uint32_t n = memory ? known_frames(memory, walk, load_relaxed(&process->generation)) : 0;

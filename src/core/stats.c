@@ -60,8 +60,8 @@ static void read_tally(const struct pl_process *process, const struct pl_tally *
     const struct pl_remote *remote = tally->remote ? record_at(process, PL_KIND_REMOTE, tally->remote) : NULL;
     uint64_t gone = tally->freed_calls + (remote ? remote->calls : 0);
     uint64_t gone_bytes = tally->freed_bytes + (remote ? remote->bytes : 0);
-    uint64_t made = tally->calls,
-             made_bytes = tally->bytes; /* after what was freed: nothing is freed before it is made */
+    /* After what was freed: nothing is freed before it is made. */
+    uint64_t made = tally->calls, made_bytes = tally->bytes;
     uint64_t peak = made_bytes - gone_bytes;
     if (!peak_is_now(process)) {
         peak = has_saved(process, tally->era) ? tally->peak_bytes : made_bytes;
@@ -185,15 +185,20 @@ static bool is_current(const struct pl_process *process, const struct pl_thread_
     return load_acquire(&record->valid) && record->reset == load_relaxed(&process->resets);
 }
 
-/* Of whole threads: what they have counted since figures began anew. */
+/* What a thread has counted since figures began anew. */
+static void add_thread(struct pl_counted *to, const struct pl_thread_record *record)
+{
+    add_calls(to, record->calls, record->bytes, PLUS);
+    add_calls(to, record->reset_calls, record->reset_bytes, MINUS);
+}
+
 static void add_threads(const struct pl_process *process, const struct sum *sum)
 {
     for (uint32_t i = 1; i < count_of(process, PL_KIND_THREAD); i++) {
         const struct pl_thread_record *record = record_at(process, PL_KIND_THREAD, i);
         if (!is_current(process, record) || (sum->thread != ANY && sum->thread != i))
             continue;
-        add_calls(&sum->to->counted, record->calls, record->bytes, PLUS);
-        add_calls(&sum->to->counted, record->reset_calls, record->reset_bytes, MINUS);
+        add_thread(&sum->to->counted, record);
         sum->to->threads += record->threads;
     }
 }
@@ -216,11 +221,6 @@ struct rests {
 typedef void see_scope(void *context, uint32_t number, const struct pl_scope_record *scope,
                        const struct pl_counted *counted);
 
-static size_t pages_of(size_t bytes)
-{
-    return (bytes + PAGE_BYTES - 1) & ~(size_t) (PAGE_BYTES - 1);
-}
-
 static void take_scope(const struct pl_scope_record *scope, struct rests *rests, uint32_t number, see_scope *see,
                        void *context)
 {
@@ -228,8 +228,7 @@ static void take_scope(const struct pl_scope_record *scope, struct rests *rests,
     add_calls(&counted, scope->calls, scope->bytes, PLUS); /* once, since it may be changing */
     if (scope->thread < rests->threads)
         add_calls(&rests->of[scope->thread].counted, counted.calls_of, counted.bytes, MINUS);
-    if (see)
-        see(context, number, scope, &counted);
+    see(context, number, scope, &counted);
 }
 
 /* Shows each scope's figures, as they were taken off its thread's. */
@@ -237,13 +236,12 @@ static bool find_rests(const struct pl_process *process, struct rests *out, see_
 {
     uint32_t reset = load_relaxed(&process->resets);
     out->threads = count_of(process, PL_KIND_THREAD);
-    out->of = pl_memory_new(pages_of(out->threads * sizeof *out->of));
+    out->of = pl_memory_new(pl_memory_pages(out->threads * sizeof *out->of));
     for (uint32_t i = 1; out->of && i < out->threads; i++) {
         const struct pl_thread_record *record = record_at(process, PL_KIND_THREAD, i);
         out->of[i].current = is_current(process, record);
         out->of[i].tag = load_acquire(&record->tag);
-        add_calls(&out->of[i].counted, record->calls, record->bytes, PLUS);
-        add_calls(&out->of[i].counted, record->reset_calls, record->reset_bytes, MINUS);
+        add_thread(&out->of[i].counted, record);
     }
     for (uint32_t i = 1; out->of && i < count_of(process, PL_KIND_SCOPE); i++) {
         const struct pl_scope_record *scope = record_at(process, PL_KIND_SCOPE, i);
@@ -255,7 +253,7 @@ static bool find_rests(const struct pl_process *process, struct rests *out, see_
 
 static void forget_rests(struct rests *rests)
 {
-    pl_sys_munmap(rests->of, pages_of(rests->threads * sizeof *rests->of));
+    pl_sys_munmap(rests->of, pl_memory_pages(rests->threads * sizeof *rests->of));
 }
 
 static uint64_t not_negative(uint64_t figure)
@@ -348,15 +346,6 @@ static void add_sizes(struct pl_process *process, struct pl_stats *to)
     }
 }
 
-static uint64_t take_number(const char **at)
-{
-    uint64_t number = 0;
-    for (; **at >= '0' && **at <= '9'; (*at)++)
-        number = number * 10 + (uint64_t) (**at - '0');
-    *at += **at == ' ';
-    return number;
-}
-
 /* /proc/self/statm is "size resident ...", in pages. */
 static void read_memory(const struct pl_process *process, struct pl_stats *to)
 {
@@ -367,33 +356,17 @@ static void read_memory(const struct pl_process *process, struct pl_stats *to)
         return;
     pl_sys_read((int) fd, text, sizeof text - 1);
     pl_sys_close((int) fd);
-    to->vm_bytes = take_number(&at) * PAGE_BYTES;
-    to->rss_bytes = take_number(&at) * PAGE_BYTES;
+    to->vm_bytes = pl_text_take_number(&at) * PAGE_BYTES;
+    at += *at == ' ';
+    to->rss_bytes = pl_text_take_number(&at) * PAGE_BYTES;
 }
 
 /* ---- asking ---- */
 
-/* Everybody's figures as they are now, as far as they can be had. */
 static int begin(struct pl_process *process, struct pl_stats *out)
 {
-    struct pl_tls *tls = &pl_tls;
-    struct pl_thread *thread = pl_cold_begin(process, tls);
     *out = (struct pl_stats){.exact = 0};
-    if (!process->file.base && (!thread || !pl_process_open(process))) {
-        if (thread)
-            pl_cold_end(process, thread, tls);
-        return -ENODATA;
-    }
-    if (thread) {
-        pl_thread_catch_up(process, thread);
-        pl_scope_settle(process, thread, tls);
-        pl_thread_book(process, thread, tls);
-        pl_live_tell(process, thread);
-        pl_cold_end(process, thread, tls);
-    }
-    if (!process->sandboxed)
-        pl_thread_book_all(process);
-    return 0;
+    return pl_cold_bring_up_to_date(process, false) ? 0 : -ENODATA;
 }
 
 /* Computing with fractions must not show in the program's floating-point flags. */
@@ -545,35 +518,25 @@ static const char *path_of(const struct pl_process *process, uint32_t tag, char 
     return *at ? at : "-";
 }
 
-/* The figures of struct pl_stats that are pairs. */
-static const struct {
-    const char *metric;
+/* The figures of struct pl_stats that are pairs: first those of every share, then those of the process only. */
+/* clang-format off */
+#define FUNCTION(name, text) {text "_calls", offsetof(struct pl_stats, counted.calls_of[PL_FN_##name])},
+#define FIELD(field) {#field, offsetof(struct pl_stats, field)},
+static const struct metric {
+    const char *name;
     size_t at;
-} metrics[] = {
+} of_shares[] = {
     {"calls", offsetof(struct pl_stats, counted.calls)},
     {"allocated_bytes", offsetof(struct pl_stats, counted.bytes)},
-#define FUNCTION(name, text) {text "_calls", offsetof(struct pl_stats, counted.calls_of[PL_FN_##name])},
     PL_FUNCTIONS(FUNCTION)
-#undef FUNCTION
-#define METRIC(field)                                                                                                  \
-    {                                                                                                                  \
-#field, offsetof(struct pl_stats, field)                                                                       \
-    }
-        METRIC(freed_blocks),
-    METRIC(freed_bytes),
-    METRIC(live_blocks),
-    METRIC(live_bytes),
-    METRIC(peak_bytes),
-    METRIC(entered),
-    METRIC(threads),
-    METRIC(tags),
-    METRIC(exact),
-    METRIC(vm_bytes),
-    METRIC(rss_bytes),
-#undef METRIC
+    FIELD(freed_blocks) FIELD(freed_bytes) FIELD(live_blocks) FIELD(live_bytes) FIELD(peak_bytes) FIELD(entered)
+}, of_process[] = {
+    FIELD(threads) FIELD(tags) FIELD(exact) FIELD(vm_bytes) FIELD(rss_bytes)
 };
-#define METRICS (sizeof metrics / sizeof metrics[0])
-#define METRICS_OF_SHARES (METRICS - 5) /* the last are the process's */
+#undef FIELD
+#undef FUNCTION
+/* clang-format on */
+#define COUNT(table) (sizeof(table) / sizeof(table)[0])
 
 typedef int see_pair(void *context, const char *key, uint64_t number);
 
@@ -586,7 +549,8 @@ struct room {
 _Static_assert(sizeof(struct room) <= PAGE_BYTES, "one page");
 
 /* The figures of room->stats. */
-static int show_stats(struct room *room, const char *who, const char *tag, size_t count, see_pair *see, void *context)
+static int show_stats(struct room *room, const char *who, const char *tag, const struct metric *metric, size_t count,
+                      see_pair *see, void *context)
 {
     int stop = 0;
     for (size_t i = 0; i < count && !stop; i++) {
@@ -597,8 +561,8 @@ static int show_stats(struct room *room, const char *who, const char *tag, size_
             pl_line_text(&line, tag);
             pl_line_char(&line, '.');
         }
-        pl_line_text(&line, metrics[i].metric);
-        const uint8_t *figure = (const uint8_t *) &room->stats + metrics[i].at;
+        pl_line_text(&line, metric[i].name);
+        const uint8_t *figure = (const uint8_t *) &room->stats + metric[i].at;
         stop = see(context, room->key, *(const uint64_t *) (const void *) figure);
     }
     return stop;
@@ -620,7 +584,7 @@ static int show_share(const struct shares *all, const struct share *share, uint3
     room->stats.entered = share->entered;
     pl_copy(name, record->name, sizeof record->name);
     const char *path = path_of(all->process, share->tag, room->path);
-    return show_stats(room, name, path, METRICS_OF_SHARES, see, context);
+    return show_stats(room, name, path, of_shares, COUNT(of_shares), see, context);
 }
 
 static int show_shares(const struct shares *all, see_pair *see, void *context)
@@ -648,7 +612,7 @@ static void find_shares(const struct shares *all, const struct rests *rests)
 /* The room, and all shares behind it. */
 static bool find_room(struct shares *all, size_t *bytes)
 {
-    *bytes = PAGE_BYTES + pages_of(((size_t) all->scopes + all->threads) * sizeof *all->share);
+    *bytes = PAGE_BYTES + pl_memory_pages(((size_t) all->scopes + all->threads) * sizeof *all->share);
     all->room = pl_memory_new(*bytes);
     all->share = all->room ? (struct share *) (void *) ((uint8_t *) all->room + PAGE_BYTES) : NULL;
     return all->room != NULL;
@@ -664,7 +628,9 @@ static int show_all(struct shares *all, see_pair *see, void *context)
         return -ENOMEM;
     find_shares(all, &rests);
     forget_rests(&rests);
-    stop = show_stats(all->room, "process", NULL, METRICS, see, context);
+    stop = show_stats(all->room, "process", NULL, of_shares, COUNT(of_shares), see, context);
+    if (!stop)
+        stop = show_stats(all->room, "process", NULL, of_process, COUNT(of_process), see, context);
     return stop ? stop : show_shares(all, see, context);
 }
 

@@ -10,7 +10,6 @@
 #define NAME_MOST 65536u  /* bytes of a name */
 #define CUT_MARK_BYTES 20 /* "…#" and 16 digits */
 #define ROOM_BYTES 65536u
-#define PAGES_OF(bytes) (((bytes) + 4095) & ~(size_t) 4095)
 
 struct node {
     const struct pl_name *name;
@@ -59,8 +58,8 @@ static COLD struct tags *make(void)
 {
     uint32_t most = pl_config.max_tags + PL_TAG_FIRST, slots = slots_for(most);
     size_t nodes = sizeof *tags + most * sizeof tags->node[0];
-    size_t bytes = PAGES_OF(nodes + slots * (sizeof *tags->name + sizeof *tags->index) + 3 * 64);
-    size_t record_bytes = PAGES_OF(most * sizeof *tags->record);
+    size_t bytes = pl_memory_pages(nodes + slots * (sizeof *tags->name + sizeof *tags->index) + 3 * 64);
+    size_t record_bytes = pl_memory_pages(most * sizeof *tags->record);
     uint8_t *at = pl_memory_kept(bytes);
     uint32_t *record = at ? pl_memory_new(record_bytes) : NULL;
     if (!record) {
@@ -95,7 +94,7 @@ INLINE struct tags *tables(void)
 
 static struct room *new_room(struct tags *in, struct room *full, size_t need)
 {
-    size_t bytes = PAGES_OF(sizeof *full + (need > ROOM_BYTES ? need : ROOM_BYTES));
+    size_t bytes = pl_memory_pages(sizeof *full + (need > ROOM_BYTES ? need : ROOM_BYTES));
     struct room *new = pl_memory_kept(bytes);
     if (!new)
         return NULL;

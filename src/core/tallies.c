@@ -36,7 +36,7 @@ bool pl_tracker_ready(struct pl_process *process, struct pl_thread *thread)
     if (!thread->record)
         return false;
     size_t own = (sizeof(struct pl_tracker) + 63) & ~(size_t) 63;
-    struct pl_tracker *tracker = pl_memory_kept((own + pl_trace_bytes + 4095) & ~(size_t) 4095);
+    struct pl_tracker *tracker = pl_memory_kept(pl_memory_pages(own + pl_trace_bytes));
     if (!tracker) {
         pl_file_lost(&process->file, PL_LOSS_MEMORY);
         return false;

@@ -34,6 +34,15 @@ INLINE bool pl_text_same(const char *a, const char *b)
     return *a == *b;
 }
 
+/* The number that begins here; moves behind it. */
+INLINE uint64_t pl_text_take_number(const char **at)
+{
+    uint64_t number = 0;
+    for (; **at >= '0' && **at <= '9'; (*at)++)
+        number = number * 10 + (uint64_t) (**at - '0');
+    return number;
+}
+
 /* A bounded string under construction. `full` says that something did not fit; the text stays terminated. */
 struct pl_line {
     char *at;

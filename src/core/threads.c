@@ -39,7 +39,7 @@ static struct pl_thread *take_spare(struct pl_process *process)
 
 void pl_thread_spare(struct pl_process *process, unsigned blocks)
 {
-    uint8_t *at = pl_memory_new((blocks * BLOCK_BYTES + 4095) & ~(size_t) 4095);
+    uint8_t *at = pl_memory_new(pl_memory_pages(blocks * BLOCK_BYTES));
     if (!at)
         pl_file_lost(&process->file, PL_LOSS_MEMORY);
     for (unsigned i = 0; at && i < blocks; i++)
@@ -310,9 +310,7 @@ void pl_thread_goodbye(struct pl_process *process, struct pl_tls *tls)
     struct pl_thread *thread = pl_thread_mine(tls);
     if (!thread)
         return;
-    thread->busy = pl_stack_pointer(); /* a handler that comes now is nested */
-    tls->visiting = 1;
-    signal_fence();
+    pl_thread_enter(thread, tls, pl_stack_pointer());
     pl_scope_settle(process, thread, tls);
     if (!process->sandboxed)
         pl_sys_thread_name(thread->name);

@@ -58,11 +58,10 @@ struct pl_thread {
     struct pl_tls *tls; /* the owner's; NULL after fork, when nobody owns anything */
     uintptr_t busy;     /* stack pointer of the visit in progress */
     uint32_t state;
-    uint32_t slept;  /* a nested visit has set the countdown: it is not a gap */
-    uint32_t record; /* number of its pl_thread_record; 0: no file yet */
-    uint32_t visits; /* exact ones: every so many are timed */
-    uint32_t ticket; /* process->counting, as it was when the thread began to count; see exact.h */
-    uint32_t reserved;
+    uint32_t slept;             /* a nested visit has set the countdown: it is not a gap */
+    uint32_t record;            /* number of its pl_thread_record; 0: no file yet */
+    uint32_t visits;            /* exact ones: every so many are timed */
+    uint32_t ticket;            /* process->counting, as it was when the thread began to count; see exact.h */
     uint64_t salt;              /* of the current tag: makes stacks under different tags different */
     struct pl_tracker *tracker; /* tallies.h; NULL: it has not counted exactly yet */
     void *last_block;           /* the last one allocated and counted exactly */
@@ -98,7 +97,6 @@ struct pl_thread {
     uint32_t muted;       /* a reserved tag that is charged instead of the current one */
     uint32_t other_tally; /* for allocations of other sizes than are wanted, under the current tag */
     uint32_t other_tag;
-    uint32_t reserved1;
 
     uint32_t changes; /* of the process's settings, up to which it is true: */
     uint32_t reset;   /* how often figures have begun anew */
@@ -124,6 +122,23 @@ INLINE struct pl_thread *pl_thread_mine(const struct pl_tls *tls)
 {
     struct pl_thread *thread = tls->thread;
     return likely(thread && thread->tls == tls) ? thread : NULL;
+}
+
+/* A visit begins, in a frame with this stack pointer: a handler that comes from now on is nested. */
+INLINE void pl_thread_enter(struct pl_thread *thread, struct pl_tls *tls, uintptr_t sp)
+{
+    thread->busy = sp;
+    tls->visiting = 1;
+    signal_fence();
+}
+
+/* And ends. */
+INLINE void pl_thread_leave(struct pl_thread *thread, struct pl_tls *tls)
+{
+    signal_fence();
+    tls->visiting = 0;
+    thread->busy = 0;
+    signal_fence();
 }
 
 /* The calling thread's block: its own, or made or taken over for it; NULL when there is none to be had. */

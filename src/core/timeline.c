@@ -16,13 +16,19 @@
 
 #include "arch.h"
 #include "clock.h"
+#include "memory.h"
 #include "process.h"
 #include "settings.h"
 #include "sys.h"
+#include "text.h"
 
 #define PAGE_BYTES 4096u
 #define UNITS_MAX (INT64_MAX >> PL_UNIT_SHIFT) /* beyond is before the start, by the clock of another processor */
-#define NAMED_SHARE 500 /* who holds more than one part in this of the heap is named in a snapshot, come what may */
+/* Who holds more than one part in this of the heap, or has asked for more than one part in that of all there was, is
+ * named in a snapshot, come what may. */
+#define HELD_SHARE 400
+#define MADE_SHARE 100
+_Static_assert(HELD_SHARE + MADE_SHARE < PL_SNAPSHOT_ENTRIES, "all of them find room");
 
 _Static_assert((PL_MOMENTS + 1) * sizeof(struct pl_moment) == PL_CHUNK_BYTES, "moments are one chunk: an array");
 
@@ -221,19 +227,25 @@ static bool open_statm(const struct pl_process *process)
     return high >= 0 && identify(&statm.inode, &statm.device, statm.fd);
 }
 
-/* /proc/self/statm is "size resident ...", in pages. */
-static uint64_t resident_bytes(const struct pl_process *process)
+/* /proc/self/statm is "size resident shared ...", in pages. */
+static void read_resident(const struct pl_process *process, struct pl_moment *to)
 {
-    char text[48];
-    uint64_t pages = 0;
+    char text[64];
+    const char *at = text;
+    to->rss_bytes = to->file_bytes = 0;
     if (process->sandboxed || !open_statm(process))
-        return 0;
-    long n = pl_sys_pread(statm.fd, text, sizeof text, 0), i = 0;
-    while (i < n && text[i] != ' ')
-        i++;
-    for (i++; i < n && text[i] >= '0' && text[i] <= '9'; i++)
-        pages = pages * 10 + (uint64_t) (text[i] - '0');
-    return i < n && text[i] == ' ' ? pages * PAGE_BYTES : 0;
+        return;
+    long n = pl_sys_pread(statm.fd, text, sizeof text - 1, 0);
+    text[n > 0 ? n : 0] = 0;
+    pl_text_take_number(&at);
+    at += *at == ' ';
+    uint64_t pages = pl_text_take_number(&at);
+    at += *at == ' ';
+    uint64_t shared = pl_text_take_number(&at);
+    if (*at != ' ')
+        return;
+    to->rss_bytes = pages * PAGE_BYTES;
+    to->file_bytes = shared * PAGE_BYTES;
 }
 
 /* 0: everything is counted; or was, before the end. */
@@ -259,60 +271,95 @@ static COLD void write_moment(struct pl_process *process, unsigned slot, uint64_
     struct pl_moment *moment = moment_at(&process->file, slot);
     if (!moment || (moment->time_ns && !last)) /* slots have just doubled: this one has its first look */
         return;
-    uint64_t rss_bytes = resident_bytes(process);
     withdraw(&moment->time_ns);
+    read_resident(process, moment);
     moment->live_bytes = not_negative(load_relaxed(&totals->live_bytes));
     moment->live_objects = not_negative(load_relaxed(&totals->live_objects));
     moment->allocated_bytes = load_relaxed(&totals->bytes);
     moment->allocated_calls = load_relaxed(&totals->calls);
-    moment->rss_bytes = rss_bytes;
     moment->interval_bytes = interval_now(process);
     store_release(&moment->time_ns, time_ns);
 }
 
 /* ---- a snapshot ---- */
 
-/* Everybody who holds something is named as long as there is room; then those with more than a share of all that was
- * seen. Whoever has more than that share of the whole in the end had it all the time. */
+/*
+ * Everybody is named as long as there is room; then those with more than a share of all that was seen. Whoever has more
+ * than that share of the whole in the end had it all the time.
+ *
+ * Tallies and rows are named by themselves where there are so few of them that all find room. Otherwise those of a site
+ * are added up first: in a thousand threads each may be too small, and the site have all there is.
+ */
+struct share {
+    uint64_t objects, bytes;   /* live */
+    uint64_t calls, allocated; /* made until now */
+};
+
 struct census {
     struct pl_snapshot_record *to;
-    uint64_t objects;
-    uint64_t bytes;
-    uint64_t small; /* no more than this is not named any more */
+    struct share *sum; /* by site; NULL: not added up */
+    uint32_t sites;
+    uint32_t resets;
+    struct share all;
+    uint64_t small_held; /* no more than this is not named any more, */
+    uint64_t small_made; /* unless this was */
     uint32_t entries;
     uint32_t left_out;
 };
+
+static void add_share(struct share *to, const struct share *more)
+{
+    to->objects += more->objects;
+    to->bytes += more->bytes;
+    to->calls += more->calls;
+    to->allocated += more->allocated;
+}
+
+static bool is_small(const struct census *census, uint64_t held, uint64_t made)
+{
+    return held <= census->small_held && made <= census->small_made;
+}
 
 /* Leaves room: not all that are named can have more than their share. */
 static void drop_small(struct census *census)
 {
     uint32_t kept = 0;
     struct pl_snapshot_entry *entry = census->to->entry;
-    census->small = census->bytes / NAMED_SHARE;
+    census->small_held = census->all.bytes / HELD_SHARE;
+    census->small_made = census->all.allocated / MADE_SHARE;
     for (uint32_t i = 0; i < census->entries; i++)
-        if (entry[i].bytes > census->small)
+        if (!is_small(census, entry[i].bytes, entry[i].allocated))
             entry[kept++] = entry[i];
     census->left_out += census->entries - kept;
     census->entries = kept;
 }
 
-static __attribute__((noinline)) void count_holder(struct census *census, uint32_t who, uint64_t objects,
-                                                   uint64_t bytes)
+static __attribute__((noinline)) void name(struct census *census, uint32_t who, const struct share *share)
 {
-    if (!objects && !bytes)
+    if (!share->calls) /* new, and nothing has been written to it */
         return;
-    census->objects += objects;
-    census->bytes += bytes;
+    add_share(&census->all, share);
     if (census->entries == PL_SNAPSHOT_ENTRIES)
         drop_small(census);
-    if (bytes <= census->small || census->entries == PL_SNAPSHOT_ENTRIES) {
+    bool small = census->small_made && is_small(census, share->bytes, share->allocated);
+    if (small || census->entries == PL_SNAPSHOT_ENTRIES) {
         census->left_out++;
         return;
     }
     struct pl_snapshot_entry *entry = &census->to->entry[census->entries++];
     entry->who = who;
-    entry->objects = objects < UINT32_MAX ? (uint32_t) objects : UINT32_MAX;
-    entry->bytes = bytes;
+    entry->objects = share->objects < UINT32_MAX ? (uint32_t) share->objects : UINT32_MAX;
+    entry->bytes = share->bytes;
+    entry->calls = share->calls;
+    entry->allocated = share->allocated;
+}
+
+static void count(struct census *census, uint32_t who, uint32_t site, const struct share *share)
+{
+    if (!census->sum)
+        name(census, who, share);
+    else if (site < census->sites)
+        add_share(&census->sum[site], share);
 }
 
 /* Frees are read before allocations; yet other threads go on, and a figure may be off by what they do just now. */
@@ -327,14 +374,18 @@ static void count_tally(const struct pl_file *file, struct census *census, uint3
     uint64_t gone_calls = 0, gone_bytes = 0;
     uint32_t other = load_acquire(&tally->remote);
     const struct pl_remote *remote = other ? pl_file_record(file, PL_KIND_REMOTE, other) : NULL;
+    if (tally->reset != (uint16_t) census->resets)
+        return;
     if (remote && in_file(file, remote)) {
         gone_calls = load_relaxed(&remote->calls);
         gone_bytes = load_relaxed(&remote->bytes);
     }
     gone_calls += load_relaxed(&tally->freed_calls);
     gone_bytes += load_relaxed(&tally->freed_bytes);
-    count_holder(census, number, less(load_relaxed(&tally->calls), gone_calls),
-                 less(load_relaxed(&tally->bytes), gone_bytes));
+    struct share share = {.calls = load_relaxed(&tally->calls), .allocated = load_relaxed(&tally->bytes)};
+    share.objects = less(share.calls, gone_calls);
+    share.bytes = less(share.allocated, gone_bytes);
+    count(census, number, tally->site, &share);
 }
 
 static double now_in(const double *sum)
@@ -351,20 +402,26 @@ static uint64_t rounded(double x)
 
 static void count_row(struct census *census, uint32_t number, const struct pl_row *row)
 {
-    uint64_t samples = load_relaxed(&row->remote.samples) + load_relaxed(&row->freed.samples);
+    uint64_t gone = load_relaxed(&row->remote.samples) + load_relaxed(&row->freed.samples);
     double objects = -now_in(&row->remote.objects) - now_in(&row->freed.objects);
     double space = -now_in(&row->remote.space) - now_in(&row->freed.space);
-    if (less(load_relaxed(&row->allocated.samples), samples)) /* if not, what the sums differ by is their rounding */
-        count_holder(census, number | PL_SNAPSHOT_ROW, rounded(objects + now_in(&row->allocated.objects)),
-                     rounded(space + now_in(&row->allocated.space)));
+    double calls = now_in(&row->allocated.objects), allocated = now_in(&row->allocated.space);
+    struct share share = {.calls = rounded(calls), .allocated = rounded(allocated)};
+    if (row->reset != census->resets)
+        return;
+    if (less(load_relaxed(&row->allocated.samples), gone)) { /* if not, the sums differ by their rounding */
+        share.objects = rounded(objects + calls);
+        share.bytes = rounded(space + allocated);
+    }
+    count(census, number | PL_SNAPSHOT_ROW, row->site, &share);
 }
 
 /* Chunk by chunk: within one, records are an array. */
 static void count_kind(const struct pl_file *file, struct census *census, enum pl_kind kind, uint32_t bytes)
 {
     uint32_t per_chunk = PL_CHUNK_BYTES / bytes;
-    uint64_t count = load_relaxed(&pl_file_header(file)->count[kind]);
-    for (uint32_t first = 0; first < count; first += per_chunk) {
+    uint64_t records = load_relaxed(&pl_file_header(file)->count[kind]);
+    for (uint32_t first = 0; first < records; first += per_chunk) {
         const uint8_t *at = pl_file_record(file, kind, first);
         if (!in_file(file, at))
             return; /* reserved, and found no room */
@@ -379,20 +436,55 @@ static void count_kind(const struct pl_file *file, struct census *census, enum p
     }
 }
 
+static void count_all(const struct pl_file *file, struct census *census)
+{
+    struct pl_fp_state fp;
+    pl_fp_enter(&fp);
+    count_kind(file, census, PL_KIND_TALLY, sizeof(struct pl_tally));
+    count_kind(file, census, PL_KIND_ROW, sizeof(struct pl_row));
+    pl_fp_leave(&fp);
+    for (uint32_t site = 1; census->sum && site < census->sites; site++)
+        name(census, site | PL_SNAPSHOT_SITE, &census->sum[site]);
+}
+
+static void forget_sums(struct pl_timeline *timeline)
+{
+    void *sums = timeline->sums;
+    timeline->sums = NULL;
+    signal_fence(); /* a handler that jumps out of here leaves what is not needed, and not what is gone */
+    if (sums)
+        pl_sys_munmap(sums, timeline->sums_bytes);
+}
+
+/* Without memory, as in a sandbox, each is named by itself after all. */
+#define SITES_MEANWHILE 1024 /* that others may make */
+static void make_sums(struct pl_process *process, struct census *census)
+{
+    const struct pl_header *header = pl_file_header(&process->file);
+    struct pl_timeline *timeline = &process->timeline;
+    uint64_t several = load_relaxed(&header->count[PL_KIND_TALLY]) + load_relaxed(&header->count[PL_KIND_ROW]);
+    forget_sums(timeline);
+    if (several <= PL_SNAPSHOT_ENTRIES)
+        return;
+    census->sites = (uint32_t) load_relaxed(&header->count[PL_KIND_SITE]) + SITES_MEANWHILE;
+    timeline->sums_bytes = pl_memory_pages(census->sites * sizeof *census->sum);
+    census->sum = timeline->sums = pl_memory_new(timeline->sums_bytes);
+}
+
 static void write_snapshot(struct pl_process *process, unsigned slot, uint64_t time_ns)
 {
     const struct pl_file *file = &process->file;
     reserve_snapshots(process, slot);
-    struct census census = {.to = snapshot_at(file, slot)};
-    struct pl_fp_state fp;
+    struct census census = {.to = snapshot_at(file, slot), .resets = load_relaxed(&process->resets)};
     if (!census.to || census.to->time_ns)
         return;
-    pl_fp_enter(&fp);
-    count_kind(file, &census, PL_KIND_TALLY, sizeof(struct pl_tally));
-    count_kind(file, &census, PL_KIND_ROW, sizeof(struct pl_row));
-    pl_fp_leave(&fp);
-    census.to->live_bytes = census.bytes;
-    census.to->live_objects = census.objects;
+    make_sums(process, &census);
+    count_all(file, &census);
+    forget_sums(&process->timeline);
+    census.to->live_bytes = census.all.bytes;
+    census.to->live_objects = census.all.objects;
+    census.to->allocated_bytes = census.all.allocated;
+    census.to->allocated_calls = census.all.calls;
     census.to->entries = census.entries;
     census.to->left_out = census.left_out;
     store_release(&census.to->time_ns, time_ns);

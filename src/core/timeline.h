@@ -35,6 +35,8 @@ struct pl_timeline {
     uint64_t last_ns;     /* of the last moment: times ascend */
     uint64_t known_ticks; /* since the start, and the nanoseconds that they took: how long a tick is */
     uint64_t known_ns;
+    void *sums; /* of sites, while they are being counted */
+    uint64_t sums_bytes;
 };
 
 /* Units since the start of the process. */

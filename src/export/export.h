@@ -7,36 +7,61 @@
 
 #include <stdio.h>
 
+#include "flat.h"
 #include "profile.h"
 #include "tagtree.h"
 
+/* What a format is like. */
+enum pl_export_trait {
+    PL_EXPORT_TAGS = 1u << 0,   /* about the tree of tags: options->forest is there */
+    PL_EXPORT_STACKS = 1u << 1, /* about stacks: options->flat is there */
+    PL_EXPORT_APART = 1u << 2,  /* of a stack it can say under which tag and in which thread: rows tell them apart */
+    PL_EXPORT_ONE_METRIC = 1u << 3, /* of one metric: the others have all of them */
+    PL_EXPORT_SIGNED = 1u << 4,     /* figures may be negative, so that it can carry a difference */
+    PL_EXPORT_BINARY = 1u << 5,     /* not for terminals */
+    PL_EXPORT_BY_NODE = 1u << 6,    /* small ones are taken together node by node, by the format: flat has them all */
+    PL_EXPORT_OVER_TIME = 1u << 7,  /* the heap over time: live, unless told otherwise */
+};
+
 /*
- * X(name, word, threshold, help): pl_export_NAME() is the function, --format WORD the option. Formats of the tree of
- * tags leave out tags with less than `threshold` percent of the whole, unless told otherwise; -1: not a format of tags.
+ * X(name, word, traits, threshold, help): pl_export_NAME() is the function, --format WORD the option. Stacks, or tags,
+ * with less than `threshold` percent of the whole are taken together, unless told otherwise; they are never left out.
  */
 #define PL_EXPORT_FORMATS(X)                                                                                           \
-    X(json, "json", -1, "everything, by the schema of docs/json.md")                                                   \
-    X(tags_json, "tags-json", 0, "the tree of tags with its figures, also in docs/json.md")                            \
-    X(tags_dot, "tags-dot", 1, "the tree of tags for Graphviz")                                                        \
-    X(tags_svg, "tags-svg", 0.1, "a picture of the tree of tags")
+    X(json, "json", PL_EXPORT_SIGNED, 0, "everything, by the schema of docs/json.md")                                  \
+    X(pprof, "pprof", PL_EXPORT_STACKS | PL_EXPORT_APART | PL_EXPORT_SIGNED | PL_EXPORT_BINARY, 0,                     \
+      "for go tool pprof, and whatever else reads profile.proto")                                                      \
+    X(speedscope, "speedscope", PL_EXPORT_STACKS, 0, "for speedscope.app, a profile for each metric")                  \
+    X(collapsed, "collapsed", PL_EXPORT_STACKS | PL_EXPORT_ONE_METRIC | PL_EXPORT_SIGNED, 0,                           \
+      "a line for each stack, for flamegraph.pl and many others")                                                      \
+    X(callgrind, "callgrind", PL_EXPORT_STACKS, 0, "for KCachegrind and callgrind_annotate")                           \
+    X(dhat, "dhat", PL_EXPORT_STACKS, 0, "for valgrind's dh_view.html and the Firefox Profiler")                       \
+    X(massif, "massif", PL_EXPORT_STACKS | PL_EXPORT_OVER_TIME | PL_EXPORT_BY_NODE | PL_EXPORT_ONE_METRIC, 1,          \
+      "the heap over time, for ms_print and massif-visualizer")                                                        \
+    X(heaptrack, "heaptrack", PL_EXPORT_STACKS, 0, "for heaptrack_print and heaptrack_gui")                            \
+    X(csv, "csv", PL_EXPORT_STACKS | PL_EXPORT_APART | PL_EXPORT_SIGNED, 0, "a table of sites, for spreadsheets")      \
+    X(dot, "dot", PL_EXPORT_STACKS | PL_EXPORT_BY_NODE | PL_EXPORT_ONE_METRIC | PL_EXPORT_SIGNED, 0.5,                 \
+      "the call graph for Graphviz")                                                                                   \
+    X(svg, "svg", PL_EXPORT_STACKS | PL_EXPORT_BY_NODE | PL_EXPORT_ONE_METRIC | PL_EXPORT_SIGNED, 0.1,                 \
+      "a picture of the call tree: a flame graph to look at in a browser")                                             \
+    X(tags_json, "tags-json", PL_EXPORT_TAGS, 0, "the tree of tags with its figures, also in docs/json.md")            \
+    X(tags_dot, "tags-dot", PL_EXPORT_TAGS | PL_EXPORT_ONE_METRIC, 1, "the tree of tags for Graphviz")                 \
+    X(tags_svg, "tags-svg", PL_EXPORT_TAGS | PL_EXPORT_ONE_METRIC, 0.1, "a picture of the tree of tags")
 
-#define PL_EXPORT_FIGURE_BYTES 96
-
-/* What formats need to know beside the profile; all but the first is for those of tags. */
+/* What formats need to know beside the profile. */
 struct pl_export_options {
-    const char *selection;              /* which part of a profile this is, in words; NULL: all of it */
-    const struct pl_tag_forest *forest; /* grown for `metric` */
-    enum pl_metric metric;
-    double threshold; /* a fraction of what all trees have together: tags with less are taken together */
-
-    /* A figure as people read it, "2.1 MiB ± 0.3 MiB": how reports write them is the caller's to know. */
-    void (*figure)(char out[PL_EXPORT_FIGURE_BYTES], enum pl_metric metric, const struct pl_estimate *estimate);
+    const char *selection;      /* which part of a profile this is, in words; NULL: all of it */
+    enum pl_metric metric;      /* the one of ONE_METRIC, and of the tree's order; for others the one to show first */
+    double threshold;           /* a fraction of the whole */
+    unsigned by;                /* enum pl_flat_by */
+    const struct pl_flat *flat; /* of STACKS: threshold (but of BY_NODE) and `by` are in it already */
+    const struct pl_tag_forest *forest; /* of TAGS: grown for `metric`; threshold is theirs to honour */
 };
 
 /* Writes as it goes: nothing the size of the profile is built in memory. Errors stay in the stream (ferror). */
 typedef void pl_export_function(const struct pl_profile *profile, const struct pl_export_options *options, FILE *out);
 
-#define PL_DECLARE(name, word, threshold, help) pl_export_function pl_export_##name;
+#define PL_DECLARE(name, word, traits, threshold, help) pl_export_function pl_export_##name;
 PL_EXPORT_FORMATS(PL_DECLARE)
 #undef PL_DECLARE
 

@@ -27,6 +27,7 @@ void pl_json_line(struct pl_json *json); /* the next element of an array has a l
 /* Elements of arrays. */
 void pl_json_separate(struct pl_json *json);
 void pl_json_text(struct pl_json *json, const char *text);
+void pl_json_whole(struct pl_json *json, uint64_t number);
 void pl_json_real(struct pl_json *json, double number); /* null when it is not finite */
 
 /* Members of objects. */

@@ -14,10 +14,12 @@
 #include <sys/wait.h>
 #include <time.h>
 
+#include "advice.h"
 #include "export.h"
 #include "json.h"
 
 #define SCHEMA_VERSION 1
+#define ADVICE_DEPTH 6 /* of stacks that are told apart, as in reports */
 
 /* --- figures --- */
 
@@ -96,6 +98,7 @@ static void write_process(struct pl_json *json, const struct pl_profile *profile
     }
     pl_json_end(json, ']');
     pl_json_add_text(json, "exe", profile->executable);
+    pl_json_add_index(json, "allocator", profile->allocator);
     pl_json_add_text(json, "directory", profile->directory);
     pl_json_add_whole(json, "machine", profile->header.machine);
     write_start(json, profile);
@@ -125,6 +128,9 @@ static void write_extent(struct pl_json *json, const struct pl_profile *profile,
     pl_json_add_known(json, "reset_s", profile->reset_s);
     pl_json_add_text(json, "snapshot", profile->snapshot_name);
     pl_json_add_real(json, "snapshot_s", profile->snapshot_name ? profile->snapshot_s : NAN);
+    pl_json_add_whole(json, "merged", profile->merged);
+    pl_json_add_bool(json, "difference", profile->difference);
+    pl_json_add_whole(json, "base_sites", profile->base_sites);
     pl_json_add_whole(json, "size_from", header->size_from);
     pl_json_add_real(json, "size_to", bounded ? (double) header->size_to : NAN);
     pl_json_end(json, '}');
@@ -314,7 +320,7 @@ static void write_stacks(struct pl_json *json, const struct pl_profile *profile)
         for (uint32_t f = 0; f < stack->frames; f++)
             for (uint32_t n = first[stack->frame[f]]; n < first[stack->frame[f] + 1]; n++) {
                 pl_json_separate(json);
-                fprintf(json->out, "%" PRIu32, n);
+                pl_json_whole(json, n);
             }
         pl_json_end(json, ']');
     }
@@ -413,6 +419,7 @@ static void write_timeline(struct pl_json *json, const struct pl_profile *profil
         pl_json_add_real(json, "allocated_bytes", moment->allocated_bytes);
         pl_json_add_real(json, "calls", moment->allocated_calls);
         pl_json_add_known(json, "rss_bytes", moment->rss_bytes);
+        pl_json_add_known(json, "file_bytes", moment->file_bytes);
         pl_json_add_whole(json, "interval_bytes", moment->interval_bytes);
         pl_json_end(json, '}');
     }
@@ -428,6 +435,8 @@ static void write_shares(struct pl_json *json, const struct pl_snapshot_view *sn
         pl_json_add_whole(json, "site", snapshot->share[i].site);
         pl_json_add_real(json, "blocks", snapshot->share[i].objects);
         pl_json_add_real(json, "bytes", snapshot->share[i].bytes);
+        pl_json_add_real(json, "calls", snapshot->share[i].calls);
+        pl_json_add_real(json, "allocated_bytes", snapshot->share[i].allocated);
         pl_json_end(json, '}');
     }
     pl_json_end(json, ']');
@@ -444,11 +453,70 @@ static void write_snapshots(struct pl_json *json, const struct pl_profile *profi
         pl_json_add_real(json, "live_bytes", snapshot->live_bytes);
         pl_json_add_real(json, "live_blocks", snapshot->live_objects);
         pl_json_add_real(json, "left_out_bytes", snapshot->left_out_bytes);
+        pl_json_add_real(json, "allocated_bytes", snapshot->allocated_bytes);
+        pl_json_add_real(json, "calls", snapshot->allocated_calls);
         pl_json_key(json, "sites");
         write_shares(json, snapshot);
         pl_json_end(json, '}');
     }
     pl_json_end(json, ']');
+}
+
+/* --- advice --- */
+
+/* A stack to show for a path: the one with most calls. */
+static uint32_t stack_of(const struct pl_profile *profile, const struct pl_paths *paths, uint32_t path)
+{
+    uint32_t stack = PL_NO_STACK;
+    double most = -1;
+    for (uint32_t i = 0; i < profile->sites; i++) {
+        double calls = profile->site[i].metric[PL_METRIC_ALLOC_OBJECTS].value;
+        if (paths->of_site[i] == path && calls > most) {
+            stack = profile->site[i].stack;
+            most = calls;
+        }
+    }
+    return stack;
+}
+
+static void write_piece(struct pl_json *json, const struct pl_profile *profile, const struct pl_spots *spots,
+                        const struct pl_paths *paths, const struct pl_advice *advice)
+{
+    bool placed = advice->path != PL_ADVICE_NO_PATH;
+    const struct pl_spot *spot = placed ? &spots->spot[paths->path[advice->path].spot[0]] : NULL;
+    pl_json_line(json);
+    pl_json_begin(json, '{');
+    pl_json_add_text(json, "kind", pl_advice_info[advice->kind].word);
+    pl_json_add_index(json, "stack", placed ? stack_of(profile, paths, advice->path) : UINT32_MAX);
+    pl_json_add_text(json, "function", spot ? spot->name : NULL);
+    pl_json_add_text(json, "file", spot ? spot->file : NULL);
+    pl_json_add_real(json, "line", spot ? spot->line : NAN);
+    pl_json_add_text(json, "headline", advice->headline);
+    pl_json_add_text(json, "evidence", advice->evidence);
+    pl_json_add_text(json, "action", advice->action);
+    pl_json_add_real(json, "gain_bytes", advice->gain_bytes);
+    pl_json_add_real(json, "gain_calls", advice->gain_calls);
+    pl_json_add_real(json, "weight", advice->weight);
+    pl_json_end(json, '}');
+}
+
+static void write_advice(struct pl_json *json, const struct pl_profile *profile)
+{
+    if (profile->difference) { /* has none, and it takes memory to find that out */
+        pl_json_begin(json, '[');
+        pl_json_end(json, ']');
+        return;
+    }
+    struct pl_spots *spots = pl_spots_new(profile, &(struct pl_spot_options){0});
+    struct pl_paths paths = pl_paths_new(profile, spots, PL_SHAPE_SITE, ADVICE_DEPTH);
+    struct pl_advices advices;
+    pl_advice_find(profile, spots, &paths, &advices);
+    pl_json_begin(json, '[');
+    for (uint32_t i = 0; i < advices.count; i++)
+        write_piece(json, profile, spots, &paths, &advices.advice[i]);
+    pl_json_end(json, ']');
+    pl_advice_free(&advices);
+    pl_spots_free(spots);
 }
 
 /* --- the whole --- */
@@ -461,7 +529,7 @@ static const struct part {
     {"peak", write_peak},       {"scales", write_scales},     {"totals", write_totals},       {"losses", write_losses},
     {"stops", write_stops},     {"reading", write_reading},   {"modules", write_modules},     {"frames", write_frames},
     {"stacks", write_stacks},   {"threads", write_threads},   {"tags", write_tags},           {"scopes", write_scopes},
-    {"sites", write_sites},     {"timeline", write_timeline}, {"snapshots", write_snapshots},
+    {"sites", write_sites},     {"timeline", write_timeline}, {"snapshots", write_snapshots}, {"advice", write_advice},
 };
 
 void pl_export_json(const struct pl_profile *profile, const struct pl_export_options *options, FILE *out)

@@ -16,7 +16,14 @@ struct pl_shade {
 extern const struct pl_shade pl_shade_light[PL_SHADES]; /* on a light page, and on paper */
 extern const struct pl_shade pl_shade_dark[PL_SHADES];
 
+/* Of a change: from much less (blue) over none, in the middle, to much more (orange), for all eyes. */
+extern const struct pl_shade pl_shade_change_light[PL_SHADES];
+extern const struct pl_shade pl_shade_change_dark[PL_SHADES];
+
 /* Which one for this weight, where `heaviest` is the largest there is. */
 unsigned pl_shade_of(double weight, double heaviest);
+
+/* Which one for this change, where `largest` is the largest there is, up or down. */
+unsigned pl_shade_of_change(double change, double largest);
 
 #endif

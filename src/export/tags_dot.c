@@ -1,21 +1,20 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * tags_dot.c - the tree of tags for Graphviz: `dot -Tsvg` draws it.
- *
- * Two things about quoting. A quoted string may not be longer than 16 KiB, but strings may be added up. And backslashes
- * are read once in labels and twice in tooltips, so that a name with `\N` in it needs four of them there.
  */
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "export.h"
+#include "figure.h"
+#include "graphviz.h"
 #include "label.h"
 #include "shade.h"
 #include "shown.h"
+#include "tags_label.h"
 
 #define NAME_COLUMNS 40
-#define PIECE_BYTES 4000
 
 struct dot {
     FILE *out;
@@ -24,51 +23,15 @@ struct dot {
     double whole, heaviest;
 };
 
-/* --- quoting --- */
-
-/* Characters that mean something in a string, and what stands for each. Entities are read in every string. */
-static const char special[] = "\n\"&\\";
-static const char *const in_label[] = {"\\n", "\\\"", "&amp;", "\\\\"};
-static const char *const in_tooltip[] = {"\\n", "\\\"", "&amp;", "\\\\\\\\"};
-
-static void put_text(FILE *out, const char *text, const char *const *stands_for)
-{
-    size_t bytes = 0;
-    for (; *text; text++) {
-        bool between_characters = ((unsigned char) *text & 0xc0) != 0x80;
-        if (++bytes > PIECE_BYTES && between_characters) {
-            fputs("\" + \"", out);
-            bytes = 0;
-        }
-        const char *at = strchr(special, *text);
-        if (at)
-            fputs(stands_for[at - special], out);
-        else
-            fputc(*text, out);
-    }
-}
-
-static void put_label(FILE *out, const char *text)
-{
-    put_text(out, text, in_label);
-}
-
-static void put_tooltip(FILE *out, const char *text)
-{
-    fputs("tooltip=\"", out);
-    put_text(out, text, in_tooltip);
-    fputc('"', out);
-}
-
 /* --- nodes --- */
 
 static void put_figures(const struct dot *dot, const char *word, const struct pl_tag_figures *figures)
 {
-    char *weight = pl_label_weight(dot->options, figures), *beside = pl_label_beside(dot->options, figures);
+    char *weight = pl_tags_label_weight(dot->options, figures), *beside = pl_tags_label_beside(dot->options, figures);
     fprintf(dot->out, "\\n%s ", word);
-    put_label(dot->out, weight);
+    pl_graphviz_label(dot->out, weight);
     fputs(" · ", dot->out);
-    put_label(dot->out, beside);
+    pl_graphviz_label(dot->out, beside);
     free(weight);
     free(beside);
 }
@@ -79,16 +42,16 @@ static void put_node(const struct dot *dot, uint32_t tree, const struct pl_shown
     const struct pl_tag_tree *of = &dot->options->forest->tree[tree];
     double self = node->self->metric[dot->options->metric].value;
     const struct pl_shade *shade = &pl_shade_light[pl_shade_of(self, dot->heaviest)];
-    char *clean = pl_label_name(node), *name = pl_label_cut(clean, NAME_COLUMNS);
-    char *tooltip = pl_label_tooltip(dot->profile, dot->options, of, node);
+    char *clean = pl_tags_label_name(node), *name = pl_label_cut(clean, NAME_COLUMNS);
+    char *tooltip = pl_tags_label_tooltip(dot->profile, of, node);
     fprintf(dot->out, "        t%un%u [label=\"", tree, index);
-    put_label(dot->out, name);
+    pl_graphviz_label(dot->out, name);
     put_figures(dot, "total", node->total);
     put_figures(dot, "self", node->self);
     fprintf(dot->out, "\", fillcolor=\"%s\", fontcolor=\"%s\", ", shade->fill, shade->text);
     if (node->tag == PL_SHOWN_NONE)
         fputs("style=\"filled,dashed\", ", dot->out);
-    put_tooltip(dot->out, tooltip);
+    pl_graphviz_tooltip(dot->out, tooltip);
     fputs("];\n", dot->out);
     free(tooltip);
     free(name);
@@ -99,10 +62,10 @@ static void put_edge(const struct dot *dot, uint32_t tree, const struct pl_shown
 {
     const struct pl_shown_node *node = &shown->node[index];
     const struct pl_estimate *total = &node->total->metric[dot->options->metric];
-    char figure[PL_EXPORT_FIGURE_BYTES];
-    dot->options->figure(figure, dot->options->metric, total);
+    char figure[2 * PL_FIGURE_BYTES];
+    pl_figure_estimate(figure, dot->options->metric, total);
     fprintf(dot->out, "        t%un%u -> t%un%u [label=\"", tree, node->parent, tree, index);
-    put_label(dot->out, figure);
+    pl_graphviz_label(dot->out, figure);
     fprintf(dot->out, "\", penwidth=%.2f];\n", 0.5 + (dot->whole > 0 ? 4 * total->value / dot->whole : 0));
 }
 
@@ -110,12 +73,12 @@ static void put_tree(const struct dot *dot, uint32_t index)
 {
     const struct pl_tag_tree *tree = &dot->options->forest->tree[index];
     struct pl_shown shown;
-    char *threads = pl_label_threads(tree), *label = pl_label_cut(threads, NAME_COLUMNS);
+    char *threads = pl_tags_label_threads(tree), *label = pl_label_cut(threads, NAME_COLUMNS);
     pl_shown_make(dot->profile, dot->options, PL_SHOWN_PICTURE, tree, &shown);
     fprintf(dot->out, "    subgraph cluster_%u {\n        label=\"", index);
-    put_label(dot->out, label);
+    pl_graphviz_label(dot->out, label);
     fputs("\";\n        ", dot->out);
-    put_tooltip(dot->out, threads);
+    pl_graphviz_tooltip(dot->out, threads);
     fputs(";\n", dot->out);
     for (uint32_t i = 0; i < shown.nodes; i++)
         put_node(dot, index, &shown, i);
@@ -142,18 +105,6 @@ static void put_rest(const struct dot *dot, uint32_t shown)
 
 /* --- the whole --- */
 
-static void put_title(const struct dot *dot)
-{
-    char *title = pl_label_title(dot->profile, dot->options), *subtitle = pl_label_subtitle(dot->profile, dot->options);
-    fputs("    label=\"", dot->out);
-    put_label(dot->out, title);
-    fputs("\\n", dot->out);
-    put_label(dot->out, subtitle);
-    fputs("\";\n", dot->out);
-    free(subtitle);
-    free(title);
-}
-
 void pl_export_tags_dot(const struct pl_profile *profile, const struct pl_export_options *options, FILE *out)
 {
     struct dot dot = {.out = out,
@@ -162,13 +113,7 @@ void pl_export_tags_dot(const struct pl_profile *profile, const struct pl_export
                       .whole = pl_shown_whole(options),
                       .heaviest = pl_shown_heaviest(options)};
     uint32_t trees = pl_shown_trees(options);
-    fputs("digraph tags {\n"
-          "    charset=\"UTF-8\"; rankdir=LR; labelloc=t; fontname=\"Helvetica,sans-serif\"; fontsize=14;\n"
-          "    node [shape=box, style=\"filled\", color=\"#5b6b7d\", fillcolor=\"#f1f4f8\", margin=\"0.12,0.07\",\n"
-          "          fontname=\"Helvetica,sans-serif\", fontsize=11];\n"
-          "    edge [color=\"#5b6b7d\", fontname=\"Helvetica,sans-serif\", fontsize=10, arrowsize=0.6];\n",
-          out);
-    put_title(&dot);
+    pl_graphviz_open(out, "tags", "rankdir=LR", profile, options, NULL);
     for (uint32_t i = 0; i < trees; i++)
         put_tree(&dot, i);
     put_rest(&dot, trees);

@@ -30,7 +30,7 @@
 #include <stdint.h>
 
 #define PL_MAGIC "PLIMSOLL"
-#define PL_VERSION 3u
+#define PL_VERSION 4u
 #define PL_BYTE_ORDER 0x01020304u
 
 #define PL_HEADER_BYTES 4096u
@@ -146,6 +146,7 @@ enum pl_flag {
     PL_FLAG_NO_NEXT = 1u << 5,     /* no next malloc was found behind ours */
     PL_FLAG_SNAPSHOT = 1u << 6,    /* a copy that was made while the process went on: see snapshot_name */
     PL_FLAG_NO_OUTPUT = 1u << 7,   /* the program does not want a profile to be left when it ends */
+    PL_FLAG_MERGED = 1u << 8,      /* of several profiles, `merged` of them: peaks are the sum of theirs */
 };
 
 /* Range-checked words that the reader may write into a live file; the runtime looks at them on its cold path. */
@@ -243,10 +244,13 @@ struct pl_header {
     uint64_t snapshot_ns;         /* likewise: when it was taken */
     uint64_t size_from;           /* allocations of other sizes are counted in one site per tag; 0, UINT64_MAX: all */
     uint64_t size_to;
-    uint64_t reset_ns; /* when figures last began anew; 0: never */
-    uint32_t resets;   /* as control.reset, when the runtime last looked */
+    uint64_t reset_ns;  /* when figures last began anew; 0: never */
+    uint32_t resets;    /* as control.reset, when the runtime last looked */
+    uint32_t merged;    /* with PL_FLAG_MERGED */
+    uint32_t allocator; /* the module of the malloc behind ours; 0: not known */
     uint32_t reserved0;
-    uint8_t reserved[PL_HEADER_BYTES - 1040];
+    uint64_t damage; /* of a file that a reader made of others: what was dropped from those */
+    uint8_t reserved[PL_HEADER_BYTES - 1056];
 };
 
 /* A loaded object, or the same object loaded again elsewhere. Module 1 is always "no module": its offsets are
@@ -500,27 +504,33 @@ struct pl_moment {
     uint64_t allocated_calls;
     uint64_t rss_bytes;      /* 0: not known */
     uint64_t interval_bytes; /* of sampling, then; 0: exact */
-    uint64_t reserved;
+    uint64_t file_bytes;     /* the part of rss that files and shared memory are behind */
 };
 
-/* A snapshot: who held the heap at a moment, as far as it was more than a small share of it. Slot = the moment's slot /
+/* A snapshot: who held the heap at a moment, and who had allocated how much until then, as far as either was more than
+ * a small share of the whole. Slot = the moment's slot /
  * PL_MOMENTS_PER_SNAPSHOT, and thinned along with the timeline. */
 #define PL_SNAPSHOTS 16
 #define PL_MOMENTS_PER_SNAPSHOT 16
-#define PL_SNAPSHOT_ENTRIES 508
+#define PL_SNAPSHOT_ENTRIES 510
 #define PL_SNAPSHOT_ROW (1u << 31)
+#define PL_SNAPSHOT_SITE (1u << 30)
 struct pl_snapshot_entry {
-    uint32_t who;     /* number of a tally; or, with PL_SNAPSHOT_ROW, of a row */
+    uint32_t who; /* number of a tally; or, with one of these, of a row, or of a site: all of its tallies and rows */
     uint32_t objects; /* live; UINT32_MAX means that or more */
     uint64_t bytes;
+    uint64_t calls; /* made until then, and what they asked for */
+    uint64_t allocated;
 };
 struct pl_snapshot_record {
     uint64_t time_ns; /* published last; since the start of the process */
     uint64_t live_bytes;
     uint64_t live_objects;
     uint32_t entries;
-    uint32_t left_out; /* rows and tallies with something live that were too small to be named */
-    uint64_t reserved[4];
+    uint32_t left_out;        /* rows and tallies that were too small to be named */
+    uint64_t allocated_bytes; /* of all of them, named or not */
+    uint64_t allocated_calls;
+    uint64_t reserved[2];
     struct pl_snapshot_entry entry[PL_SNAPSHOT_ENTRIES];
 };
 
@@ -603,7 +613,7 @@ PL_FREEZE_AT(struct pl_tally, made, 328);
 PL_FREEZE_AT(struct pl_tally, peak_calls, 416);
 PL_FREEZE(struct pl_remote, 256);
 PL_FREEZE(struct pl_moment, 64);
-PL_FREEZE(struct pl_snapshot_record, 8192);
+PL_FREEZE(struct pl_snapshot_record, 16384);
 PL_FREEZE(struct pl_symbol, 64);
 
 #endif

@@ -31,8 +31,7 @@ void plimsoll_pop(void)
 
 plimsoll_tag plimsoll_prepare(const char *name)
 {
-    bool on = pl_process->state == PL_PROCESS_ON || pl_process_start(pl_process);
-    return on ? (plimsoll_tag) (const void *) pl_name_of(pl_process, name ? name : "") : NULL;
+    return pl_process_on(pl_process) ? (plimsoll_tag) (const void *) pl_name_of(pl_process, name ? name : "") : NULL;
 }
 
 void plimsoll_enter(plimsoll_tag tag)
@@ -59,9 +58,7 @@ int plimsoll_loaded(void)
 
 int plimsoll_active(void)
 {
-    struct pl_process *process = pl_process;
-    return (process->state == PL_PROCESS_ON || pl_process_start(process)) && !pl_tls.paused &&
-           pl_process_interval(process) != 0;
+    return pl_process_on(pl_process) && !pl_tls.paused && pl_process_interval(pl_process) != 0;
 }
 
 /* A change of what is wanted, which the calling thread obeys at once; from inside of a visit, when that ends. */

@@ -78,6 +78,11 @@ static bool owns(uintptr_t pc)
     return pc >= (uintptr_t) &__ehdr_start && pc < (uintptr_t) &etext;
 }
 
+static uintptr_t allocator(void)
+{
+    return (uintptr_t) pl_next.malloc;
+}
+
 static void started(void)
 {
     pl_bootstrap_keep_on_fork();
@@ -91,6 +96,7 @@ const struct pl_front pl_front = {
     .thread_started = thread_started,
     .granule_shift = granule_shift,
     .owns = owns,
+    .allocator = allocator,
 };
 
 /* ---- begin and end ---- */

@@ -25,6 +25,9 @@ bool pl_tally_makes_sense(const struct pl_tally *tally);
 /* The header tells of the peak and of the length of cohorts. */
 void pl_row_read(const struct pl_row *row, const struct pl_header *header, struct pl_account *out);
 
+/* The temporary samples of a site, from the sum of their weights and what else is known of it. */
+void pl_row_temporaries(struct pl_figures *figures, double objects);
+
 /* `remote` are the records of the frees by other threads: a chain of numbers by `next`, from `first` on; 0 ends it. */
 void pl_tally_read(const struct pl_tally *tally, const struct pl_remote *remote, const uint32_t *next, uint32_t first,
                    const struct pl_header *header, struct pl_account *out);

@@ -17,6 +17,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "chunks.h"
 #include "snapshot.h"
 #include "write.h"
 
@@ -88,38 +89,6 @@ const char *pl_copy_destination(const struct pl_copy *copy)
 
 /* ---- writing ---- */
 
-struct layout {
-    struct pl_header header;
-    uint8_t directory[PL_CHUNKS_MAX];
-    _Alignas(16) char chunk[PL_CHUNK_BYTES];
-};
-
-static int write_chunk(struct layout *layout, enum pl_kind kind, const void *data, size_t bytes, int fd)
-{
-    uint64_t chunk = layout->header.chunks;
-    if (chunk >= PL_CHUNKS_MAX)
-        return -EFBIG;
-    layout->directory[chunk] = (uint8_t) kind;
-    layout->header.chunks++;
-    memcpy(layout->chunk, data, bytes);
-    memset(layout->chunk + bytes, 0, PL_CHUNK_BYTES - bytes);
-    return pl_write_at(fd, PL_CHUNKS_OFFSET + chunk * PL_CHUNK_BYTES, layout->chunk, PL_CHUNK_BYTES);
-}
-
-static int write_kind(struct layout *layout, enum pl_kind kind, const struct pl_table *table, int fd)
-{
-    uint32_t bytes = pl_record_bytes[kind], per_chunk = bytes > 0 ? PL_CHUNK_BYTES / bytes : 0;
-    uint32_t count = bytes > 0 ? table->count : 0;
-    layout->header.count[kind] = count;
-    int result = 0;
-    for (uint32_t first = 0; first < count && result == 0; first += per_chunk) {
-        uint32_t records = count - first < per_chunk ? count - first : per_chunk;
-        result = write_chunk(layout, kind, (const char *) table->record + (size_t) first * bytes,
-                             (size_t) records * bytes, fd);
-    }
-    return result;
-}
-
 /* Behind the other texts, and in one chunk. */
 static struct pl_text add_name(struct pl_copy *copy, const char *name)
 {
@@ -151,16 +120,26 @@ static struct pl_header describe(struct pl_copy *copy, const char *name)
     return header;
 }
 
+static int write_kinds(const struct pl_copy *copy, struct pl_header *header, struct pl_chunks *chunks)
+{
+    int result = 0;
+    for (int kind = 0; kind < PL_KINDS_MAX && result == 0; kind++) {
+        const struct pl_table *table = &copy->snapshot.table[kind];
+        header->count[kind] = pl_record_bytes[kind] > 0 ? table->count : 0;
+        if (header->count[kind] > 0)
+            result = pl_chunks_write(chunks, (enum pl_kind) kind, table->record, table->count);
+    }
+    header->chunks = chunks->used;
+    return result == 0 ? pl_chunks_end(chunks) : result;
+}
+
 int pl_copy_write(struct pl_copy *copy, const char *name, int fd)
 {
-    struct layout *layout = pl_arena_alloc(copy->arena, sizeof *layout);
-    layout->header = describe(copy, name);
-    int result = 0;
-    for (int kind = 0; kind < PL_KINDS_MAX && result == 0; kind++)
-        result = write_kind(layout, (enum pl_kind) kind, &copy->snapshot.table[kind], fd);
+    struct pl_chunks *chunks = pl_arena_alloc(copy->arena, sizeof *chunks);
+    struct pl_header header = describe(copy, name);
+    chunks->fd = fd;
+    int result = write_kinds(copy, &header, chunks);
     if (result == 0)
-        result = pl_write_at(fd, PL_HEADER_BYTES, layout->directory, sizeof layout->directory);
-    if (result == 0)
-        result = pl_write_at(fd, 0, &layout->header, sizeof layout->header);
-    return result == 0 ? pl_write_at(fd, 0, PL_MAGIC, sizeof layout->header.magic) : result;
+        result = pl_write_at(fd, 0, &header, sizeof header);
+    return result == 0 ? pl_write_at(fd, 0, PL_MAGIC, sizeof header.magic) : result;
 }

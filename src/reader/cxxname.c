@@ -32,44 +32,97 @@ static size_t symbol_bytes(const char *text)
 size_t pl_cxxname_operator(const char *text)
 {
     size_t bytes = strlen("operator");
-    if (*text != 'o' || !starts(text, "operator") || isalnum((unsigned char) text[bytes]) || text[bytes] == '_')
+    if (*text != 'o' || text[1] != 'p' || !starts(text, "operator") || isalnum((unsigned char) text[bytes]) ||
+        text[bytes] == '_')
         return 0;
     return bytes + symbol_bytes(text + bytes);
 }
 
+/* Where something may begin that means anything: a bracket, an argument, a blank, an operator; or the name ends. */
+static size_t plain_bytes(const char *text)
+{
+    static const bool special[256] = {
+        [0] = true,   ['<'] = true, ['>'] = true, ['('] = true, [')'] = true, ['{'] = true,
+        ['}'] = true, ['['] = true, [']'] = true, [','] = true, [' '] = true, ['o'] = true,
+    };
+    size_t bytes = 0;
+    while (!special[(unsigned char) text[bytes]])
+        bytes++;
+    return bytes;
+}
+
+/* What closes this bracket; 0: it is none. */
+static char closing(char character)
+{
+    static const char other[256] = {['<'] = '>', ['('] = ')', ['{'] = '}', ['['] = ']'};
+    return other[(unsigned char) character];
+}
+
+/* A character behind a bracket that is open: an arrow is not what closes it. */
+static bool closes(const char *at, char expected)
+{
+    return *at == expected && !(*at == '>' && at[-1] == '-');
+}
+
 size_t pl_cxxname_bracket(const char *text)
 {
-    static const char opening[] = "<({[", closing[] = ">)}]";
     char expected[PL_CXXNAME_NESTING];
     size_t depth = 0, at = 0;
     do {
         size_t step = pl_cxxname_operator(text + at);
-        const char *open = strchr(opening, text[at]);
-        if (!text[at] || (depth == PL_CXXNAME_NESTING && open))
+        char end = closing(text[at]);
+        if (!text[at] || (depth == PL_CXXNAME_NESTING && end))
             return 0;
-        if (step) {
-            at += step;
-            continue;
-        }
-        if (open)
-            expected[depth++] = closing[open - opening];
-        else if (text[at] == expected[depth - 1] && !(text[at] == '>' && at && text[at - 1] == '-'))
+        if (end)
+            expected[depth++] = end;
+        else if (!step && closes(text + at, expected[depth - 1]))
             depth--;
-        at++;
+        at += step ? step : 1;
+        at += depth ? plain_bytes(text + at) : 0;
     } while (depth);
     return at;
 }
 
-size_t pl_cxxname_argument(const char *text, size_t bytes)
+/* Of brackets that are too deep the outermost are forgotten. */
+void pl_cxxname_brackets(const char *name, uint16_t *bytes)
+{
+    size_t open[PL_CXXNAME_NESTING], depth = 0;
+    for (size_t at = plain_bytes(name), step; name[at]; at += step, at += plain_bytes(name + at)) {
+        step = pl_cxxname_operator(name + at);
+        if (closing(name[at])) {
+            if (depth == PL_CXXNAME_NESTING)
+                memmove(open, open + 1, --depth * sizeof *open);
+            open[depth++] = at;
+            bytes[at] = 0;
+        } else if (!step && depth && closes(name + at, closing(name[open[depth - 1]]))) {
+            depth--;
+            bytes[open[depth]] = (uint16_t) (at + 1 - open[depth]);
+        }
+        step = step ? step : 1;
+    }
+}
+
+static size_t argument(const char *text, size_t bytes, const uint16_t *brackets)
 {
     size_t at = 0;
     while (at < bytes && text[at] != ',') {
         size_t step = pl_cxxname_operator(text + at);
         if (!step && pl_cxxname_opens(text[at]))
-            step = pl_cxxname_bracket(text + at);
+            step = brackets ? brackets[at] : pl_cxxname_bracket(text + at);
         at += step ? step : 1;
+        at += plain_bytes(text + at);
     }
     return at < bytes ? at : bytes;
+}
+
+size_t pl_cxxname_argument(const char *text, size_t bytes)
+{
+    return argument(text, bytes, NULL);
+}
+
+size_t pl_cxxname_argument_of(const char *text, size_t bytes, const uint16_t *brackets)
+{
+    return argument(text, bytes, brackets);
 }
 
 size_t pl_cxxname_qualifiers(const char *text)
@@ -110,6 +163,7 @@ struct pl_cxxname_part pl_cxxname_bare(const char *name)
         if (*at == ' ' && !in_operator && at[1])
             start = at + 1;
         at += step ? step : 1;
+        at += plain_bytes(at);
     }
     return (struct pl_cxxname_part){start, (size_t) (at - start)};
 }

@@ -14,6 +14,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #define PL_CXXNAME_NESTING 32 /* deeper brackets are left alone */
 
@@ -28,8 +29,14 @@ size_t pl_cxxname_operator(const char *text);
 /* Bytes from an opening bracket to the one that closes it, both included; 0: nothing does. */
 size_t pl_cxxname_bracket(const char *text);
 
-/* Bytes of the first of `bytes` bytes of template arguments: up to the comma that ends it, or all. */
+/* The same for all brackets of a name in one pass: bytes[at] for each that opens at name + at. Other entries are not
+ * written. The name has at most 65,535 bytes. */
+void pl_cxxname_brackets(const char *name, uint16_t *bytes);
+
+/* Bytes of the first of `bytes` bytes of template arguments: up to the comma that ends it, or all. The other one is
+ * told how long its brackets are. */
 size_t pl_cxxname_argument(const char *text, size_t bytes);
+size_t pl_cxxname_argument_of(const char *text, size_t bytes, const uint16_t *brackets);
 
 /* Bytes of " const", "&", " noexcept" at the start of what follows parameters. */
 size_t pl_cxxname_qualifiers(const char *text);

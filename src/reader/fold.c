@@ -124,6 +124,9 @@ static void fold_modules(struct fold *fold)
             fold->module_of[i] = fold->module_of[first[i]];
         }
     }
+    uint32_t allocator = fold->snapshot->header.allocator;
+    bool known = allocator > PL_MODULE_UNKNOWN && allocator < records;
+    profile->allocator = known ? fold->module_of[allocator] : PL_NO_MODULE;
 }
 
 /* ---- threads ---- */
@@ -137,8 +140,24 @@ static uint64_t since(struct fold *fold, bool noticed, uint64_t now, uint64_t th
     return now > then ? now - then : 0;
 }
 
+/* More than any thread lives to count: nothing of such a record is to be believed. */
+#define CALLS_MAX (1ull << 53)
+#define BYTES_MAX (1ull << 62)
+static bool is_made_up(const struct pl_thread_record *record)
+{
+    bool made_up = record->bytes > BYTES_MAX;
+    for (int f = 0; f < PL_FN_MAX; f++)
+        made_up |= record->calls[f] > CALLS_MAX;
+    return made_up;
+}
+
 static void fold_counters(struct fold *fold, const struct pl_thread_record *record, struct pl_thread_view *view)
 {
+    if (is_made_up(record)) {
+        fold->snapshot->damage++;
+        view->threads = 0;
+        return;
+    }
     bool noticed = pl_since_reset(record->reset, &fold->profile->header);
     view->bytes = since(fold, noticed, record->bytes, record->reset_bytes);
     for (int f = 0; f < PL_FN_MAX; f++)
@@ -192,6 +211,8 @@ static void fold_process(struct fold *fold)
     profile->destination = pl_texts_get(&fold->texts, header->destination);
     if (header->flags & PL_FLAG_SNAPSHOT)
         profile->snapshot_name = pl_texts_get(&fold->texts, header->snapshot_name);
+    if (header->flags & PL_FLAG_MERGED)
+        profile->merged = header->merged > 0 ? header->merged : 1;
     const char *command = pl_texts_get(&fold->texts, header->command);
     profile->argv = split_words(profile->arena, command, *command ? header->command.bytes : 0);
 }
@@ -229,6 +250,6 @@ void pl_fold(struct pl_snapshot *snapshot, struct pl_arena *scratch, struct pl_p
     pl_times_fold(profile);
     pl_totals_fold(profile);
     pl_stored_places(&fold.trie, &fold.texts, scratch);
-    profile->damage = snapshot->damage;
+    profile->damage = snapshot->damage + profile->header.damage;
     profile->in_flight = snapshot->in_flight;
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * grow.h - arrays that grow at the end. As with arenas, running out of memory ends the program.
+ * grow.h - memory that is freed by hand: arrays that grow at the end, copies of texts. As with arenas, running out of
+ * memory ends the program.
  */
 #ifndef PL_GROW_H
 #define PL_GROW_H
@@ -9,6 +10,7 @@
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 static inline void *pl_grow_check(void *memory, size_t items, size_t bytes)
 {
@@ -22,6 +24,12 @@ static inline void *pl_grow_check(void *memory, size_t items, size_t bytes)
 static inline void *pl_grow_zeroed(size_t items, size_t bytes)
 {
     return pl_grow_check(calloc(items, bytes), items, bytes);
+}
+
+/* A copy of so many bytes of a text. The caller frees it. */
+static inline char *pl_grow_text(const char *text, size_t bytes)
+{
+    return pl_grow_check(strndup(text, bytes), bytes, 1);
 }
 
 /* `array` with room for item number `count`; items are of `bytes` bytes. Doubles, so n additions cost O(n). */

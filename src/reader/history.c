@@ -14,6 +14,7 @@
 
 #include "account.h"
 #include "history.h"
+#include "shares.h"
 #include "times.h"
 
 #define FIGURE_MAX (1ull << 62) /* what is larger is a difference that went below zero, or made up */
@@ -93,6 +94,7 @@ static struct pl_moment_view view_moment(const struct pl_moment *record, struct 
         .allocated_bytes = fmax((double) record->allocated_bytes - before.bytes, 0),
         .allocated_calls = fmax((double) record->allocated_calls - before.calls, 0),
         .rss_bytes = (double) record->rss_bytes,
+        .file_bytes = fmin((double) record->file_bytes, (double) record->rss_bytes),
         .interval_bytes = record->interval_bytes,
     };
 }
@@ -117,82 +119,23 @@ static void fold_moments(const struct pl_sites *sites)
 
 /* ---- snapshots ---- */
 
-static int by_site(const void *left, const void *right)
-{
-    const struct pl_snapshot_share *a = left, *b = right;
-    return (a->site > b->site) - (a->site < b->site);
-}
-
-static int by_bytes(const void *left, const void *right)
-{
-    const struct pl_snapshot_share *a = left, *b = right;
-    return a->bytes != b->bytes ? (a->bytes < b->bytes) - (a->bytes > b->bytes) : by_site(left, right);
-}
-
-/* Shares of the same site become one. Returns how many there are then. */
-static uint32_t join_shares(struct pl_snapshot_share *share, uint32_t count)
-{
-    uint32_t kept = 0;
-    qsort(share, count, sizeof *share, by_site);
-    for (uint32_t i = 0; i < count; i++) {
-        if (kept > 0 && share[kept - 1].site == share[i].site) {
-            share[kept - 1].objects += share[i].objects;
-            share[kept - 1].bytes += share[i].bytes;
-        } else {
-            share[kept++] = share[i];
-        }
-    }
-    qsort(share, kept, sizeof *share, by_bytes);
-    return kept;
-}
-
-static void forget(struct pl_snapshot_view *view, const struct pl_snapshot_entry *entry)
-{
-    view->live_bytes = fmax(view->live_bytes - (double) entry->bytes, 0);
-    view->live_objects = fmax(view->live_objects - entry->objects, 0);
-}
-
-/* Entries that name what is not there are left out, and counted; those of before the last reset are taken off the
- * whole.
- */
-static void view_shares(const struct pl_sites *sites, const struct pl_snapshot_record *record,
-                        struct pl_snapshot_view *view)
-{
-    uint32_t entries = record->entries < PL_SNAPSHOT_ENTRIES ? record->entries : PL_SNAPSHOT_ENTRIES;
-    struct pl_snapshot_share *share = pl_arena_alloc(sites->profile->arena, entries * sizeof *share);
-    for (uint32_t i = 0; i < entries; i++) {
-        const struct pl_snapshot_entry *entry = &record->entry[i];
-        uint32_t site = pl_sites_find(sites, entry->who);
-        if (site == PL_FORGOTTEN_SITE)
-            forget(view, entry);
-        else if (site != PL_NO_SITE && entry->bytes <= FIGURE_MAX)
-            share[view->shares++] = (struct pl_snapshot_share){site, entry->objects, (double) entry->bytes};
-        else
-            sites->snapshot->damage++;
-    }
-    view->shares = join_shares(share, view->shares);
-    view->share = share;
-}
-
-static struct pl_snapshot_view view_snapshot(const struct pl_sites *sites, const struct pl_snapshot_record *record)
+static struct pl_snapshot_view view_snapshot(const struct pl_share_map *map, const struct pl_snapshot_record *record)
 {
     struct pl_snapshot_view view = {
         .seconds = (double) record->time_ns / 1e9,
         .live_bytes = (double) record->live_bytes,
         .live_objects = (double) record->live_objects,
+        .allocated_bytes = (double) record->allocated_bytes,
+        .allocated_calls = (double) record->allocated_calls,
     };
-    view_shares(sites, record, &view);
-    view.left_out_bytes = view.live_bytes;
-    for (uint32_t i = 0; i < view.shares; i++)
-        view.left_out_bytes -= view.share[i].bytes;
-    if (view.left_out_bytes < 0)
-        view.left_out_bytes = 0; /* threads went on while they were asked */
+    pl_shares_view(map, record, &view);
     return view;
 }
 
 static bool is_snapshot(const struct pl_snapshot_record *record)
 {
     return record->time_ns <= FIGURE_MAX && record->live_bytes <= FIGURE_MAX && record->live_objects <= FIGURE_MAX &&
+           record->allocated_bytes <= FIGURE_MAX && record->allocated_calls <= FIGURE_MAX &&
            record->entries <= PL_SNAPSHOT_ENTRIES;
 }
 
@@ -201,12 +144,13 @@ static void fold_snapshots(const struct pl_sites *sites)
     const struct pl_snapshot_record *record = pl_snapshot_snapshots(sites->snapshot);
     struct pl_profile *profile = sites->profile;
     uint32_t records = records_of(sites, PL_KIND_SNAPSHOT, PL_SNAPSHOTS);
+    struct pl_share_map map = pl_share_map_new(sites);
     profile->snapshot = pl_arena_alloc(profile->arena, records * sizeof *profile->snapshot);
     for (uint32_t i = 1; i < records; i++) {
         if (record[i].time_ns == 0 || is_forgotten(sites, record[i].time_ns))
             continue;
         if (is_snapshot(&record[i]))
-            profile->snapshot[profile->snapshots++] = view_snapshot(sites, &record[i]);
+            profile->snapshot[profile->snapshots++] = view_snapshot(&map, &record[i]);
         else
             sites->snapshot->damage++;
     }

@@ -39,6 +39,14 @@ static inline uint64_t pl_index_mix(uint64_t a, uint64_t b)
     return (uint64_t) product ^ (uint64_t) (product >> 64);
 }
 
+/* Of a text, on top of what was hashed before it. */
+static inline uint64_t pl_index_text(uint64_t hash, const char *text)
+{
+    for (; *text; text++)
+        hash = pl_index_mix(hash, (unsigned char) *text);
+    return hash;
+}
+
 /* Returns the slot of the entry for which same(context, entry) holds, or the empty slot where it belongs. Inlined, and
  * `same` with it. */
 static inline uint32_t *pl_index_find(const struct pl_index *index, uint64_t high, uint64_t low,

@@ -152,7 +152,7 @@ static void say_mixed(const struct pl_profile *profile, char *out, size_t bytes)
     print_count(counted, profile->exact_calls);
     print_count(calls, profile->recorded_calls);
     print_bytes(interval, mean_interval(profile));
-    if (automatic->left <= 1 && automatic->returned == 0)
+    if (automatic->left <= 1 && automatic->returned == 0 && profile->merged == 0)
         snprintf(out, bytes, "exact for the first %s allocations%s, then sampled about every %s; ± is 95%%", counted,
                  since(profile), interval);
     else
@@ -194,7 +194,9 @@ static void say_damaged(const struct pl_profile *profile, char *out, size_t byte
 
 void pl_profile_method(const struct pl_profile *profile, char *out, size_t bytes)
 {
-    if (profile->damage > 0)
+    if (profile->method)
+        snprintf(out, bytes, "%s", profile->method);
+    else if (profile->damage > 0)
         say_damaged(profile, out, bytes);
     else if (profile->exact)
         say_exact(profile, out, bytes);

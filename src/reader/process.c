@@ -45,3 +45,8 @@ bool pl_process_runs(const struct pl_header *header)
         return false;
     return start_ticks == header->start_ticks && !strchr("ZX", state);
 }
+
+bool pl_process_same(const struct pl_header *a, const struct pl_header *b)
+{
+    return a->pid == b->pid && a->start_monotonic_ns == b->start_monotonic_ns && a->seed == b->seed;
+}

@@ -234,6 +234,18 @@ static bool valid_times(const struct pl_profile *profile)
            profile->peak_s <= profile->duration_s;
 }
 
+/* Only what a difference says can be less than nothing. */
+static bool valid_totals(const struct pl_profile *profile)
+{
+    for (int m = 0; m < PL_METRIC_COUNT; m++) {
+        const struct pl_estimate *total = &profile->total[m];
+        if (!isfinite(total->low) || !isfinite(total->high) || !(total->low <= total->value) ||
+            !(total->value <= total->high) || !(total->error >= 0) || (total->low < 0 && !profile->difference))
+            return false;
+    }
+    return profile->base_sites <= (profile->difference ? profile->sites : 0);
+}
+
 static bool valid_names(const struct pl_profile *profile)
 {
     for (uint32_t i = 0; i < profile->modules; i++)
@@ -249,6 +261,6 @@ bool pl_profile_valid(const struct pl_profile *profile)
 {
     return valid_names(profile) && valid_frames(profile) && valid_stacks(profile) && valid_tags(profile) &&
            valid_scopes(profile) && valid_sites(profile) && valid_moments(profile) && valid_snapshots(profile) &&
-           valid_times(profile) && profile->samples_live <= profile->samples &&
+           valid_times(profile) && valid_totals(profile) && profile->samples_live <= profile->samples &&
            !(profile->exact && profile->samples > 0);
 }

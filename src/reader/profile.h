@@ -165,12 +165,14 @@ struct pl_site_view {
     struct pl_estimate metric[PL_METRIC_COUNT];
 };
 #define PL_NO_STACK UINT32_MAX
+#define PL_NO_MODULE UINT32_MAX
 
 struct pl_moment_view {
     double seconds; /* since the start */
     double live_bytes, live_objects;
     double allocated_bytes, allocated_calls; /* since the start, or the reset */
     double rss_bytes;                        /* 0: not known */
+    double file_bytes;                       /* the part of it that files and shared memory are behind */
     uint64_t interval_bytes;                 /* 0: exact */
 };
 
@@ -178,10 +180,16 @@ struct pl_moment_view {
 struct pl_snapshot_share {
     uint32_t site; /* index into sites */
     double objects, bytes;
+    double calls, allocated; /* made until then, and the bytes they asked for */
+    bool divided;            /* it was known of all threads together: their parts are estimates */
 };
 struct pl_snapshot_view {
     double seconds;
     double live_bytes, live_objects, left_out_bytes;
+    double allocated_bytes, allocated_calls;
+    /* Sites that are not named: so large a part of all that they have asked for in the end. */
+    double others_allocated, others_calls; /* they had asked for then, */
+    double others_bytes, others_objects;   /* and was live */
     uint32_t shares;
     const struct pl_snapshot_share *share;
 };
@@ -201,6 +209,7 @@ struct pl_profile {
 
     uint32_t modules;
     struct pl_module_view *module;
+    uint32_t allocator; /* the module whose malloc was in charge; PL_NO_MODULE: not known */
     uint32_t frames;
     struct pl_frame_view *frame;
     uint32_t stacks;
@@ -209,7 +218,16 @@ struct pl_profile {
     struct pl_thread_view *thread;
     uint32_t sites;
     struct pl_site_view *site;
-    uint32_t tags; /* at least the root */
+    uint32_t base_sites; /* of a difference: so many sites, the first ones, are what it is compared with, and count
+                            negatively; totals have their sign. 0: this is a profile */
+    bool difference;
+    double since_s, until_s; /* of a difference between two moments of one run; 0, 0: between two runs */
+    const char *method;      /* of a difference: how its figures were obtained, in words. NULL: all the rest tells */
+    bool part;               /* of what the process did, by tags, threads or stacks: moments are about all of it */
+    bool by_stack;   /* it was chosen by stacks: calls and bytes are as well known as sites are, and not told apart by
+                        function: all are in calls[0] */
+    uint32_t merged; /* how many profiles this was made of; 0: of one process. Its peak is the sum of their peaks */
+    uint32_t tags;   /* at least the root */
     struct pl_tag_view *tag;
     uint32_t scopes; /* by thread, then by tag */
     struct pl_scope_view *scope;

@@ -110,24 +110,30 @@ static void read_peak(const struct pl_row *row, const struct pl_header *header, 
  * Of temporaries only the sum of weights is known. They are taken to be samples like the others at their site: so many
  * of them, and with as much of the variance, as they are a part of all that was allocated there.
  */
+void pl_row_temporaries(struct pl_figures *figures, double objects)
+{
+    const struct pl_sums *freed = &figures->freed.sampled, *allocated = &figures->allocated.sampled;
+    figures->temporary.sampled = (struct pl_sums){0};
+    if (!(objects > 0) || freed->samples == 0)
+        return;
+    double share = objects / allocated->objects;
+    double samples = fmin(fmax(round((double) allocated->samples * share), 1), (double) freed->samples);
+    figures->temporary.sampled = (struct pl_sums){
+        .objects = objects,
+        .objects_variance = fmin(allocated->objects_variance * share, freed->objects_variance),
+        .samples = (uint64_t) samples,
+    };
+}
+
 static void read_temporaries(const struct pl_row *row, struct pl_account *out)
 {
-    const struct pl_sums *freed = &out->figures.freed.sampled, *allocated = &out->figures.allocated.sampled;
     double objects = row->temporaries;
     if (!is_sum(objects, 1)) {
         out->damaged = true;
         return;
     }
-    out->cut |= cap(&objects, freed->objects);
-    if (!(objects > 0) || freed->samples == 0)
-        return;
-    double share = objects / allocated->objects;
-    double samples = fmin(fmax(round((double) allocated->samples * share), 1), (double) freed->samples);
-    out->figures.temporary.sampled = (struct pl_sums){
-        .objects = objects,
-        .objects_variance = fmin(allocated->objects_variance * share, freed->objects_variance),
-        .samples = (uint64_t) samples,
-    };
+    out->cut |= cap(&objects, out->figures.freed.sampled.objects);
+    pl_row_temporaries(&out->figures, objects);
 }
 
 /* A sum of weights beside the main ones: 0 if it is no number. */

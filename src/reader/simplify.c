@@ -29,7 +29,8 @@ struct draft {
     char *text, *other;
     size_t bytes, other_bytes;
     struct pl_cxxname_part bare;
-    bool emptied; /* by the rule at hand, which is why it was not applied */
+    uint16_t *brackets; /* of the text, while arguments are being stripped */
+    bool emptied;       /* by the rule at hand, which is why it was not applied */
     struct pl_simplified *result;
 };
 
@@ -75,18 +76,23 @@ static bool take_over(struct draft *draft, bool bare)
 
 /* --- matching --- */
 
-/* `text` ends after so many bytes, and begins where it begins: ^ and $ mean that. */
+/* `text` ends after so many bytes, and begins where it begins: ^ and $ mean that. Groups that nobody wants to know are
+ * not asked for: glibc finds them by going through all of the match once more, backwards. */
 static bool match(const struct pl_simplify_rule *rule, const char *text, size_t bytes, regmatch_t group[GROUPS],
                   int flags)
 {
-    group[0] = (regmatch_t){.rm_so = 0, .rm_eo = (regoff_t) bytes};
-    return regexec(&rule->expression, text, GROUPS, group, flags | REG_STARTEND) == 0;
+    const char *from = rule->stem.anchored ? text : pl_stem_find(&rule->stem, text, bytes);
+    if (!from)
+        return false;
+    group[0] = (regmatch_t){.rm_so = (regoff_t) (from - text), .rm_eo = (regoff_t) bytes};
+    return regexec(&rule->expression, text, rule->groups, group, flags | REG_STARTEND) == 0;
 }
 
 static bool match_whole(const struct pl_simplify_rule *rule, const char *text, size_t bytes)
 {
     regmatch_t group[GROUPS];
-    return match(rule, text, bytes, group, 0) && group[0].rm_so == 0 && (size_t) group[0].rm_eo == bytes;
+    return pl_stem_starts(&rule->stem, text, bytes) && match(rule, text, bytes, group, 0) && group[0].rm_so == 0 &&
+           (size_t) group[0].rm_eo == bytes;
 }
 
 static bool is_found(const struct pl_simplify_rule *rule, const struct draft *draft)
@@ -163,9 +169,10 @@ struct argument {
 };
 
 /* The next of `*bytes` bytes of arguments, without blanks around it. */
-static struct argument next_argument(const char **inside, size_t *bytes)
+static struct argument next_argument(const struct draft *draft, const char **inside, size_t *bytes)
 {
-    size_t length = pl_cxxname_argument(*inside, *bytes), step = length + (length < *bytes);
+    size_t length = pl_cxxname_argument_of(*inside, *bytes, draft->brackets + (*inside - draft->text));
+    size_t step = length + (length < *bytes);
     struct argument argument = {*inside, length};
     while (argument.bytes && *argument.text == ' ')
         argument.text++, argument.bytes--;
@@ -176,11 +183,12 @@ static struct argument next_argument(const char **inside, size_t *bytes)
     return argument;
 }
 
-static bool any_stripped(const struct pl_simplify_rule *rule, const char *inside, size_t bytes)
+static bool any_stripped(const struct pl_simplify_rule *rule, const struct draft *draft, const char *inside,
+                         size_t bytes)
 {
-    next_argument(&inside, &bytes);
+    next_argument(draft, &inside, &bytes);
     while (bytes > 0) {
-        struct argument argument = next_argument(&inside, &bytes);
+        struct argument argument = next_argument(draft, &inside, &bytes);
         if (match_whole(rule, argument.text, argument.bytes))
             return true;
     }
@@ -195,7 +203,7 @@ static bool strip_bracket(const struct pl_simplify_rule *rule, struct draft *dra
 {
     bool stripped, first = true, fits = write_bytes(draft, "<", 1);
     while (bytes > 0 && fits) {
-        struct argument argument = next_argument(&inside, &bytes);
+        struct argument argument = next_argument(draft, &inside, &bytes);
         if (!first && match_whole(rule, argument.text, argument.bytes))
             continue;
         fits = write_bytes(draft, ", ", first ? 0 : 2) && strip(rule, draft, argument.text, argument.bytes, &stripped);
@@ -210,8 +218,8 @@ static bool strip(const struct pl_simplify_rule *rule, struct draft *draft, cons
     bool fits = true;
     for (size_t at = 0, step; at < bytes && fits; at += step) {
         step = pl_cxxname_operator(text + at);
-        size_t bracket = !step && text[at] == '<' ? pl_cxxname_bracket(text + at) : 0;
-        if (bracket && bracket <= bytes - at && any_stripped(rule, text + at + 1, bracket - 2)) {
+        size_t bracket = !step && text[at] == '<' ? draft->brackets[text + at - draft->text] : 0;
+        if (bracket && bracket <= bytes - at && any_stripped(rule, draft, text + at + 1, bracket - 2)) {
             fits = strip_bracket(rule, draft, text + at + 1, bracket - 2);
             step = bracket;
             *stripped = true;
@@ -223,12 +231,29 @@ static bool strip(const struct pl_simplify_rule *rule, struct draft *draft, cons
     return fits;
 }
 
+/* Such an argument has a comma in front. */
+static bool may_strip(const struct pl_simplify_rule *rule, const struct draft *draft)
+{
+    const char *at = draft->text, *end = draft->text + draft->bytes;
+    while ((at = memchr(at, ',', (size_t) (end - at)))) {
+        at++;
+        at += strspn(at, " ");
+        if (pl_stem_starts(&rule->stem, at, (size_t) (end - at)))
+            return true;
+    }
+    return false;
+}
+
 static bool apply_strip(const struct pl_simplify_rule *rule, struct draft *draft)
 {
+    uint16_t brackets[NAME_BYTES_MAX];
     bool stripped = false;
+    if (!may_strip(rule, draft))
+        return false;
     draft->other_bytes = 0;
-    return memchr(draft->text, '<', draft->bytes) && strip(rule, draft, draft->text, draft->bytes, &stripped) &&
-           stripped && take_over(draft, false);
+    draft->brackets = brackets;
+    pl_cxxname_brackets(draft->text, brackets);
+    return strip(rule, draft, draft->text, draft->bytes, &stripped) && stripped && take_over(draft, false);
 }
 
 /* --- the others --- */
@@ -267,13 +292,12 @@ static const struct pl_simplify_kind kinds[] = {
 };
 /* clang-format on */
 
-/* Without asking the expression, which takes a hundred times as long. */
+/* Anchors of strip are about arguments, wherever they begin. */
 static bool may_match(const struct pl_simplify_rule *rule, const struct draft *draft)
 {
-    size_t bytes = strlen(rule->begins);
-    if (*rule->pattern == '^' && rule->kind->apply != apply_strip) /* which is about arguments, wherever they begin */
-        return !strncmp(draft->text, rule->begins, bytes) || !strncmp(draft->bare.text, rule->begins, bytes);
-    return memmem(draft->text, draft->bytes, rule->begins, bytes);
+    return !rule->stem.anchored || rule->kind->apply == apply_strip ||
+           pl_stem_starts(&rule->stem, draft->text, draft->bytes) ||
+           pl_stem_starts(&rule->stem, draft->bare.text, draft->bare.bytes);
 }
 
 static void apply_rules(struct pl_simplify *set, uint32_t from, uint32_t to, struct draft *draft)
@@ -288,10 +312,20 @@ static void apply_rules(struct pl_simplify *set, uint32_t from, uint32_t to, str
     }
 }
 
+/* Built-in rules for allocators that are about how names begin are many: one expression does for all, and needs to look
+ * at nothing but that. */
+static bool is_joined(const struct pl_simplify_rule *rule)
+{
+    return rule->stem.anchored && rule->kind->apply == apply_allocator;
+}
+
 static void apply_builtin(struct pl_simplify *set, struct draft *draft)
 {
     apply_rules(set, 0, set->spellings, draft);
     apply_allocator(&set->allocators, draft);
+    for (uint32_t i = set->spellings; i < set->builtin; i++)
+        if (!is_joined(&set->rule[i]))
+            apply_rules(set, i, i + 1, draft);
 }
 
 struct pl_simplified pl_simplify_name(struct pl_simplify *set, struct pl_arena *arena, const char *name)
@@ -324,49 +358,6 @@ static size_t find_arrow(const struct pl_rule_line *line)
     return line->bytes;
 }
 
-/* Matching them takes time without bounds. In [brackets] a backslash is itself. */
-static bool has_back_reference(const char *pattern)
-{
-    for (const char *at = pattern; *at; at++) {
-        if (*at == '\\' && at[1] >= '1' && at[1] <= '9')
-            return true;
-        if (*at == '\\' && at[1])
-            at++;
-        else if (*at == '[') {
-            at += 1 + (at[1] == '^');
-            at = strchr(*at == ']' ? at + 1 : at, ']');
-            if (!at)
-                return false;
-        }
-    }
-    return false;
-}
-
-/* Is the expression one of several, outside of all brackets? Where that takes more than counting: perhaps. */
-static bool has_branches(const char *pattern)
-{
-    int depth = 0;
-    if (!strchr(pattern, '|') || strpbrk(pattern, "[\\"))
-        return strchr(pattern, '|');
-    for (; *pattern; pattern++) {
-        depth += (*pattern == '(') - (*pattern == ')');
-        if (*pattern == '|' && depth == 0)
-            return true;
-    }
-    return false;
-}
-
-/* The text with which every match begins, as far as it is easily seen: most names do not have it, and need no
- * expression to be told so. */
-static const char *find_beginning(struct pl_simplify *set, const char *pattern)
-{
-    pattern += *pattern == '^';
-    size_t bytes = strcspn(pattern, "\\.[]()*+?{}|^$");
-    if (bytes > 0 && pattern[bytes] && strchr("*?{", pattern[bytes]))
-        bytes--;
-    return has_branches(pattern) ? "" : pl_arena_text(set->arena, pattern, bytes);
-}
-
 static int check_replacement(const struct pl_rule_line *line, const struct pl_simplify_rule *rule,
                              char why[PL_WHY_BYTES])
 {
@@ -382,11 +373,19 @@ static int check_replacement(const struct pl_rule_line *line, const struct pl_si
     return 0;
 }
 
+static uint32_t count_groups(const char *replacement)
+{
+    uint32_t groups = 1;
+    for (const char *at = strchr(replacement, '\\'); at; at = strchr(at + 2, '\\'))
+        if (at[1] != '\\' && (uint32_t) (at[1] - '0') >= groups)
+            groups = (uint32_t) (at[1] - '0') + 1;
+    return groups;
+}
+
 static int compile(const struct pl_rule_line *line, struct pl_simplify_rule *rule, char why[PL_WHY_BYTES])
 {
     char error[128];
-    regmatch_t group[GROUPS];
-    if (has_back_reference(rule->pattern))
+    if (pl_stem_refers_back(rule->pattern)) /* which takes time without bounds */
         return pl_rulefile_complain(
             line, why, "an expression cannot refer back to its own groups (\\1); only what follows => can");
     int code = regcomp(&rule->expression, rule->pattern, REG_EXTENDED | rule->kind->flags);
@@ -395,7 +394,7 @@ static int compile(const struct pl_rule_line *line, struct pl_simplify_rule *rul
         return pl_rulefile_complain(line, why, "`%.200s` is not a regular expression: %s", rule->pattern, error);
     }
     int result = rule->kind->replaces ? check_replacement(line, rule, why) : 0;
-    if (result == 0 && match(rule, "", 0, group, 0))
+    if (result == 0 && regexec(&rule->expression, "", 0, NULL, 0) == 0)
         result = pl_rulefile_complain(
             line, why, "`%.200s` matches everywhere, even where there is nothing; + asks for more than *",
             rule->pattern);
@@ -446,7 +445,8 @@ static int read_rule(struct pl_simplify *set, struct pl_rule_line *line, const s
     int result = compile(line, &rule, why);
     if (result != 0)
         return result;
-    rule.begins = find_beginning(set, rule.pattern);
+    rule.stem = pl_stem_read(set->arena, rule.pattern);
+    rule.groups = count_groups(rule.replacement);
     set->rule = pl_grow(set->rule, set->count, &set->capacity, sizeof *set->rule);
     set->rule[set->count++] = rule;
     return 0;
@@ -511,7 +511,7 @@ int pl_simplify_read(struct pl_simplify *set, const char *path, char why[PL_WHY_
     return result;
 }
 
-/* The built-in rules for allocators are the last of them, and many: one expression does for all. */
+/* The built-in rules for allocators are the last of them. What has its ^ in front of all is tried in one place only. */
 static int join_allocators(struct pl_simplify *set, char why[PL_WHY_BYTES])
 {
     char pattern[BUILTIN_BYTES_MAX] = "";
@@ -520,11 +520,15 @@ static int join_allocators(struct pl_simplify *set, char why[PL_WHY_BYTES])
     while (set->spellings < set->count && set->rule[set->spellings].kind->apply != apply_allocator)
         set->spellings++;
     for (uint32_t i = set->spellings; i < set->count && bytes < sizeof pattern; i++)
-        bytes += (size_t) snprintf(pattern + bytes, sizeof pattern - bytes, "%s(%s)", bytes ? "|" : "",
-                                   set->rule[i].pattern);
-    set->allocators = (struct pl_simplify_rule){.kind = set->rule[set->count - 1].kind, .pattern = pattern};
+        if (is_joined(&set->rule[i]))
+            bytes += (size_t) snprintf(pattern + bytes, sizeof pattern - bytes, "%s(%s)", bytes ? "|" : "^(",
+                                       set->rule[i].pattern + 1);
+    if (bytes < sizeof pattern)
+        bytes += (size_t) snprintf(pattern + bytes, sizeof pattern - bytes, ")");
+    set->allocators = (struct pl_simplify_rule){
+        .kind = set->rule[set->count - 1].kind, .pattern = pattern, .stem = {.anchored = true}};
     int result = bytes < sizeof pattern ? compile(&line, &set->allocators, why) : -E2BIG;
-    set->allocators.pattern = "";
+    set->allocators.pattern = set->allocators.stem.text = "";
     return result;
 }
 

@@ -26,6 +26,7 @@
 #include <regex.h>
 
 #include "profile.h"
+#include "stem.h"
 
 struct pl_simplify_kind;
 
@@ -33,8 +34,9 @@ struct pl_simplify_rule {
     const struct pl_simplify_kind *kind;
     regex_t expression;
     const char *pattern, *replacement;
-    const char *begins; /* every match begins so; "" if that is not known */
-    const char *file;   /* NULL: built in */
+    uint32_t groups;     /* that it must tell: the whole match, and those that the replacement names */
+    struct pl_stem stem; /* of its matches */
+    const char *file;    /* NULL: built in */
     uint32_t line;
     uint32_t names; /* that it was good for: different ones */
     bool emptied;   /* it would have left nothing of a name, and so left that as it was */
@@ -44,7 +46,7 @@ struct pl_simplify {
     struct pl_simplify_rule *rule; /* built-in ones first: those about spelling, then those about allocators */
     uint32_t count, builtin, spellings;
     uint32_t capacity;
-    struct pl_simplify_rule allocators; /* all built-in ones in one */
+    struct pl_simplify_rule allocators; /* all built-in ones that are anchored, in one */
     bool no_defaults;
     struct pl_arena *arena;
 };

@@ -28,12 +28,18 @@ static double larger(double a, double b)
     return a > b ? a : b;
 }
 
-/* No more can be in use than was allocated, and that is known exactly. */
+/* No more can be in use than was allocated, and that is known exactly: a few samples may stand for more than there ever
+ * was. A value that is too large goes down, and the lower end of its interval in proportion: it has become no more
+ * certain. What was counted is not doubted, nor are samples of threads that were killed before they told of a call. */
 static void cap(struct pl_estimate *part, double allocated)
 {
-    if (part->high <= allocated || part->high <= part->value)
+    if (part->high <= allocated || !(part->error > 0) || !(allocated > 0))
         return;
-    part->high = larger(allocated, part->value);
+    part->high = allocated;
+    if (part->value > allocated) {
+        part->low = fmin(part->low * (allocated / part->value), allocated); /* which rounding may exceed */
+        part->value = allocated;
+    }
     part->error = part->value > 0 ? (part->high - part->low) / 2 : part->high;
 }
 
@@ -67,6 +73,8 @@ static void move_peak_to_now(struct pl_profile *profile, struct pl_figures *all)
 /* With several threads the heap's height is known to within what each keeps to itself. */
 static double slack_of(const struct pl_profile *profile)
 {
+    if (profile->merged > 0)
+        return profile->header.batch_bytes;
     return profile->threads > 1 ? (double) profile->threads * profile->header.batch_bytes : 0;
 }
 
@@ -74,6 +82,10 @@ static void fold_peak(struct pl_profile *profile, struct pl_figures *all)
 {
     const struct pl_peak *peak = &profile->header.peak;
     profile->peak_slack_bytes = slack_of(profile);
+    if (profile->merged > 0) { /* sums of peaks that were settled when each was read, at times of their own */
+        profile->peak_s = 0;
+        return;
+    }
     double live = live_bytes(all), then = all->peak.exact_space + all->peak.sampled.space;
     if (peak->peaks == 0 || live > then || live > (double) peak->bytes)
         move_peak_to_now(profile, all);
@@ -87,22 +99,23 @@ static void fold_spread(struct pl_profile *profile)
         pl_spread_add(&profile->spread, &profile->site[i].spread);
 }
 
-void pl_totals_hidden(const struct pl_profile *profile, struct pl_estimate hidden[PL_METRIC_COUNT])
+static uint64_t hidden_interval(const struct pl_header *header)
 {
-    const struct pl_header *header = &profile->header;
     bool automatic = header->mode != PL_MODE_SAMPLED && header->automatic.interval_bytes > 0;
-    pl_estimate_unsampled(automatic ? header->automatic.interval_bytes : header->interval_bytes, header->call_charge,
-                          hidden);
+    return automatic ? header->automatic.interval_bytes : header->interval_bytes;
 }
 
-/* Sampled, but without a sample: what was counted, and how much may hide behind the rest. */
-static void allow_for_the_unseen(struct pl_profile *profile)
+void pl_totals_hidden(const struct pl_profile *profile, struct pl_estimate hidden[PL_METRIC_COUNT])
 {
-    struct pl_estimate hidden[PL_METRIC_COUNT];
-    pl_totals_hidden(profile, hidden);
+    pl_estimate_unsampled(hidden_interval(&profile->header), profile->header.call_charge, hidden);
+}
+
+/* What was counted or sampled, and how much may hide where no sample was taken. */
+static void allow_for_the_unseen(struct pl_profile *profile, const struct pl_estimate hidden[PL_METRIC_COUNT])
+{
     for (int m = 0; m < PL_METRIC_COUNT; m++) {
         struct pl_estimate *total = &profile->total[m];
-        total->high = total->value + hidden[m].high;
+        total->high += hidden[m].high;
         total->error = total->value > 0 ? (total->high - total->low) / 2 : total->high;
     }
 }
@@ -161,9 +174,30 @@ static double unseen_interval(const struct pl_profile *profile, const struct pl_
     if (!left_exact_mode(&profile->header.automatic) && sampled->samples == 0)
         return 0;
     double charge = sampled->space + profile->header.call_charge * sampled->objects;
-    double mean =
-        sampled->samples ? charge / (double) sampled->samples : (double) profile->header.automatic.interval_bytes;
+    double mean = sampled->samples && profile->merged == 0 ? charge / (double) sampled->samples
+                                                           : (double) profile->header.automatic.interval_bytes;
     return isfinite(mean) && mean < PL_SAMPLE_MAX ? mean : 0;
+}
+
+double pl_totals_gap(const struct pl_profile *profile)
+{
+    struct pl_figures all = add_sites(profile);
+    double gap = unseen_interval(profile, &all);
+    return gap > 0 ? gap : (double) hidden_interval(&profile->header);
+}
+
+/* Parts without a sample hide something, whatever the samples of others say. */
+static void fold_hidden(struct pl_profile *profile)
+{
+    struct pl_estimate hidden[PL_METRIC_COUNT];
+    const struct pl_header *header = &profile->header;
+    if (profile->samples == 0 && !profile->exact)
+        pl_totals_hidden(profile, hidden);
+    else if (profile->merged > 0 && header->automatic.interval_max > 0)
+        pl_estimate_unsampled(header->automatic.interval_max, header->call_charge, hidden);
+    else
+        return;
+    allow_for_the_unseen(profile, hidden);
 }
 
 void pl_totals_fold(struct pl_profile *profile)
@@ -185,7 +219,6 @@ void pl_totals_fold(struct pl_profile *profile)
     profile->exact_bytes = all.allocated.exact_space;
     profile->exact = profile->samples == 0 && header->mode != PL_MODE_SAMPLED && !left_exact_mode(&header->automatic) &&
                      header->control.interval_bytes == 0;
-    if (profile->samples == 0 && !profile->exact)
-        allow_for_the_unseen(profile);
+    fold_hidden(profile);
     fold_calls(profile);
 }

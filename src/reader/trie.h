@@ -27,7 +27,6 @@ struct pl_trie {
     struct pl_node *node;
     uint64_t entries_left; /* bound on the expansion of stacks */
 };
-#define PL_NO_MODULE UINT32_MAX
 
 struct pl_trie pl_trie_new(struct pl_profile *profile, struct pl_snapshot *snapshot, struct pl_arena *scratch,
                            const uint32_t *module_of);

@@ -18,6 +18,10 @@ INSTALLED = [
     "lib/plimsoll/libplimsoll-cxx.so",
     "lib/pkgconfig/plimsoll.pc",
     "lib/pkgconfig/plimsoll-stub.pc",
+    "share/bash-completion/completions/plimsoll",
+    "share/zsh/site-functions/_plimsoll",
+    "share/man/man1/plimsoll.1",
+    "share/man/man1/plimsoll-run.1",
 ]
 
 

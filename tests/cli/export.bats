@@ -407,9 +407,11 @@ END
 
 @test "options of trees are for trees" {
     forge tags
-    for option in '--metric calls' '--threshold 1' '--merge-threads x' '--by thread,tag'; do
+    expect 2 "$plimsoll" export --merge-threads x tags.plim
+    says "--merge-threads is for trees of tags; add --format tags-json, tags-dot or tags-svg"
+    for option in '--threshold 1' '--by thread,tag'; do
         expect 2 "$plimsoll" export $option tags.plim
-        says "${option%% *} is for trees of tags; add --format tags-json, tags-dot or tags-svg"
+        says "json has everything, so there is nothing to do for --by and --threshold"
     done
     expect 2 "$plimsoll" export -f tags-svg --merge-threads '(' tags.plim
     says "--merge-threads"

@@ -39,7 +39,7 @@ lacks() {
 
 @test "C++ names are shown as they are written" {
     tree
-    shows "std::vector<Row>::resize" "std::string::" "fill<long>" "handle_get"
+    shows "std::vector<Row>::resize" "std::map<std::string, …>::operator[]" "fill<long>" "handle_get"
     lacks "basic_string<"
     lacks "std::allocator<"
 }

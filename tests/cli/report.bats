@@ -104,14 +104,163 @@ for table in (t for t in tables if "± 95%" in t.split("\n")[0]):
 @test "--tree leaves out what is below the threshold and says so" {
     forge leak
     expect 0 "$plimsoll" report --tree --metric calls --threshold 5% leak.plim
-    shows "more below 5.0%)" "string_new"
+    shows string_new "Left out: 2 branches, with less than 5% even together with their neighbours"
     [[ $output != *rows_grow* ]]
+    expect 0 "$plimsoll" report --tree --metric live --threshold 40% leak.plim # one of 29.4%
+    shows "Left out: 1 branch"
+    story exact
+    expect 0 "$plimsoll" report --tree --metric allocated --threshold 40% exact.plim
+    shows "29.5 MiB    253,098  55.7%  └─ (2 more below 40%: 55.7% of bytes)"
+}
+
+@test "a tree has calls, bytes and percent, siblings by weight, and columns as wide as all digits" {
+    story exact
+    expect 0 "$plimsoll" report --tree --metric calls exact.plim
+    [[ $output =~ "calls      bytes of all  Calls".*"256,098   52.9 MiB 100.0%  main".*"251,880   11.5 MiB  98.4%".*"3,000   23.4 MiB   1.2%" ]]
+    expect 0 "$plimsoll" report --tree --metric allocated --all-digits exact.plim
+    shows "55,489,232 B    256,098 100.0%  main" " 2,046,800 B      1,204   3.7%     └─ index_add_term"
+}
+
+@test "recursion is shown once, however deep, in a tree and in a stack; --full-names shows every step" {
+    printf '%s\n' '#include <stdlib.h>' 'void *volatile p;' 'void even(int);' \
+        'void odd(int n) { if (n) even(n - 1); else p = malloc(100); }' \
+        'void even(int n) { if (n) odd(n - 1); else p = malloc(100); }' \
+        'int main(void) { for (int i = 0; i < 40; i++) odd(i); }' >deep.c
+    cc -g -O0 -o deep deep.c
+    "$plimsoll" run -q --exact -o deep.plim -- ./deep
+    expect 0 "$plimsoll" report --tree deep.plim
+    [ "$(grep -c 'even\|odd' <<<"$output")" -le 6 ]
+    expect 0 "$plimsoll" report -m calls deep.plim
+    [ "$(grep -c '%.*deep.c:[45]' <<<"$output")" -le 4 ]
+    expect 0 "$plimsoll" report --full-names --tree deep.plim
+    [ "$(grep -c 'even\|odd' <<<"$output")" -ge 40 ]
+}
+
+@test "the first screen fits on one, with callers in a line each" {
+    forge 1k-stacks
+    expect 0 "$plimsoll" report 1k-stacks.plim
+    [ "$(wc -l <<<"$output")" -le 45 ]
+    "$plimsoll" run -q --exact -o out.plim -- "$(program cli-templates)"
+    expect 0 "$plimsoll" report out.plim
+    [ "$(wc -l <<<"$output")" -le 48 ]
+    [ "$(grep -c '^ *← ' <<<"$output")" -le 12 ]
+}
+
+@test "callers are said once: the tables below refer to those above" {
+    story exact
+    expect 0 "$plimsoll" report exact.plim
+    [ "$(grep -c '← index_file  src/index.c:30 ← main' <<<"$output")" -eq 2 ] # of string_new and of index_add_term
+    grep -E 'Calls|cache_put .*\(callers above\)' <<<"$output"
+    expect 0 "$plimsoll" report --metric calls exact.plim
+    [[ $output != *"callers above"* ]]
+}
+
+@test "where hardly anything is live any more the peak is shown instead" {
+    printf '#include <stdlib.h>\nvoid *p[1000], *volatile kept;\nint main(void) { kept = malloc(10); for (int i = 0; i < 1000; i++) p[i] = malloc(1000); for (int i = 0; i < 1000; i++) free(p[i]); }\n' >a.c
+    cc -g -o prog a.c
+    "$plimsoll" run -q --exact -o out.plim -- ./prog
+    expect 0 "$plimsoll" report out.plim
+    shows "never freed  10 B in 1 block" "At the peak   bytes"
+    [[ $output != *"Never freed  "* && $output != *" holds "* ]]
+}
+
+@test "the way through a library between two functions of one's own is one step" {
+    "$plimsoll" run -q --exact -o out.plim -- "$(program cli-templates)"
+    expect 0 "$plimsoll" report -m calls --depth 50 -n 1000 out.plim
+    fails grep -E '← std::[^←]* ← std::' <<<"$output"
+    expect 0 "$plimsoll" report -m calls --depth 50 -n 1000 --full-names out.plim
+    grep -E 'bits/|c\+\+' <<<"$output"
+}
+
+@test "--source shows each site's line with its neighbours, cleaned, and never fails for want of it" {
+    mkdir src
+    printf '#include <stdlib.h>\nvoid *volatile p;\nint main(void)\n{\n\tfor (int i = 0; i < 1000; i++)\n\t\tp = malloc(1000); /* \033[31mred\t\377 */\n\treturn 0;\n}\n' >src/a.c
+    cc -g -o prog src/a.c
+    "$plimsoll" run -q --exact -o out.plim -- ./prog
+    expect 0 "$plimsoll" report --source out.plim
+    shows "     5 │ for (int i" '     6 │     p = malloc(1000); /* \x1b[31mred' '\xff */' "     7 │ return 0;"
+    [[ $output != *younger* && $output != *$'\e'* && $output != *$'\t'* ]]
+    for view in --peak --leaks --timeline --advice "--by thread" "-m calls"; do
+        expect 0 "$plimsoll" report --source $view out.plim
+    done
+    touch -d '+1 hour' src/a.c
+    expect 0 "$plimsoll" report --source out.plim
+    shows "src/a.c is younger than prog: lines may have moved"
+    : >src/a.c
+    expect 0 "$plimsoll" report --source out.plim
+    [[ $output != *│* ]]
+    rm src/a.c
+    mkfifo src/a.c
+    expect 0 timeout 10 "$plimsoll" report --source out.plim
+    [[ $output != *│* ]]
+    expect 2 "$plimsoll" report --source --tree out.plim
+    says "--source is for tables of sites; leave it out, or --tree"
+}
+
+@test "a relative source is looked for where the program was started, then here" {
+    mkdir built other
+    printf '#include <stdlib.h>\nvoid *volatile p;\nint main(void) { for (int i = 0; i < 1000; i++) p = malloc(1000); }\n' >built/a.c
+    (cd built && cc -g -fdebug-prefix-map="$PWD"=. -o prog a.c && "$plimsoll" run -q --exact -o ../out.plim -- ./prog)
+    cd other
+    expect 0 "$plimsoll" report --source ../out.plim
+    shows "3 │ int main(void)"
+    mv ../built ../gone
+    expect 0 "$plimsoll" report --source ../out.plim
+    [[ $output != *│* ]]
+    cp ../gone/a.c .
+    expect 0 "$plimsoll" report --source ../out.plim
+    shows "3 │ int main(void)"
+}
+
+@test "--all-digits shows figures to the unit, the same as everywhere" {
+    story exact
+    for format in "" "--peak" "--temporary" "--leaks" "--by thread" "--sizes" "--reallocs"; do
+        expect 0 "$plimsoll" report --all-digits $format exact.plim
+        [[ $output != *[KMG]iB* ]]
+    done
+    "$plimsoll" export --format json exact.plim >all.json
+    expect 0 "$plimsoll" report --all-digits exact.plim
+    printf '%s' "$output" >text
+    python3 - <<'P'
+import json
+totals = json.load(open("all.json"))["totals"]
+text = open("text").read().replace(",", "")
+for key, words in (("alloc_space", "allocated    %d B in"), ("alloc_objects", " B in %d calls"),
+                   ("inuse_space", "never freed  %d B in"), ("inuse_objects", " B in %d blocks"),
+                   ("peak_space", "peak         %d B in")):
+    value = totals[key]
+    value = value["value"] if isinstance(value, dict) else value
+    assert words % value in text, (key, value, text)
+P
+}
+
+@test "no more is live than was allocated, however few samples stand for it" {
+    local seed seen=0
+    for seed in $(seq 6); do
+        PLIMSOLL_SEED=$seed "$plimsoll" run -q -s 1M -o s.plim -- "$(program cli-leaky)" 600 || [ $? -eq 3 ]
+        "$plimsoll" report --all-digits s.plim >out
+        python3 - <<'P' || seen=1
+import re, sys
+text = open("out").read().replace(",", "")
+allocated = int(re.search(r"allocated +(\d+) B", text)[1])
+live = re.search(r"never freed +(\d+) B", text)
+assert not live or int(live[1]) <= allocated, text
+sys.exit(bool(live) and int(live[1]) == allocated)
+P
+    done
+    [ $seen -eq 1 ] # of these, one would have had more
+}
+
+@test "that reading takes its time is never said in a pipe" { # on a terminal: test_words.c
+    forge 100k-stacks
+    expect 0 "$plimsoll" report --top 1 100k-stacks.plim
+    [[ $stderr != *plimsoll:\ [rsl]* && $stderr != *$'\r'* && $output != *$'\e'* && $output != *$'\r'* ]]
 }
 
 @test "--reverse shows calls from the allocator outward" {
     forge leak
     expect 0 "$plimsoll" report --reverse --metric calls leak.plim
-    [[ $output =~ "├─ string_new".*"│  parse_line".*"│  index_file".*"│  main".*"├─ index_add_term" ]]
+    [[ $output =~ "├─ string_new".*"│  parse_line".*"│  index_file".*"│  main".*"└─ index_add_term" ]]
 }
 
 @test "--tree and --reverse together are refused" {
@@ -130,6 +279,38 @@ for table in (t for t in tables if "± 95%" in t.split("\n")[0]):
     forge inlined
     expect 0 "$plimsoll" report --full-names --tree inlined.plim
     shows "/usr/include/c++/12/bits/stl_vector.h:1280"
+}
+
+@test "--full-names cuts nothing, however long a name and however narrow the terminal" {
+    long=$(printf 'a_very_long_name_%.0s' {1..40})
+    printf '#include <stdlib.h>\nvoid *volatile p;\nvoid %s(void) { for (int i = 0; i < 1000; i++) p = malloc(100); }\nint main(void) { %s(); }\n' "$long" "$long" >a.c
+    cc -g -O0 -o prog a.c
+    "$plimsoll" run -q --exact -o out.plim -- ./prog
+    for view in "" --tree --leaks "--metric calls" --reverse; do
+        COLUMNS=80 expect 0 "$plimsoll" report $view out.plim
+        [[ $output != *"$long"* ]]
+        COLUMNS=80 expect 0 "$plimsoll" report --full-names $view out.plim
+        shows "$long" "$PWD/a.c:3"
+        [[ $output != *…* ]]
+    done
+}
+
+@test "of a damaged file stacks that cannot be read are called that, and nobody is accused of them" {
+    story torn
+    expect 0 "$plimsoll" report torn.plim
+    shows "from a damaged file: 256,098 counted allocations could be read" "in 256,098 calls" \
+        "(damaged: this stack cannot be read)" "threads      1 "
+    [[ $output != *"no room in the file"* && $output != *"What stands out"* ]]
+}
+
+@test "where reallocs stay in place a function is not told to make fewer" {
+    printf '#include <stdlib.h>\nvoid *volatile kept;\nvoid grow(void) { char *p = malloc(1); for (int i = 2; i < 100000; i++) p = realloc(p, (size_t) i %% 16 + 1); free(p); }\nint main(void) { kept = malloc(100000); grow(); }\n' >a.c
+    cc -g -o prog a.c
+    "$plimsoll" run -q --exact -o out.plim -- ./prog
+    expect 0 "$plimsoll" report out.plim
+    output=$(tr -s ' \n' ' ' <<<"$output")
+    shows "nearly all by realloc in place, which copies nothing"
+    [[ $output != *"fewer and larger"* ]]
 }
 
 @test "--no-symbols shows addresses" {

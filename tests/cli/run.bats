@@ -353,6 +353,13 @@ os.execv(sys.argv[1], [sys.argv[1], "run", "-q", "--", "sh", "-c", "exit 9"])' "
     [ "$(ls ./*.plim | wc -l)" -eq 5 ]
 }
 
+@test "small processes of a crowd are left out however they were measured" {
+    command="for i in 1 2 3 4 5 6 7 8; do $(program cli-leaky) 1; done; $(program cli-leaky) 10000; exit 3"
+    expect 3 "$plimsoll" run --sample 1 -- sh -c "$command"
+    says "wrote 2 profiles of 10 processes:" "and 8 short processes with little to show; --keep-all keeps them"
+    [ "$(ls ./*.plim | wc -l)" -eq 2 ]
+}
+
 @test "where every allocation is counted, small processes are left out only of a crowd" {
     expect 3 "$plimsoll" run -- sh -c "for i in 1 2 3; do $(program cli-leaky) 1; done; exit 3"
     says "wrote 4 profiles of 4 processes:"

@@ -89,8 +89,26 @@ def follow_tags(export):
         assert site["stack"] is None or not site["other_sizes"], f"site {site} has other sizes and a stack"
 
 
+ADVICE = ("leak", "reserve", "reuse", "pool", "slack", "fragmentation")
+
+
+def follow_advice(export):
+    weights = [advice["weight"] for advice in export["advice"]]
+    assert weights == sorted(weights, reverse=True) and all(0 < weight <= 1 for weight in weights), f"{weights}"
+    for advice in export["advice"]:
+        assert advice["kind"] in ADVICE, f"advice of kind {advice['kind']}"
+        assert advice["stack"] is None or advice["stack"] < len(export["stacks"]), f"advice {advice} names no stack"
+        assert (advice["function"] is None) == (advice["kind"] == "fragmentation"), f"advice {advice} has no place"
+        assert advice["gain_bytes"] > 0 or advice["gain_calls"] > 0, f"advice {advice} gains nothing"
+        assert advice["headline"] and advice["evidence"].endswith(".") and advice["action"], f"advice {advice} is mute"
+    assert not export["advice"] or not export["extent"]["difference"], "advice for a difference"
+
+
 def follow(export):
     follow_tags(export)
+    follow_advice(export)
+    allocator = export["process"]["allocator"]
+    assert allocator is None or allocator < len(export["modules"]), f"the allocator is module {allocator}"
     for frame in export["frames"]:
         assert frame["module"] < len(export["modules"]), f"frame {frame} names no module"
     for stack in export["stacks"]:

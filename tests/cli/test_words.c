@@ -3,12 +3,16 @@
  * test_words.c - names, figures and typos: everything that turns what machines say into what people read, and back.
  */
 #include <math.h>
+#include <pty.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
@@ -21,6 +25,7 @@
 #include "say.h"
 #include "settings.h"
 #include "shorten.h"
+#include "term.h"
 #include "utf8.h"
 
 /* --- names --- */
@@ -74,6 +79,28 @@ static void long_arguments_become_an_ellipsis(void **state)
                      "boost::variant<…>::swap");
 }
 
+static void of_long_arguments_the_first_is_kept_if_it_is_short(void **state)
+{
+    (void) state;
+    assert_shortened("app::Cache<std::string, std::pair<int, std::string> >::put(int)",
+                     "app::Cache<std::string, …>::put");
+    assert_shortened("std::vector<std::pair<some::quite::long::name, int> >::push_back(int)",
+                     "std::vector<std::pair<…>>::push_back");
+    assert_shortened("make<Table<some::quite::long::name, int>, Another::Type, int>(int)", "make<Table<…>, …>");
+    assert_shortened("std::operator<< <std::char_traits<char> >(int)", "std::operator<<");
+}
+
+static void long_names_lose_scopes_in_front_and_keep_two_parts(void **state)
+{
+    (void) state;
+    assert_shortened("a::rather::long::and_even_longer::namespace_of_some_project::Class::method(int)",
+                     "…::long::and_even_longer::namespace_of_some_project::Class::method");
+    assert_shortened("v8::internal::ReusableUnoptimizedCompileState::ReusableUnoptimizedCompileState(int)",
+                     "…::ReusableUnoptimizedCompileState::ReusableUnoptimizedCompileState");
+    assert_shortened("a_plain_function_with_a_name_that_is_longer_than_anybody_would_type_it",
+                     "a_plain_function_with_a_name_that_is_longer_than_anybody_would_type_it");
+}
+
 static void operators_keep_their_symbols(void **state)
 {
     (void) state;
@@ -95,11 +122,24 @@ static void lambdas_and_anonymous_namespaces_stay_recognisable(void **state)
     assert_shortened("run(int)::{lambda()#2}::operator()() const", "run::{lambda#2}::operator()");
     assert_shortened("(anonymous namespace)::helper(int)", "(anon)::helper");
     assert_shortened("ns::(anonymous namespace)::Class::method()", "ns::(anon)::Class::method");
+    assert_shortened("main::(anonymous)::operator()<int>", "main::{lambda}::operator()<int>");
+    assert_shortened("main()::<lambda(auto:1&)>::operator()<int>(int)", "main::{lambda}::operator()<int>");
+    assert_shortened("Table::(anonymous)::add(int)", "Table::{unnamed}::add");
 }
 
-static void names_of_rust_lose_their_trait(void **state)
+static void names_of_go_lose_the_path_of_their_package(void **state)
 {
     (void) state;
+    assert_shortened("github.com/user/project/store.(*Table).Add", "store.(*Table).Add");
+    assert_shortened("example.org/a-b/c_d.Run.func1", "c_d.Run.func1");
+    assert_shortened("Number::operator/(Number const&)", "Number::operator/");
+}
+
+static void names_of_rust_lose_their_trait_and_hash(void **state)
+{
+    (void) state;
+    assert_shortened("app::index::add::h0123456789abcdef", "app::index::add");
+    assert_shortened("app::index::h0123456789abcdeg", "app::index::h0123456789abcdeg");
     assert_shortened("app::index::add", "app::index::add");
     assert_shortened("<alloc::vec::Vec<T> as core::ops::Drop>::drop", "alloc::vec::Vec<T>::drop");
 }
@@ -167,6 +207,9 @@ static void files_are_relative_to_the_directory_or_two_parts_long(void **state)
     assert_string_equal(pl_shorten_file(arena, "/app/a/b/../.././src/./index.c", "/app"), "src/index.c");
     assert_string_equal(pl_shorten_file(arena, "../../a/../../x/y.c", "/app"), "x/y.c");
     assert_string_equal(pl_shorten_file(arena, "/../x.c", "/app"), "../x.c");
+    assert_string_equal(pl_shorten_file(arena, "./elf/./elf/dl-init.c", "/app"), "elf/dl-init.c");
+    assert_string_equal(pl_shorten_file(arena, "./a/./b/x.c", "/app"), "a/b/x.c");
+    assert_string_equal(pl_shorten_file(arena, "/home/me/registry/serde-1.0/src/de.rs", "/app"), "serde-1.0/src/de.rs");
     pl_arena_free(arena);
 }
 
@@ -196,7 +239,19 @@ static void the_program_is_its_own_wherever_it_is_installed(void **state)
     (void) state;
     assert_int_equal(role_of("f", "", "/usr/bin/app"), PL_ROLE_OWN);
     assert_int_equal(role_of("f", "", "/opt/app/libplugin.so"), PL_ROLE_OWN);
-    assert_int_equal(role_of("f", "", "/usr/lib/x86_64-linux-gnu/libz.so.1"), PL_ROLE_LIBRARY);
+    assert_int_equal(role_of("f", "", "/usr/lib/x86_64-linux-gnu/libc.so.6"), PL_ROLE_LIBRARY);
+    assert_int_equal(role_of("f", "", "/usr/lib/x86_64-linux-gnu/libstdc++.so.6.0.30"), PL_ROLE_LIBRARY);
+}
+
+static void libraries_are_a_programs_own_where_it_is_installed_beside_them(void **state)
+{
+    (void) state;
+    struct pl_module_view module = {.path = "/usr/lib/x86_64-linux-gnu/libz.so.1"};
+    struct pl_profile profile = {.executable = "/home/me/app", .modules = 1, .module = &module};
+    struct pl_place place = {.function = "f", .linkage = "", .file = ""};
+    assert_int_equal(pl_role_of(&profile, 0, &place), PL_ROLE_LIBRARY);
+    profile.executable = "/usr/bin/app";
+    assert_int_equal(pl_role_of(&profile, 0, &place), PL_ROLE_OWN);
 }
 
 static void standard_library_code_is_a_library_wherever_it_was_inlined(void **state)
@@ -210,6 +265,42 @@ static void standard_library_code_is_a_library_wherever_it_was_inlined(void **st
                      PL_ROLE_THRESHOLD);
     assert_int_equal(role_of("helper", "/usr/include/c++/12/bits/x.h", "/usr/bin/app"), PL_ROLE_LIBRARY);
     assert_int_equal(role_of("_start", "", "/usr/bin/app"), PL_ROLE_START);
+}
+
+/* --- progress --- */
+
+static void wait_awhile(void)
+{
+    struct timespec rest = {.tv_sec = 1};
+    while (nanosleep(&rest, &rest)) /* a timer's signals come in between */
+        continue;
+}
+
+static void work_that_takes_its_time_says_so_on_a_terminal_and_cleans_up(void **state)
+{
+    (void) state;
+    char text[4096] = "";
+    size_t bytes = 0;
+    int terminal;
+    pid_t child = forkpty(&terminal, NULL, NULL, NULL);
+    assert_true(child >= 0);
+    if (!child) {
+        pl_term_busy("quick");
+        pl_term_busy(NULL);
+        pl_term_busy("working");
+        wait_awhile();
+        pl_term_busy(NULL);
+        fputs("done", stderr);
+        _exit(0);
+    }
+    for (ssize_t more; bytes < sizeof text - 1 && (more = read(terminal, text + bytes, sizeof text - 1 - bytes)) > 0;)
+        bytes += (size_t) more;
+    text[bytes] = 0;
+    assert_non_null(strstr(text, "\rworking … 0.7 s\033[K"));
+    assert_null(strstr(text, "quick"));
+    assert_true(bytes > 8 && !strcmp(text + bytes - 8, "\r\033[Kdone"));
+    assert_int_equal(waitpid(child, NULL, 0), child);
+    close(terminal);
 }
 
 /* --- figures --- */
@@ -253,11 +344,13 @@ static void an_error_has_the_unit_of_its_value_and_exact_figures_have_none(void 
     struct pl_estimate close = {.value = 1.9 * 1048576, .error = 3 * 1024};
     struct pl_estimate closer = {.value = 1, .error = 0.02};
     struct pl_estimate none = {.value = 0, .error = 2048, .high = 2048};
+    struct pl_estimate rougher = {.value = 864, .error = 309618, .high = 310482};
     ASSERT_FIGURE(pl_figure_estimate(out, PL_METRIC_INUSE_SPACE, &rough), "2.1 MiB ± 0.30 MiB");
     ASSERT_FIGURE(pl_figure_estimate(out, PL_METRIC_ALLOC_OBJECTS, &exact), "1,000");
     ASSERT_FIGURE(pl_figure_estimate(out, PL_METRIC_INUSE_SPACE, &close), "1.9 MiB ± 3.0 KiB");
     ASSERT_FIGURE(pl_figure_estimate(out, PL_METRIC_INUSE_OBJECTS, &closer), "1");
     ASSERT_FIGURE(pl_figure_estimate(out, PL_METRIC_INUSE_SPACE, &none), "at most 2.0 KiB");
+    ASSERT_FIGURE(pl_figure_estimate(out, PL_METRIC_INUSE_SPACE, &rougher), "864 B ± 302 KiB");
 }
 
 static void durations_have_two_units_at_most(void **state)
@@ -284,6 +377,25 @@ static void spans_have_one_unit_and_are_as_round_as_they_are(void **state)
     ASSERT_FIGURE(pl_figure_span(out, 5400), "90 min");
     ASSERT_FIGURE(pl_figure_span(out, 3 * 3600), "3 h");
     ASSERT_FIGURE(pl_figure_span(out, 4 * 86400), "4 d");
+}
+
+/* Asked for once and for all, so this is the last of the tests of figures. */
+static void all_digits_are_shown_on_demand(void **state)
+{
+    (void) state;
+    char text[2 * PL_FIGURE_BYTES];
+    struct pl_estimate estimate = {.value = 12345678, .error = 2345.4, .low = 12343333, .high = 12348023};
+    pl_figure_all_digits();
+    pl_figure_bytes(text, 13002342);
+    assert_string_equal(text, "13,002,342 B");
+    pl_figure_bytes(text, -13002342);
+    assert_string_equal(text, "-13,002,342 B");
+    pl_figure_count(text, 1030412);
+    assert_string_equal(text, "1,030,412");
+    pl_figure_estimate(text, PL_METRIC_INUSE_SPACE, &estimate);
+    assert_string_equal(text, "12,345,678 B ± 2,345 B");
+    pl_figure_setting(text, 512 << 10);
+    assert_string_equal(text, "512 KiB");
 }
 
 static void figures_of_damaged_files_fit_their_columns(void **state)
@@ -492,13 +604,17 @@ int main(void)
         cmocka_unit_test(long_arguments_become_an_ellipsis),
         cmocka_unit_test(operators_keep_their_symbols),
         cmocka_unit_test(lambdas_and_anonymous_namespaces_stay_recognisable),
-        cmocka_unit_test(names_of_rust_lose_their_trait),
+        cmocka_unit_test(names_of_rust_lose_their_trait_and_hash),
+        cmocka_unit_test(names_of_go_lose_the_path_of_their_package),
+        cmocka_unit_test(of_long_arguments_the_first_is_kept_if_it_is_short),
+        cmocka_unit_test(long_names_lose_scopes_in_front_and_keep_two_parts),
         cmocka_unit_test(of_a_bare_name_only_arguments_of_templates_are_shortened),
         cmocka_unit_test(rubbish_is_left_alone_and_never_empty),
         cmocka_unit_test(names_of_any_depth_come_to_an_end),
         cmocka_unit_test(files_are_relative_to_the_directory_or_two_parts_long),
         cmocka_unit_test(allocators_are_what_the_rules_say),
         cmocka_unit_test(the_program_is_its_own_wherever_it_is_installed),
+        cmocka_unit_test(libraries_are_a_programs_own_where_it_is_installed_beside_them),
         cmocka_unit_test(standard_library_code_is_a_library_wherever_it_was_inlined),
         cmocka_unit_test(bytes_have_binary_units_and_two_or_three_digits),
         cmocka_unit_test(counts_are_whole_up_to_a_million),
@@ -517,6 +633,8 @@ int main(void)
         cmocka_unit_test(only_well_formed_utf8_is_decoded),
         cmocka_unit_test(widths_are_those_of_a_terminal),
         cmocka_unit_test(cleaned_text_holds_nothing_that_a_terminal_obeys),
+        cmocka_unit_test(work_that_takes_its_time_says_so_on_a_terminal_and_cleans_up),
+        cmocka_unit_test(all_digits_are_shown_on_demand),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

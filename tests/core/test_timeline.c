@@ -77,7 +77,8 @@ static struct pl_tally *add_tally(uint64_t calls, uint64_t bytes)
     struct pl_tally *tally = at;
     tally->calls = calls;
     tally->bytes = bytes;
-    tally->site = 1;
+    tally->site = tally->number = (uint32_t) header()->count[PL_KIND_TALLY] - 1; /* a site each */
+    header()->count[PL_KIND_SITE] = tally->site + 1;
     return tally;
 }
 
@@ -314,15 +315,20 @@ static void a_snapshot_names_everybody_while_there_is_room(void **state)
 
     const struct pl_snapshot_record *s = snapshot(0);
     assert_int_equal(s->time_ns, moment(0)->time_ns);
-    assert_int_equal(s->entries, 402);
+    assert_int_equal(s->entries, 404);
     assert_int_equal(s->left_out, 0);
     for (uint32_t i = 1; i <= 400; i++)
         assert_int_equal(bytes_of(s, i), 10 * i);
     assert_int_equal(bytes_of(s, 402), 500);
     assert_int_equal(bytes_of(s, PL_SNAPSHOT_ROW | 1), 50001);
-    assert_int_equal(s->entry[401].objects, 600);
+    assert_int_equal(s->entry[400].bytes, 0); /* gone: it has been there */
+    assert_int_equal(s->entry[400].allocated, 30);
+    assert_int_equal(s->entry[403].objects, 600);
+    assert_int_equal(s->entry[403].calls, 1000);
     assert_int_equal(s->live_bytes, 10 * 400 * 401 / 2 + 500 + 50001);
     assert_int_equal(s->live_objects, 400 * 401 / 2 + 5 + 600);
+    assert_int_equal(s->allocated_calls, 400 * 401 / 2 + 3 + 10 + 5 + 1000);
+    assert_int_equal(s->allocated_bytes, 10 * 400 * 401 / 2 + 30 + 1000 + 50 + 64001);
 }
 
 /* More to be named than there are places for: small ones, and among them some that matter. */
@@ -356,13 +362,55 @@ static void check_crowd(uint64_t (*bytes_held)(uint64_t i))
     assert_true(s->entries <= PL_SNAPSHOT_ENTRIES);
     unsigned matter = 0;
     for (uint32_t i = 1; i <= TALLIES; i++)
-        if (bytes_held(i) > sum / 500) {
-            assert_int_equal(bytes_of(s, i), bytes_held(i));
+        if (bytes_held(i) > sum / 400) {
+            assert_int_equal(bytes_of(s, i | PL_SNAPSHOT_SITE), bytes_held(i));
             matter++;
         }
     assert_true(matter > 0);
     for (uint32_t i = 0; i < s->entries; i++)
-        assert_int_equal(s->entry[i].bytes, bytes_held(s->entry[i].who));
+        assert_int_equal(s->entry[i].bytes, bytes_held(s->entry[i].who & ~PL_SNAPSHOT_SITE));
+}
+
+static void a_site_in_a_crowd_of_threads_is_named_though_each_has_little(void **state)
+{
+    (void) state;
+    for (uint64_t i = 1; i <= TALLIES; i++) {
+        struct pl_tally *tally = add_tally(2, 100);
+        tally->site = i % 2 ? 1 : tally->site;
+    }
+    look(0, false);
+    const struct pl_snapshot_record *s = snapshot(0);
+    assert_int_equal(bytes_of(s, 1 | PL_SNAPSHOT_SITE), 100 * TALLIES / 2);
+    assert_int_equal(s->entry[0].calls, TALLIES);
+    assert_int_equal(s->entry[0].allocated, 100 * TALLIES / 2);
+    assert_int_equal(s->live_bytes, 100 * TALLIES);
+}
+
+static void who_has_asked_for_much_is_named_though_nothing_is_left(void **state)
+{
+    (void) state;
+    for (uint64_t i = 1; i <= TALLIES; i++)
+        add_tally(1, 100);
+    struct pl_tally *busy = add_tally(1000, 100 * TALLIES);
+    busy->freed_calls = busy->calls;
+    busy->freed_bytes = busy->bytes;
+    look(0, false);
+    bool named = false;
+    for (uint32_t i = 0; i < snapshot(0)->entries; i++)
+        named |= snapshot(0)->entry[i].who == (busy->site | PL_SNAPSHOT_SITE) && snapshot(0)->entry[i].calls == 1000;
+    assert_true(named);
+}
+
+static void what_is_older_than_the_last_reset_is_not_counted(void **state)
+{
+    (void) state;
+    add_tally(1, 100);
+    process.resets = 7;
+    add_tally(1, 10)->reset = 7;
+    look(0, false);
+    assert_int_equal(snapshot(0)->entries, 1);
+    assert_int_equal(snapshot(0)->live_bytes, 10);
+    assert_int_equal(snapshot(0)->allocated_bytes, 10);
 }
 
 static void a_crowd_of_all_sizes_leaves_out_only_the_small(void **state)
@@ -414,7 +462,8 @@ static void a_long_life_needs_no_more_room_than_a_short_one(void **state)
         look(n, false);
     assert_int_equal(header()->count[PL_KIND_MOMENT], PL_MOMENTS + 1);
     assert_int_equal(header()->count[PL_KIND_SNAPSHOT], PL_SNAPSHOTS + 1);
-    assert_int_equal(header()->chunks, 1 + 9);
+    assert_int_equal(header()->chunks,
+                     1 + 1 + PL_SNAPSHOTS); /* moments in one; a snapshot in each, and in none the first */
     assert_int_equal(header()->losses[PL_LOSS_FILE_FULL], 0);
 }
 
@@ -424,6 +473,7 @@ static uint64_t fill_file(void)
     uint64_t tallies = 0;
     for (; pl_file_append(&process.file, PL_KIND_TALLY, &at); tallies++)
         *(struct pl_tally *) at = (struct pl_tally){.site = 1, .calls = 1, .bytes = 10};
+    header()->count[PL_KIND_SITE] = 2;
     return tallies;
 }
 
@@ -447,10 +497,12 @@ static void a_snapshot_counts_what_found_room_and_nothing_else(void **state)
     (void) state;
     look(0, false);
     look(PL_MOMENTS_PER_SNAPSHOT, false);
+    pl_file_append(&process.file, PL_KIND_SNAPSHOT, &(void *){NULL}); /* the next has its room */
+    process.timeline.snapshots++;
     uint64_t tallies = fill_file();
     *(struct pl_tally *) (void *) pl_file_nowhere = (struct pl_tally){.site = 1, .calls = 1, .bytes = 1000000};
-    header()->count[PL_KIND_TALLY] += 1000;   /* which found none */
-    look(2 * PL_MOMENTS_PER_SNAPSHOT, false); /* its record lies in the chunk of the one before */
+    header()->count[PL_KIND_TALLY] += 1000; /* which found none */
+    look(2 * PL_MOMENTS_PER_SNAPSHOT, false);
     assert_int_equal(snapshot(2)->live_objects, tallies);
     assert_int_equal(snapshot(2)->live_bytes, 10 * tallies);
 }
@@ -705,6 +757,9 @@ int main(void)
         LARGE(a_crowd_of_all_sizes_leaves_out_only_the_small),
         LARGE(a_crowd_that_comes_later_and_grows_leaves_out_only_the_small),
         LARGE(a_crowd_of_equals_leaves_out_only_the_small),
+        LARGE(a_site_in_a_crowd_of_threads_is_named_though_each_has_little),
+        LARGE(who_has_asked_for_much_is_named_though_nothing_is_left),
+        LARGE(what_is_older_than_the_last_reset_is_not_counted),
         LARGE(snapshots_are_the_first_look_of_their_slots_and_show_who_grows),
         LARGE(a_long_life_needs_no_more_room_than_a_short_one),
         SMALL_ONE(a_file_without_room_has_no_timeline_but_cohorts),

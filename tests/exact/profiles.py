@@ -5,12 +5,10 @@ A profile is turned into the same tables of Figures that a ledger has (ledger.py
 function named site_SOMETHING; a stack without one is none of the program's own doing, and must not come from its main.
 """
 
-import shutil
 import signal
 import struct
 import subprocess
 import sys
-import tempfile
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
@@ -19,6 +17,7 @@ sys.path.insert(0, str(HERE.parent / "lib"))
 from built import BUILD, RUNTIME, environment, export  # noqa: E402
 from claims import Skip, expect  # noqa: E402
 from ledger import Figures, Ledger, add_up, compare  # noqa: E402
+from place import LedgerPlace  # noqa: E402
 
 PROGRAMS = BUILD / "tests" / "exact"
 TIMEOUT_S = 120
@@ -174,21 +173,12 @@ class Profile:
         return found
 
 
-class Place:
+class Place(LedgerPlace):
     """A directory on tmpfs in which one program runs."""
 
     def __init__(self):
-        self.path = Path(tempfile.mkdtemp(prefix="plimsoll-test.", dir="/dev/shm"))
-        self.live = self.path / "live"
-        self.live.mkdir()
-        self.ledger_path = self.path / "ledger"
+        super().__init__()
         self.stdout = ""
-
-    def __enter__(self):
-        return self
-
-    def __exit__(self, *_):
-        shutil.rmtree(self.path, ignore_errors=True)
 
     def start(self, program, *words, sample="exact", behind=(), **settings):
         chosen = {

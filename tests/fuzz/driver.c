@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * driver.c - runs a fuzz target without libFuzzer: `fuzz_replay SEED ROUNDS FILE...` gives it each file as it is, and
- * then ROUNDS changed copies of each. No coverage guides it; with the same seed it repeats itself exactly.
+ * driver.c - runs a fuzz target without libFuzzer: `fuzz_TARGET_replay SEED ROUNDS FILE...` gives it each file as it
+ * is, and then ROUNDS changed copies of each. No coverage guides it; with the same seed it repeats itself exactly. A
+ * file that FUZZ_KEEP names has what the target was given last: what broke it, if it broke.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -33,6 +34,16 @@ static size_t read_whole(const char *path, uint8_t *data)
     return bytes;
 }
 
+static void keep(const uint8_t *data, size_t bytes)
+{
+    const char *path = getenv("FUZZ_KEEP");
+    FILE *file = path ? fopen(path, "we") : NULL;
+    if (!file)
+        return;
+    fwrite(data, 1, bytes, file);
+    fclose(file);
+}
+
 /* From a copy of exactly its size, so that a sanitizer sees a read beyond the end. */
 static void run(const uint8_t *data, size_t bytes)
 {
@@ -40,6 +51,7 @@ static void run(const uint8_t *data, size_t bytes)
     if (!copy)
         exit(1);
     memcpy(copy, data, bytes);
+    keep(data, bytes);
     LLVMFuzzerTestOneInput(copy, bytes);
     free(copy);
 }

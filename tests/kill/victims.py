@@ -5,7 +5,6 @@ import shutil
 import signal
 import subprocess
 import sys
-import tempfile
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
@@ -15,6 +14,7 @@ import plim  # noqa: E402
 from built import BUILD, PLIMSOLL, RUNTIME, environment, export  # noqa: E402, F401
 from claims import expect  # noqa: E402, F401
 from ledger import Ledger, Turns, compare  # noqa: E402
+from place import LedgerPlace  # noqa: E402
 
 PROGRAMS = BUILD / "tests" / "kill"
 VICTIM = PROGRAMS / "victim"
@@ -25,14 +25,11 @@ TIMEOUT_S = 120
 turns = Turns(VICTIM)
 
 
-class Place:
+class Place(LedgerPlace):
     """A directory on tmpfs in which one program lives, dies, and leaves its files."""
 
     def __init__(self):
-        self.path = Path(tempfile.mkdtemp(prefix="plimsoll-test.", dir="/dev/shm"))
-        self.live = self.path / "live"
-        self.live.mkdir()
-        self.ledger_path = self.path / "ledger"
+        super().__init__()
         self.plugins = []
 
     def copy_plugins(self):
@@ -40,12 +37,6 @@ class Place:
         for i in range(PLUGINS):
             self.plugins.append(self.path / f"plugin-{i}.so")
             shutil.copy(PLUGIN, self.plugins[-1])
-
-    def __enter__(self):
-        return self
-
-    def __exit__(self, *_):
-        shutil.rmtree(self.path, ignore_errors=True)
 
     # ---- running ----
 

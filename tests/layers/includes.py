@@ -13,8 +13,9 @@ MAY_READ = {
     "preload": {"preload", "core", "format"},
     "stub": {"stub"},
     "reader": {"reader", "format"},
-    "export": {"export", "reader", "format"},
-    "cli": {"cli", "export", "reader", "format"},
+    "analysis": {"analysis", "reader", "format"},
+    "export": {"export", "analysis", "reader", "format"},
+    "cli": {"cli", "export", "analysis", "reader", "format"},
 }
 
 # Headers that the core may include: for their types and constants. (That it calls nothing is seen in its objects.)

@@ -31,6 +31,7 @@ TABLES = {
 INDIRECT = {
     "pl_config_read": ("set_sample", "set_out", "set_only", "set_live_dir", "set_max_file", "set_off", "set_seed",
                        "set_run", "set_overhead"),
+    "pl_stack_number": ("allocator", "owns"),
     "pl_cold_realloc": (),  # the real allocator's malloc_usable_size
 }
 

@@ -26,7 +26,7 @@ CHUNKS_MAX = 16384
 CHUNK_BYTES = 16384
 CHUNKS_OFFSET = HEADER_BYTES + CHUNKS_MAX
 
-VERSION = 3
+VERSION = 4
 TEXT, MODULE, FRAME, THREAD, SITE, ROW, SYMBOL, TALLY, REMOTE, MOMENT, SNAPSHOT, TAG, SCOPE = range(1, 14)
 RECORD_BYTES = {
     TEXT: 1,
@@ -39,7 +39,7 @@ RECORD_BYTES = {
     TALLY: 448,
     REMOTE: 256,
     MOMENT: 64,
-    SNAPSHOT: 8192,
+    SNAPSHOT: 16384,
     TAG: 32,
     SCOPE: 128,
 }
@@ -80,12 +80,12 @@ SITE_STRUCT = struct.Struct("=IIII")
 ROW_STRUCT = struct.Struct("=IIII4dQII4dQ3d4dQII16x4dQ3d4dQdd8x22f32f8f8fI36x")
 TALLY_STRUCT = struct.Struct("=IIIIQQII22IIIQQQ32I5Q8I8IQQBBHIQQQQ")
 REMOTE_STRUCT = struct.Struct("=II6Q8I32I40x")
-MOMENT_STRUCT = struct.Struct("=7Q8x")
-SNAPSHOT_STRUCT = struct.Struct("=3QII32x")
-ENTRY_STRUCT = struct.Struct("=IIQ")
+MOMENT_STRUCT = struct.Struct("=8Q")
+SNAPSHOT_STRUCT = struct.Struct("=3QII2Q16x")
+ENTRY_STRUCT = struct.Struct("=IIQQQ")
 TAG_STRUCT = struct.Struct("=6I8x")
 SCOPE_STRUCT = struct.Struct("=4IQ8QQ32x")
-ENTRY_IS_ROW = 1 << 31
+ENTRY_KINDS = ("tally", "site", "row", "nothing")  # by the two highest bits of `who`
 assert ROW_STRUCT.size == 640 and TALLY_STRUCT.size == 448 and REMOTE_STRUCT.size == 256 and MOMENT_STRUCT.size == 64
 assert THREAD_STRUCT.size == 256 and TAG_STRUCT.size == 32 and SCOPE_STRUCT.size == 128
 
@@ -139,6 +139,8 @@ HEADER_FIELDS = (
     ("size_to", 1016, "Q"),
     ("reset_ns", 1024, "Q"),
     ("resets", 1032, "I"),
+    ("merged", 1036, "I"),
+    ("allocator", 1040, "I"),
 )
 HEADER_TEXTS = {"executable": 128, "command": 136, "directory": 144, "destination": 152, "snapshot_name": 992}
 
@@ -256,19 +258,21 @@ class Moment:
         self.number = number
         for name, value in zip(self.FIELDS, fields):
             setattr(self, name, value)
-        self.interval_bytes = fields[6]
+        self.interval_bytes, self.file_bytes = fields[6:]
 
 
 class Snapshot:
-    """One struct pl_snapshot_record; entries are (is_row, number, objects, bytes)."""
+    """One struct pl_snapshot_record; entries are (of what, number, objects, bytes, calls, allocated)."""
 
     def __init__(self, number, raw):
         self.number = number
-        self.time_ns, self.live_bytes, self.live_objects, entries, self.left_out = SNAPSHOT_STRUCT.unpack_from(raw)
+        fields = SNAPSHOT_STRUCT.unpack_from(raw)
+        self.time_ns, self.live_bytes, self.live_objects, entries, self.left_out = fields[:5]
+        self.allocated_bytes, self.allocated_calls = fields[5:]
         self.entries = []
-        for i in range(min(entries, 508)):
-            who, objects, size = ENTRY_STRUCT.unpack_from(raw, 64 + 16 * i)
-            self.entries.append((bool(who & ENTRY_IS_ROW), who & ~ENTRY_IS_ROW, objects, size))
+        for i in range(min(entries, 510)):
+            who, *figures = ENTRY_STRUCT.unpack_from(raw, 64 + ENTRY_STRUCT.size * i)
+            self.entries.append((ENTRY_KINDS[who >> 30], who & (1 << 30) - 1, *figures))
 
 
 class Thread:
@@ -590,9 +594,9 @@ class Profile:
             if remote.tally not in self.tallies:
                 yield f"remote {n} names tally {remote.tally}, which does not exist"
         for n, snapshot in self.snapshots.items():
-            for is_row, number, _, _ in snapshot.entries:
-                if number not in (self.rows if is_row else self.tallies):
-                    yield f"snapshot {n} names {'row' if is_row else 'tally'} {number}, which does not exist"
+            for what, number, *_ in snapshot.entries:
+                if number not in {"row": self.rows, "tally": self.tallies, "site": self.sites}.get(what, {}):
+                    yield f"snapshot {n} names {what} {number}, which does not exist"
 
 
 def find(*directories):

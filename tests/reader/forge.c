@@ -297,9 +297,11 @@ struct pl_snapshot_record *forge_snapshot(struct forge *forge, uint64_t time_ns)
 
 void forge_holds(struct pl_snapshot_record *snapshot, uint32_t who, uint32_t objects, uint64_t bytes)
 {
-    snapshot->entry[snapshot->entries++] = (struct pl_snapshot_entry){who, objects, bytes};
+    snapshot->entry[snapshot->entries++] = (struct pl_snapshot_entry){who, objects, bytes, objects, bytes};
     snapshot->live_objects += objects;
     snapshot->live_bytes += bytes;
+    snapshot->allocated_calls += objects;
+    snapshot->allocated_bytes += bytes;
 }
 
 uint32_t forge_symbol(struct forge *forge, uint32_t frame, const char *function, const char *file, uint32_t line)

@@ -125,10 +125,10 @@ static void another_version_is_named(void **state)
     struct forge *forge = forge_build("leak");
     forge_header(forge)->version = PL_VERSION + 1;
     assert_refused(forge_image(forge), forge_bytes(forge),
-                   "the profile in memory has format version 4, and this plimsoll reads version 3: use a newer one");
-    forge_header(forge)->version = 2;
+                   "the profile in memory has format version 5, and this plimsoll reads version 4: use a newer one");
+    forge_header(forge)->version = 3;
     assert_refused(forge_image(forge), forge_bytes(forge),
-                   "the profile in memory was written by an older Plimsoll (format 2), and this one reads format 3: "
+                   "the profile in memory was written by an older Plimsoll (format 3), and this one reads format 4: "
                    "profile the program again");
     forge_header(forge)->version = 0;
     assert_refused(forge_image(forge), forge_bytes(forge),
@@ -390,6 +390,27 @@ static void counts_that_nobody_can_reach_are_dropped(void **state)
     forge_free(forge);
 }
 
+/* Sites still tell what was allocated. */
+static void threads_that_count_what_nobody_can_reach_are_not_believed(void **state)
+{
+    (void) state;
+    for (int field = 0; field < 2; field++) {
+        struct forge *forge = forge_build("exact");
+        struct pl_thread_record *thread = forge_record(forge, PL_KIND_THREAD, 1);
+        struct pl_profile *before = forge_load(forge);
+        *(field ? &thread->bytes : &thread->calls[PL_FN_CALLOC]) = UINT64_MAX / 3 * 2;
+        thread->threads = 900000000;
+        struct pl_profile *profile = forge_load(forge);
+        assert_int_equal(profile->damage, before->damage + 1);
+        assert_true(profile->total[PL_METRIC_ALLOC_OBJECTS].value <= before->total[PL_METRIC_ALLOC_OBJECTS].value);
+        assert_true(profile->total[PL_METRIC_ALLOC_SPACE].value <= before->total[PL_METRIC_ALLOC_SPACE].value);
+        assert_int_equal(profile->thread[0].threads, 0);
+        pl_profile_close(profile);
+        pl_profile_close(before);
+        forge_free(forge);
+    }
+}
+
 static void frees_beyond_what_was_counted_are_cut_and_counted(void **state)
 {
     (void) state;
@@ -549,6 +570,7 @@ int main(void)
         cmocka_unit_test(no_word_of_a_new_record_breaks_the_promise),
         cmocka_unit_test(tallies_and_remotes_that_name_what_is_not_there_are_damage),
         cmocka_unit_test(counts_that_nobody_can_reach_are_dropped),
+        cmocka_unit_test(threads_that_count_what_nobody_can_reach_are_not_believed),
         cmocka_unit_test(frees_beyond_what_was_counted_are_cut_and_counted),
         cmocka_unit_test(texts_outside_the_file_are_empty),
         cmocka_unit_test(overlapping_texts_are_not_copied_without_end),

@@ -268,6 +268,46 @@ static void a_match_may_begin_as_the_expression_says(void **state)
     assert_simplified("rename ^int ab => x", "int ab(int)", "x(int)");
     assert_simplified("rename (^ab) => x", "int ab(int)", "x");
     assert_simplified("strip ^ab$", "f<int, ab>", "f<int>");
+    assert_simplified("strip (ab|cd)", "f<int, e, cd, ab, abc>", "f<int, e, abc>");
+    assert_simplified("rename a)|b => x", "b", "x"); /* a ) that nothing opened is one like any other */
+    assert_simplified("rename x(ab[[:alpha:])|]|cd)y => z", "xcdy", "z");
+    assert_simplified("rename x(ab[])|]|cd)y => z", "xcdy", "z");
+    assert_simplified("rename x(ab\\)|\\||cd)y => z", "xcdy", "z");
+    assert_simplified("rename x(ab|cd)?y => z", "xy", "z");
+    assert_simplified("rename x(ab|cd){0,1}y => z", "xy", "z");
+    assert_simplified("rename x(ab|)y => z", "xy", "z");
+    assert_simplified("rename x(ab|c?d)y => z", "xdy", "z");
+    assert_simplified("rename x(ab|cd|e(f|g))y => z", "xegy", "z");
+    assert_simplified("rename x(a|b|c|d|e|f|g|h|i|j|k|l|m|n|o|p|q)y => z", "xqy", "z");
+}
+
+/* Where a name has what every match begins with, and then no match, one that comes later is found all the same. */
+static void a_match_is_found_behind_what_only_looks_like_one(void **state)
+{
+    (void) state;
+    assert_simplified("spell ab(c|d)e => x", "abcabdabe ab abde abce", "abcabdabe ab x x");
+    assert_simplified("spell \\<ab => x", "cab ab", "cab x");
+    assert_simplified("spell (a)b(c)?|q => [\\2\\1]", "ab abc", "[a] [ca]");
+}
+
+/* Brackets that are too deep are left alone, but not what is in them. */
+static void arguments_are_stripped_at_any_depth(void **state)
+{
+    (void) state;
+    char name[400] = "", expected[400] = "";
+    for (int i = 0; i < 100; i++) {
+        strcat(name, "a<");
+        strcat(expected, "a<");
+    }
+    strcat(name, "int, zz");
+    strcat(expected, "int");
+    for (int i = 0; i < 100; i++) {
+        strcat(name, ">");
+        strcat(expected, ">");
+    }
+    assert_simplified("strip zz", name, expected);
+    assert_simplified("strip zz", "a(<b<int, zz>", "a(<b<int>");
+    assert_simplified("strip zz", "operator<<int, zz>(a<b, zz>)->c<d, zz>", "operator<<int, zz>(a<b>)->c<d>");
 }
 
 static void a_spelling_is_changed_wherever_it_stands(void **state)
@@ -697,6 +737,8 @@ int main(void)
         cmocka_unit_test(others_are_not_taken_for_allocators),
         cmocka_unit_test(a_rename_replaces_every_match),
         cmocka_unit_test(a_match_may_begin_as_the_expression_says),
+        cmocka_unit_test(a_match_is_found_behind_what_only_looks_like_one),
+        cmocka_unit_test(arguments_are_stripped_at_any_depth),
         cmocka_unit_test(a_spelling_is_changed_wherever_it_stands),
         cmocka_unit_test(rules_are_applied_in_order_after_those_built_in),
         cmocka_unit_test(blanks_and_arrows_can_be_part_of_a_rule),

@@ -3,10 +3,12 @@
  * service.c - a small server with one leak, and with everything that is none: `service SECONDS [killed]`.
  *
  * It makes tables at the start, fills a cache and then leaves it alone, keeps a ring of sessions in which new ones take
- * the place of old ones, and handles requests; now and then it forgets to free a line of its log. When it exits, a
- * handler frees the configuration. With `killed` it kills itself in the middle of a request.
+ * the place of old ones, keeps a pool that it hardly adds to later on, and handles requests; now and then it forgets to
+ * free a line of its log. When it exits, a handler frees the configuration. With `killed` it kills itself in the middle
+ * of a request.
  */
 #include <signal.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -21,7 +23,7 @@
 #define CONFIG_BLOCKS 30
 
 static void *table[TABLES], *cache[CACHE_MAX], *config[CONFIG_BLOCKS];
-static void **session;
+static void **session, **pool;
 static char *volatile request, *volatile line;
 static double start_s, seconds;
 
@@ -54,6 +56,19 @@ NOINLINE static void fill_cache(int tick)
 {
     if (elapsed_s() < 0.4 * seconds && tick < CACHE_MAX)
         cache[tick] = malloc(256);
+}
+
+/* Nearly all of it in the first part of the run, and one block near its end. */
+NOINLINE static void fill_pool(void)
+{
+    static bool complete;
+    bool late = elapsed_s() > 0.95 * seconds;
+    if (complete || (elapsed_s() > 0.4 * seconds && !late))
+        return;
+    complete = late;
+    void **block = malloc(96);
+    *block = pool;
+    pool = block;
 }
 
 /* A session lasts half of the run. */
@@ -90,6 +105,7 @@ int main(int argc, char **argv)
     puts("serving");
     for (int tick = 0; elapsed_s() < seconds; tick++) {
         fill_cache(tick);
+        fill_pool();
         replace_session();
         begin_request();
         log_request(tick);

@@ -16,20 +16,6 @@
 
 #define NEGATIVE (UINT64_C(1) << 60) /* less than nothing, in figures without a sign */
 
-static struct plimsoll_stats of_process(void)
-{
-    struct plimsoll_stats stats = {0};
-    REQUIRE(plimsoll_stats(&stats, sizeof stats) == 0);
-    return stats;
-}
-
-static struct plimsoll_stats of_tag(plimsoll_context tag)
-{
-    struct plimsoll_stats stats = {0};
-    REQUIRE(plimsoll_tag_stats(tag, &stats, sizeof stats) == 0);
-    return stats;
-}
-
 /* Which tag a name is here. */
 static plimsoll_context tag_of(const char *name)
 {

@@ -86,4 +86,18 @@ static __attribute__((unused)) void same(const char *what, uint64_t seen, uint64
     require(false, line);
 }
 
+static inline struct plimsoll_stats of_process(void)
+{
+    struct plimsoll_stats stats = {0};
+    REQUIRE(plimsoll_stats(&stats, sizeof stats) == 0);
+    return stats;
+}
+
+static inline struct plimsoll_stats of_tag(plimsoll_context tag)
+{
+    struct plimsoll_stats stats = {0};
+    REQUIRE(plimsoll_tag_stats(tag, &stats, sizeof stats) == 0);
+    return stats;
+}
+
 #endif

@@ -27,20 +27,6 @@ static bool allocating, in_child;
 
 /* ---- figures ---- */
 
-static struct plimsoll_stats of_process(void)
-{
-    struct plimsoll_stats stats = {0};
-    REQUIRE(plimsoll_stats(&stats, sizeof stats) == 0);
-    return stats;
-}
-
-static struct plimsoll_stats of_tag(plimsoll_context tag)
-{
-    struct plimsoll_stats stats = {0};
-    REQUIRE(plimsoll_tag_stats(tag, &stats, sizeof stats) == 0);
-    return stats;
-}
-
 struct sums {
     uint64_t process, tags;
 };

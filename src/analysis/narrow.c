@@ -1,0 +1,303 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * narrow.c - a part of a profile, as a profile.
+ *
+ * Calls and bytes of a part by tags and threads are exact in every mode, since scopes are. The rest is added up from
+ * its sites, and estimated once. Of a part by stacks, scopes know nothing: they are made from its sites.
+ *
+ * Invariant: what is counted in the part's scopes is counted in its threads and in its totals.
+ */
+#include "narrow.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "tagfigures.h"
+#include "totals.h"
+
+#define LEFT_OUT UINT32_MAX
+
+struct work {
+    const struct pl_profile *whole;
+    const struct pl_part *part;
+    struct pl_arena *arena;
+    struct pl_profile *out;
+    uint32_t *site_of, *thread_of; /* what numbers have become; LEFT_OUT */
+};
+
+static bool belongs(const struct work *work, uint32_t tag, uint32_t thread)
+{
+    return (!work->part->tag || work->part->tag[tag]) && (!work->part->thread || work->part->thread[thread]);
+}
+
+static bool has_site(const struct work *work, const struct pl_site_view *site)
+{
+    const bool *stack = work->part->stack;
+    return belongs(work, site->tag, site->thread) && (!stack || (site->stack != PL_NO_STACK && stack[site->stack]));
+}
+
+/* --- threads --- */
+
+/* With tags or stacks to choose from, only threads that were seen there are. */
+static bool *find_present(const struct work *work)
+{
+    const struct pl_profile *whole = work->whole;
+    bool *present = pl_arena_alloc(work->arena, whole->threads + 1ull);
+    for (uint32_t i = 0; i < whole->threads; i++)
+        present[i] = !work->part->tag && !work->part->stack && belongs(work, 0, i);
+    for (uint32_t i = 0; i < whole->scopes && !work->part->stack; i++)
+        if (belongs(work, whole->scope[i].tag, whole->scope[i].thread))
+            present[whole->scope[i].thread] = true;
+    for (uint32_t i = 0; i < whole->sites; i++)
+        if (has_site(work, &whole->site[i]))
+            present[whole->site[i].thread] = true;
+    return present;
+}
+
+static void narrow_threads(struct work *work)
+{
+    const struct pl_profile *whole = work->whole;
+    const bool *present = find_present(work);
+    work->out->thread = pl_arena_alloc(work->arena, (whole->threads + 1ull) * sizeof *whole->thread);
+    work->out->threads = 0;
+    for (uint32_t i = 0; i < whole->threads; i++) {
+        work->thread_of[i] = present[i] ? work->out->threads : LEFT_OUT;
+        if (present[i])
+            work->out->thread[work->out->threads++] = whole->thread[i];
+    }
+}
+
+static void narrow_scopes(struct work *work)
+{
+    const struct pl_profile *whole = work->whole;
+    struct pl_profile *out = work->out;
+    if (work->part->stack)
+        return;
+    out->scope = pl_arena_alloc(work->arena, (whole->scopes + 1ull) * sizeof *whole->scope);
+    out->scopes = 0;
+    for (uint32_t i = 0; i < whole->scopes; i++) {
+        struct pl_scope_view scope = whole->scope[i];
+        if (!belongs(work, scope.tag, scope.thread))
+            continue;
+        scope.thread = work->thread_of[scope.thread];
+        out->scope[out->scopes++] = scope;
+    }
+}
+
+/* Threads have what their scopes have. */
+static void charge_threads(struct pl_profile *out)
+{
+    for (uint32_t i = 0; i < out->threads; i++) {
+        out->thread[i].bytes = 0;
+        for (int f = 0; f < PL_FN_MAX; f++)
+            out->thread[i].calls[f] = 0;
+    }
+    for (uint32_t i = 0; i < out->scopes; i++) {
+        struct pl_thread_view *thread = &out->thread[out->scope[i].thread];
+        thread->bytes += out->scope[i].bytes;
+        for (int f = 0; f < PL_FN_MAX; f++)
+            thread->calls[f] += out->scope[i].calls[f];
+    }
+}
+
+/* By thread, then by tag, as scopes are. */
+static int by_thread(const void *left, const void *right)
+{
+    const struct pl_scope_view *a = left, *b = right;
+    if (a->thread != b->thread)
+        return a->thread < b->thread ? -1 : 1;
+    return (a->tag > b->tag) - (a->tag < b->tag);
+}
+
+/* Of a difference, the base counts negatively: sums are right in the end, wherever they wrap in between. */
+static struct pl_scope_view scope_of(const struct pl_profile *profile, uint32_t i)
+{
+    const struct pl_site_view *site = &profile->site[i];
+    int64_t sign = i < profile->base_sites ? -1 : 1;
+    return (struct pl_scope_view){
+        .thread = site->thread,
+        .tag = site->tag,
+        .calls[0] = (uint64_t) (sign * llround(site->metric[PL_METRIC_ALLOC_OBJECTS].value)),
+        .bytes = (uint64_t) (sign * llround(site->metric[PL_METRIC_ALLOC_SPACE].value)),
+    };
+}
+
+static uint64_t not_negative(uint64_t sum)
+{
+    return (int64_t) sum > 0 ? sum : 0;
+}
+
+void pl_narrow_count_sites(struct pl_profile *out, struct pl_arena *arena)
+{
+    struct pl_thread_view *thread = pl_arena_alloc(arena, (out->threads + 1ull) * sizeof *thread);
+    uint32_t kept = 0;
+    memcpy(thread, out->thread, out->threads * sizeof *thread);
+    out->thread = thread;
+    out->scope = pl_arena_alloc(arena, (out->sites + 1ull) * sizeof *out->scope);
+    for (uint32_t i = 0; i < out->sites; i++)
+        out->scope[i] = scope_of(out, i);
+    qsort(out->scope, out->sites, sizeof *out->scope, by_thread);
+    for (uint32_t i = 0; i < out->sites; i++) {
+        if (kept && !by_thread(&out->scope[kept - 1], &out->scope[i])) {
+            out->scope[kept - 1].calls[0] += out->scope[i].calls[0];
+            out->scope[kept - 1].bytes += out->scope[i].bytes;
+        } else {
+            out->scope[kept++] = out->scope[i];
+        }
+    }
+    for (uint32_t i = 0; i < kept; i++) {
+        out->scope[i].calls[0] = not_negative(out->scope[i].calls[0]);
+        out->scope[i].bytes = not_negative(out->scope[i].bytes);
+    }
+    out->scopes = kept;
+    out->by_stack = true;
+    charge_threads(out);
+}
+
+/* --- sites --- */
+
+static void narrow_sites(struct work *work)
+{
+    const struct pl_profile *whole = work->whole;
+    struct pl_profile *out = work->out;
+    out->sites = 0;
+    for (uint32_t i = 0; i < whole->sites; i++)
+        work->site_of[i] = has_site(work, &whole->site[i]) ? out->sites++ : LEFT_OUT;
+    out->site = pl_arena_alloc(work->arena, (out->sites + 1ull) * sizeof *whole->site);
+    for (uint32_t i = 0; i < whole->sites; i++) {
+        if (work->site_of[i] == LEFT_OUT)
+            continue;
+        struct pl_site_view *site = &out->site[work->site_of[i]];
+        *site = whole->site[i];
+        site->thread = work->thread_of[site->thread];
+    }
+}
+
+static void narrow_snapshot(const struct work *work, struct pl_snapshot_view *snapshot)
+{
+    struct pl_snapshot_share *share = pl_arena_alloc(work->arena, (snapshot->shares + 1ull) * sizeof *share);
+    uint32_t shares = 0;
+    snapshot->live_bytes = snapshot->live_objects = 0;
+    snapshot->allocated_bytes = snapshot->allocated_calls = 0;
+    for (uint32_t i = 0; i < snapshot->shares; i++) {
+        struct pl_snapshot_share each = snapshot->share[i];
+        each.site = work->site_of[each.site];
+        if (each.site == LEFT_OUT)
+            continue;
+        snapshot->live_bytes += each.bytes;
+        snapshot->live_objects += each.objects;
+        snapshot->allocated_bytes += each.allocated;
+        snapshot->allocated_calls += each.calls;
+        share[shares++] = each;
+    }
+    snapshot->share = share;
+    snapshot->shares = shares;
+}
+
+static void narrow_snapshots(struct work *work)
+{
+    const struct pl_profile *whole = work->whole;
+    struct pl_profile *out = work->out;
+    out->snapshot = pl_arena_alloc(work->arena, (whole->snapshots + 1ull) * sizeof *whole->snapshot);
+    for (uint32_t i = 0; i < whole->snapshots; i++) {
+        out->snapshot[i] = whole->snapshot[i];
+        narrow_snapshot(work, &out->snapshot[i]);
+    }
+}
+
+/* --- totals --- */
+
+/* What was made while switched off or paused is counted in scopes, and nothing else is known of it. */
+static void count_recorded(struct pl_profile *out, double calls, double bytes)
+{
+    for (uint32_t i = 0; i < out->scopes; i++) {
+        if (out->tag[out->scope[i].tag].kind == PL_TAG_NAMED)
+            continue;
+        bytes -= (double) out->scope[i].bytes;
+        for (int f = 0; f < PL_FN_COUNT; f++)
+            calls -= (double) out->scope[i].calls[f];
+    }
+    out->recorded_calls = fmax(calls, out->exact_calls);
+    out->recorded_bytes = fmax(bytes, out->exact_bytes);
+}
+
+static struct pl_estimate exactly(double value)
+{
+    return (struct pl_estimate){.value = value, .low = value, .high = value};
+}
+
+/* Nobody but the sites knows. */
+static void count_sites(struct pl_profile *out)
+{
+    out->recorded_calls = out->total[PL_METRIC_ALLOC_OBJECTS].value;
+    out->recorded_bytes = out->total[PL_METRIC_ALLOC_SPACE].value;
+}
+
+static void count_calls(struct pl_profile *out)
+{
+    double calls = 0, bytes = 0;
+    for (uint32_t i = 0; i < out->threads; i++) {
+        for (int f = 0; f < PL_FN_COUNT; f++)
+            calls += (double) out->thread[i].calls[f];
+        bytes += (double) out->thread[i].bytes;
+    }
+    count_recorded(out, calls, bytes);
+    pl_tagfigures_bound(out->total, out->recorded_calls, out->recorded_bytes);
+    out->total[PL_METRIC_ALLOC_OBJECTS] = exactly(fmax(calls, out->recorded_calls));
+    out->total[PL_METRIC_ALLOC_SPACE] = exactly(fmax(bytes, out->recorded_bytes));
+}
+
+void pl_narrow_allow(const struct pl_profile *profile, uint64_t samples, struct pl_estimate metric[PL_METRIC_COUNT])
+{
+    struct pl_estimate hidden[PL_METRIC_COUNT];
+    if (profile->exact || samples > 0)
+        return;
+    pl_totals_hidden(profile, hidden);
+    for (int m = 0; m < PL_METRIC_COUNT; m++) {
+        metric[m].high = fmax(metric[m].high, metric[m].value + hidden[m].high);
+        metric[m].error = metric[m].value > 0 ? (metric[m].high - metric[m].low) / 2 : metric[m].high;
+    }
+}
+
+static void add_up(struct work *work)
+{
+    struct pl_profile *out = work->out;
+    struct pl_figures all = {0};
+    out->spread = (struct pl_spread){0};
+    for (uint32_t i = 0; i < out->sites; i++) {
+        pl_figures_add(&all, &out->site[i].figures);
+        pl_spread_add(&out->spread, &out->site[i].spread);
+    }
+    pl_figures_estimate(&all, out->total);
+    out->samples = all.allocated.sampled.samples;
+    out->samples_live = out->samples - all.freed.sampled.samples;
+    out->exact_calls = all.allocated.exact_objects;
+    out->exact_bytes = all.allocated.exact_space;
+    pl_narrow_allow(out, out->samples, out->total);
+    if (work->part->stack)
+        count_sites(out);
+    else
+        count_calls(out);
+}
+
+const struct pl_profile *pl_narrow(const struct pl_profile *whole, const struct pl_part *part, struct pl_arena *arena)
+{
+    struct work work = {.whole = whole, .part = part, .arena = arena};
+    work.out = pl_arena_alloc(arena, sizeof *work.out);
+    work.site_of = pl_arena_alloc(arena, (whole->sites + 1ull) * sizeof *work.site_of);
+    work.thread_of = pl_arena_alloc(arena, (whole->threads + 1ull) * sizeof *work.thread_of);
+    *work.out = *whole;
+    work.out->arena = arena;
+    work.out->part = true;
+    narrow_threads(&work);
+    narrow_sites(&work);
+    narrow_scopes(&work);
+    if (part->stack)
+        pl_narrow_count_sites(work.out, arena);
+    else if (part->tag) /* what a thread did under other tags is not its part of the part */
+        charge_threads(work.out);
+    narrow_snapshots(&work);
+    add_up(&work);
+    return work.out;
+}

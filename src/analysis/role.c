@@ -1,0 +1,85 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * role.c - whose code a frame is: tables of patterns, and the order in which they are asked.
+ *
+ * A pattern is a whole name, a beginning (`std::*`), an end (`*_main`) or a part (`*_start_*`). Names are compared as
+ * they were before rules renamed them, without return type and parameters. Which functions are the allocator's is said
+ * by rules (reader/builtin.c), because everybody has some of their own.
+ */
+#include "role.h"
+
+#include <stdbool.h>
+#include <string.h>
+
+#include "cxxname.h"
+
+/* Around main and around a thread's function. */
+static const char *const starters[] = {
+    "_start",  "__libc_start_main*", "__libc_start_call_main*", "_dl_start_user", "start_thread", "clone", "clone3",
+    "__clone", "__clone3",           "std::rt::lang_start*",
+};
+
+/* Rust has a main of C outside of main, and thirty frames in between; it marks where its own backtraces end. */
+static const char *const thresholds[] = {"*::__rust_begin_short_backtrace*"};
+
+/* Code of a standard library, wherever it was compiled into. */
+static const char *const library_functions[] = {
+    "std::*",    "__gnu_cxx::*", "__cxxabiv1::*", "core::*",      "alloc::*",
+    "<alloc::*", "<core::*",     "<std::*",       "hashbrown::*",
+};
+static const char *const library_files[] = {"/usr/include/*", "/usr/lib/gcc/*", "/usr/lib/llvm*", "/rustc/*"};
+static const char *const library_modules[] = {"/lib/*", "/lib64/*", "/usr/lib/*", "/usr/lib64/*", "linux-vdso*", "[*"};
+static const char *const library_programs[] = {"/bin/*",      "/sbin/*",    "/usr/bin/*",
+                                               "/usr/sbin/*", "/usr/lib/*", "/usr/libexec/*"};
+static const char *const runtime_modules[] = {
+    "*/libc.so*",  "*/libm.so*",  "*/libpthread*",   "*/libdl.so*",  "*/librt.so*", "*/libstdc++*", "*/libc++*",
+    "*/libgcc_s*", "*/ld-linux*", "*/libunwind.so*", "*/libresolv*", "*/libnss_*",  "linux-vdso*",  "[*"};
+static const char *const our_modules[] = {"*/libplimsoll.so", "*/libplimsoll-cxx.so"};
+
+static bool matches(const char *name, size_t name_bytes, const char *pattern)
+{
+    size_t bytes = strlen(pattern);
+    bool front = pattern[0] == '*', back = pattern[bytes - 1] == '*';
+    const char *core = pattern + front;
+    size_t core_bytes = bytes - front - back;
+    if (front && back)
+        return memmem(name, name_bytes, core, core_bytes);
+    if (name_bytes < core_bytes || (!front && !back && name_bytes > core_bytes))
+        return false;
+    return !memcmp(front ? name + name_bytes - core_bytes : name, core, core_bytes);
+}
+
+static bool listed(const char *name, size_t bytes, const char *const *patterns, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        if (matches(name, bytes, patterns[i]))
+            return true;
+    return false;
+}
+#define LISTED_PART(name, bytes, table) listed(name, bytes, table, sizeof table / sizeof *table)
+#define LISTED(name, table) LISTED_PART(name, strlen(name), table)
+
+/* An executable is somebody's own wherever it is installed: who profiles python3 wants to see python3. Where that is
+ * where libraries are installed, too, they are what it is made of: clang is libclang and little else. */
+static bool is_system(const struct pl_profile *profile, const char *path)
+{
+    bool installed = LISTED(profile->executable, library_programs);
+    return strcmp(path, profile->executable) && LISTED(path, library_modules) &&
+           (!installed || LISTED(path, runtime_modules));
+}
+
+enum pl_role pl_role_of(const struct pl_profile *profile, uint32_t module, const struct pl_place *place)
+{
+    const char *path = profile->module[module].path;
+    struct pl_cxxname_part name = pl_cxxname_bare(place->original ? place->original : place->function);
+    if (place->allocator || LISTED(path, our_modules))
+        return PL_ROLE_ALLOCATOR;
+    if (LISTED_PART(name.text, name.bytes, thresholds))
+        return PL_ROLE_THRESHOLD;
+    if (LISTED_PART(name.text, name.bytes, starters))
+        return PL_ROLE_START;
+    if (is_system(profile, path) || LISTED_PART(name.text, name.bytes, library_functions) ||
+        LISTED(place->file, library_files))
+        return PL_ROLE_LIBRARY;
+    return PL_ROLE_OWN;
+}

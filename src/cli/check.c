@@ -1,0 +1,371 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * check.c - the check command: profiles held against rules, for CI:
+ *
+ *   ok      peak         31.4 MiB  ≤ 32 MiB
+ *   FAIL    never freed   2.1 MiB  in 1,204 blocks (after suppressions); worst: index_add_term src/index.c:212 (1.9
+ * MiB) 1 of 2 checks failed
+ *
+ * Everything is read before anything is printed: whether a place that a rule names is misspelt, only all of the
+ * profiles together can tell.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "figure.h"
+#include "gate.h"
+#include "grow.h"
+#include "junit.h"
+#include "leaks.h"
+#include "names.h"
+#include "option.h"
+#include "subject.h"
+#include "summary.h"
+#include "term.h"
+#include "utf8.h"
+
+#define GAP 2
+#define OUTCOME_WIDTH 6     /* of the longest, unsure */
+#define TEXT_WIDTH_LEAST 40 /* below this what is said has lines of its own */
+
+/* A rule as it was given by an option. */
+struct typed_rule {
+    const char *word, *value; /* value NULL: it takes none */
+};
+
+struct typed_rules {
+    struct typed_rule *rule;
+    uint32_t count, capacity;
+};
+
+static struct {
+    struct typed_rules rules;
+    struct pl_leaks_files files;
+    struct pl_leaks_options leaks;
+    const char *baseline, *junit, *names;
+    bool strict, allow_unmatched, quiet, force;
+    int colour;
+} given;
+
+/* They are read when all are there, each with a message of its own. */
+static enum pl_verdict read_rule(const struct pl_option *option, const char *text)
+{
+    struct typed_rules *rules = option->into;
+    rules->rule = pl_grow(rules->rule, rules->count, &rules->capacity, sizeof *rules->rule);
+    rules->rule[rules->count++] = (struct typed_rule){option->name, option->takes ? text : NULL};
+    return PL_VALUE_OK;
+}
+
+static const struct pl_type type_rule = {"not a rule", NULL, read_rule};
+
+/* clang-format off */
+static const struct pl_option options[] = {
+#define ROW(name_, word_, label_, unit_, takes_, example_, help_)                                                      \
+    {.name = word_, .takes = takes_, .help = help_, .type = &type_rule, .into = &given.rules, .example = example_},
+    PL_RULES(ROW)
+#undef ROW
+    {.name = "rules", .letter = 'r', .takes = "FILE", .help = "the same rules from a file, one a line, without the "
+     "dashes; may be given several times", .type = &pl_type_files, .into = &given.files},
+    {.name = "baseline", .takes = "FILE", .help = "the profile that relative limits are relative to, where they do not "
+     "name one", .type = &pl_type_text, .into = &given.baseline},
+    {.name = "strict", .help = "what is unsure fails: a limit within the error of an estimate, a profile with losses",
+     .type = &pl_type_flag, .into = &given.strict},
+    {.name = "allow-unmatched", .help = "a WHERE that is met in none of the profiles is no failure",
+     .type = &pl_type_flag, .into = &given.allow_unmatched},
+    {.name = "suppressions", .takes = "FILE", .help = "what may be never freed, in LeakSanitizer's format; may be "
+     "given several times", .type = &pl_type_files, .into = &given.leaks.suppressions},
+    {.name = "no-default-suppressions", .help = "do not suppress what libraries keep on purpose",
+     .type = &pl_type_flag, .into = &given.leaks.no_defaults},
+    {.name = "junit", .takes = "FILE", .help = "write what was found to FILE, too, as JUnit's XML",
+     .type = &pl_type_text, .into = &given.junit},
+    {.name = "quiet", .letter = 'q', .help = "print only what failed or is unsure", .type = &pl_type_flag,
+     .into = &given.quiet},
+    PL_NAMES_OPTION(given.names),
+    {.name = "force", .help = "use binaries that were rebuilt since the profile was made", .type = &pl_type_flag,
+     .into = &given.force},
+    {.name = "color", .takes = "WHEN", .fallback = "auto",
+     .help = "colours: auto (on a terminal, unless NO_COLOR is set), always or never", .type = &pl_type_choice,
+     .into = &given.colour, .choices = pl_colour_words},
+    {0},
+};
+/* clang-format on */
+
+/* --- the rules --- */
+
+static enum pl_exit read_rules(struct pl_rules *rules)
+{
+    char why[PL_WHY_BYTES];
+    for (uint32_t i = 0; i < given.rules.count; i++) {
+        const struct typed_rule *typed = &given.rules.rule[i];
+        if (pl_rules_add(rules, typed->word, typed->value, why))
+            return pl_say_usage("--%s %s: %s", typed->word, typed->value ? typed->value : "", why);
+    }
+    for (size_t i = 0; i < given.files.count; i++) {
+        int error = pl_rules_read(rules, given.files.path[i], why);
+        if (error)
+            return error == -EINVAL ? pl_say_usage("%s", why) : pl_say_failure("%s", why);
+    }
+    if (!rules->count)
+        return pl_say_usage("check needs a rule: plimsoll check --max-peak 200M --no-leaks FILE, or --rules FILE");
+    return PL_EXIT_OK;
+}
+
+/* --- baselines --- */
+
+struct baselines {
+    struct baseline {
+        const char *path;
+        struct pl_profile *profile;
+    } * item;
+    uint32_t count, capacity;
+};
+
+static enum pl_exit open_profile(const char *name, struct pl_profile **out)
+{
+    struct pl_subject_options how = {.command = "check", .force = given.force, .names = {.file = given.names}};
+    char *argument = (char *) name;
+    return pl_subject_open(&how, 1, &argument, out);
+}
+
+/* Each is opened once, however many rules name it. */
+static enum pl_exit find_baseline(struct baselines *baselines, struct pl_rule *rule)
+{
+    const char *path = rule->baseline ? rule->baseline : given.baseline;
+    struct pl_profile *profile;
+    if (!path)
+        return pl_say_usage("%s: more than what? name a profile, as in +5%%:main.plim, or give --baseline FILE",
+                            rule->text);
+    for (uint32_t i = 0; i < baselines->count && !rule->base; i++)
+        if (!strcmp(baselines->item[i].path, path))
+            rule->base = baselines->item[i].profile;
+    if (rule->base)
+        return PL_EXIT_OK;
+    enum pl_exit status = open_profile(path, &profile);
+    if (status != PL_EXIT_OK) {
+        pl_say("%s: there is nothing to compare with", rule->text);
+        return status;
+    }
+    baselines->item = pl_grow(baselines->item, baselines->count, &baselines->capacity, sizeof *baselines->item);
+    baselines->item[baselines->count++] = (struct baseline){path, profile};
+    rule->base = profile;
+    return PL_EXIT_OK;
+}
+
+static enum pl_exit open_baselines(struct pl_rules *rules, struct baselines *baselines)
+{
+    enum pl_exit status = PL_EXIT_OK;
+    for (uint32_t i = 0; i < rules->count && status == PL_EXIT_OK; i++)
+        if (rules->rule[i].relative)
+            status = find_baseline(baselines, &rules->rule[i]);
+    return status;
+}
+
+static void close_baselines(struct baselines *baselines)
+{
+    for (uint32_t i = 0; i < baselines->count; i++)
+        pl_profile_close(baselines->item[i].profile);
+    free(baselines->item);
+}
+
+/* --- the table --- */
+
+struct table {
+    struct pl_term term;
+    size_t label, figure, limit; /* widths */
+};
+
+static void widen(size_t *width, const char *text)
+{
+    size_t needed = pl_utf8_width(text);
+    if (needed > *width)
+        *width = needed;
+}
+
+static bool is_shown(const struct pl_finding *finding)
+{
+    return !given.quiet || finding->outcome != PL_OUTCOME_OK;
+}
+
+static void lay_out(struct table *table, const struct pl_suite *suite, uint32_t suites)
+{
+    for (uint32_t s = 0; s < suites; s++) {
+        for (uint32_t i = 0; i < suite[s].findings; i++) {
+            if (!is_shown(&suite[s].finding[i]))
+                continue;
+            widen(&table->label, suite[s].finding[i].label);
+            widen(&table->figure, suite[s].finding[i].figure);
+            widen(&table->limit, suite[s].finding[i].limit);
+        }
+    }
+}
+
+static void put_finding(struct table *table, const struct pl_finding *finding)
+{
+    static const char *const words[PL_OUTCOMES] = {"ok", "unsure", "FAIL"};
+    static const enum pl_style styles[PL_OUTCOMES] = {PL_STYLE_DIM, PL_STYLE_BOLD, PL_STYLE_WARN};
+    struct pl_term *term = &table->term;
+    size_t label = OUTCOME_WIDTH + GAP, figure = label + table->label + GAP;
+    size_t limit = figure + table->figure + GAP, text = limit + (table->limit ? table->limit + GAP : 0);
+    pl_term_put(term, styles[finding->outcome], words[finding->outcome]);
+    pl_term_pad(term, label);
+    pl_term_put(term, PL_STYLE_PLAIN, finding->label);
+    pl_term_pad(term, figure);
+    pl_term_right(term, PL_STYLE_BOLD, finding->figure, table->figure);
+    if (*finding->limit) {
+        pl_term_pad(term, limit);
+        pl_term_put(term, PL_STYLE_PLAIN, finding->limit);
+    }
+    if (*finding->words && text + TEXT_WIDTH_LEAST > term->width) {
+        pl_term_end(term);
+        text = label;
+    }
+    if (*finding->words) {
+        pl_term_pad(term, text);
+        pl_term_words(term, PL_STYLE_PLAIN, finding->words, text);
+    }
+    pl_term_end(term);
+}
+
+static void put_suite(struct table *table, const struct pl_suite *suite, bool titled)
+{
+    struct pl_term *term = &table->term;
+    if (given.quiet && !suite->failed && !suite->unsure)
+        return;
+    if (titled) {
+        pl_term_put(term, PL_STYLE_HEAD, suite->subject);
+        pl_term_end(term);
+    }
+    for (uint32_t i = 0; i < suite->findings; i++)
+        if (is_shown(&suite->finding[i]))
+            put_finding(table, &suite->finding[i]);
+    if (*suite->notes) {
+        pl_term_put(term, PL_STYLE_DIM, "note");
+        pl_term_pad(term, OUTCOME_WIDTH + GAP);
+        pl_term_words(term, PL_STYLE_DIM, suite->notes, OUTCOME_WIDTH + GAP);
+        pl_term_end(term);
+    }
+    if (titled)
+        pl_term_end(term);
+}
+
+static void put_conclusion(struct pl_term *term, const struct pl_suite *suite, uint32_t suites, uint32_t *failed)
+{
+    uint32_t findings = 0, unsure = 0;
+    *failed = 0;
+    for (uint32_t i = 0; i < suites; i++) {
+        findings += suite[i].findings;
+        unsure += suite[i].unsure;
+        *failed += suite[i].failed;
+    }
+    if (*failed)
+        pl_term_print(term, PL_STYLE_WARN, "%u of %u check%s failed", *failed, findings, findings == 1 ? "" : "s");
+    else if (!given.quiet || unsure)
+        pl_term_print(term, PL_STYLE_PLAIN, "%u check%s passed", findings, findings == 1 ? "" : "s");
+    if (unsure)
+        pl_term_print(term, PL_STYLE_PLAIN, " (%u unsure)", unsure);
+    if (term->column)
+        pl_term_end(term);
+}
+
+static enum pl_exit print(const struct pl_suite *suite, uint32_t suites)
+{
+    struct table table = {.term = pl_term_open(stdout, (enum pl_colour) given.colour)};
+    uint32_t failed;
+    lay_out(&table, suite, suites);
+    for (uint32_t i = 0; i < suites; i++)
+        put_suite(&table, &suite[i], suites > 1);
+    put_conclusion(&table.term, suite, suites, &failed);
+    return failed ? PL_EXIT_FAILURE : PL_EXIT_OK;
+}
+
+/* --- all of it --- */
+
+static void hold_one(const char *argument, struct pl_rules *rules, struct pl_suppressions *suppressions,
+                     struct pl_suite *out)
+{
+    struct pl_profile *profile;
+    char *typed = pl_summary_typed(argument);
+    if (open_profile(argument, &profile) == PL_EXIT_OK) {
+        pl_gate_hold(profile, typed, rules, suppressions, out);
+        pl_profile_close(profile);
+    } else {
+        pl_gate_refuse(typed, out);
+    }
+    free(typed);
+}
+
+static enum pl_exit check_all(int argc, char **argv, struct pl_rules *rules, struct pl_suppressions *suppressions)
+{
+    struct pl_gate_options how = {.strict = given.strict, .allow_unmatched = given.allow_unmatched};
+    uint32_t suites = (uint32_t) argc;
+    struct pl_suite *suite = pl_grow_zeroed(suites, sizeof *suite);
+    for (uint32_t i = 0; i < suites; i++)
+        hold_one(argv[i], rules, suppressions, &suite[i]);
+    pl_gate_settle(suite, suites, &how);
+    enum pl_exit status = print(suite, suites);
+    int error = given.junit ? pl_junit_write(given.junit, suite, suites) : 0;
+    if (error)
+        status = pl_say_failure("cannot write %s: %s", given.junit, strerror(-error));
+    for (uint32_t i = 0; i < suites; i++)
+        pl_suite_free(&suite[i]);
+    free(suite);
+    return status;
+}
+
+static enum pl_exit check(int argc, char **argv, struct pl_rules *rules, struct baselines *baselines)
+{
+    uint32_t asked_for = 0;
+    enum pl_exit status = read_rules(rules);
+    if (status == PL_EXIT_OK && !argc)
+        status = pl_subject_check("check", argc, argv);
+    if (status == PL_EXIT_OK)
+        status = open_baselines(rules, baselines);
+    if (status != PL_EXIT_OK)
+        return status;
+    struct pl_suppressions *suppressions = pl_leaks_suppressions(&given.leaks, &asked_for);
+    if (!suppressions)
+        return PL_EXIT_FAILURE;
+    status = check_all(argc, argv, rules, suppressions);
+    pl_leaks_unmatched(suppressions, asked_for);
+    pl_suppressions_free(suppressions);
+    return status;
+}
+
+static int check_main(int argc, char **argv)
+{
+    struct pl_rules rules = {0};
+    struct baselines baselines = {0};
+    enum pl_exit status = check(argc, argv, &rules, &baselines);
+    close_baselines(&baselines);
+    pl_rules_free(&rules);
+    free(given.rules.rule);
+    return status;
+}
+
+const struct pl_command pl_command_check = {
+    .name = "check",
+    .arguments = "FILE|PID...",
+    .summary = "hold profiles against limits: for CI",
+    .details =
+        "Prints a line for each rule, ok or FAIL, with the figure, the limit, and the site that is most to blame. Each "
+        "FILE or PID is checked by itself; for all of them together, merge them first.\n"
+        "\n"
+        "A limit is about the whole process, or with WHERE= about a part of it: a regular expression for functions, "
+        "anywhere in the stack (and source files and modules, as --focus of report), tag:NAME, or thread:REGEX. It is "
+        "a figure, or +PCT[:FILE]: so much more than FILE, or the --baseline, has.\n"
+        "\n"
+        "Figures of sampled profiles have errors. A limit within the error is neither kept nor exceeded for certain: "
+        "that is called unsure, and passes, so that a gate does not fail by chance; with --strict it fails. What "
+        "cannot "
+        "be told at all fails, with the reason: what a killed process would have freed, a WHERE that was met nowhere. "
+        "See docs/check.md.",
+    .examples = "plimsoll run --exact -o app.plim -- perl -e '$n{$_} = \"x\" x 50 for 1 .. 2000'\n"
+                "plimsoll check --max-peak 64M --max-calls 100000 app.plim\n"
+                "plimsoll check --max-peak '+5%:app.plim' --max-growth 5%:app.plim --junit check.xml app.plim",
+    .statuses =
+        "A check that failed is a failure: 1. A rule that was not understood is a command line that was not: 2.",
+    .files = PL_NAMES_FILES,
+    .options = options,
+    .main = check_main,
+};

@@ -1,0 +1,290 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * gate.c - a profile held against rules.
+ *
+ * A rule is held in three steps: measure what it is about; compare, with the baseline's figure if it is relative; and
+ * say it, with the site that is most to blame if the limit was exceeded.
+ */
+#include "gate.h"
+
+#include <math.h>
+#include <stdarg.h>
+#include <stdlib.h>
+
+#include "figure.h"
+#include "grow.h"
+#include "join.h"
+#include "measure.h"
+#include "summary.h"
+#include "view.h"
+
+#define CLOSE 0.01    /* of a limit: less than that over it is lost in the figure's last digit */
+#define MANY_TIMES 10 /* more than that is not said in percent */
+#define WORDS_BYTES 512
+
+__attribute__((format(printf, 2, 3))) static void add_words(char **words, const char *format, ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    char *more = pl_say_vprint(format, arguments), *all = pl_say_print("%s%s%s", *words, **words ? "; " : "", more);
+    va_end(arguments);
+    free(more);
+    free(*words);
+    *words = all;
+}
+
+/* --- figures and limits --- */
+
+static char *print_limit(const struct pl_rule *rule)
+{
+    char text[PL_FIGURE_BYTES];
+    enum pl_rule_unit unit = pl_rule_info[rule->kind].unit;
+    if (rule->relative)
+        return pl_say_print("≤ +%g%%", 100 * rule->limit);
+    if (unit == PL_UNIT_NONE)
+        return pl_say_print("%s", "");
+    if (unit == PL_UNIT_SHARE)
+        pl_figure_percent(text, rule->limit);
+    else if (unit == PL_UNIT_COUNT)
+        pl_figure_exact(text, (uint64_t) rule->limit);
+    else
+        pl_figure_setting(text, (uint64_t) rule->limit);
+    return pl_say_print("≤ %s", text);
+}
+
+static struct pl_estimate times(const struct pl_estimate *estimate, double factor)
+{
+    return (struct pl_estimate){.value = estimate->value * factor,
+                                .error = estimate->error * factor,
+                                .low = estimate->low * factor,
+                                .high = estimate->high * factor};
+}
+
+static enum pl_outcome compare(const struct pl_estimate *excess)
+{
+    if (excess->low > 0)
+        return PL_OUTCOME_FAIL;
+    return excess->high > 0 ? PL_OUTCOME_UNSURE : PL_OUTCOME_OK;
+}
+
+/* By how much a figure is over the limit. A sample of what should not be there at all is proof. */
+static struct pl_estimate over_limit(const struct pl_estimate *figure, double limit)
+{
+    struct pl_estimate excess = {figure->value - limit, figure->error, figure->low - limit, figure->high - limit};
+    if (limit == 0 && figure->value > 0)
+        excess.low = excess.value;
+    return excess;
+}
+
+/* A peak that is exact but for what threads had on their way has no ± to say so. */
+static void say_doubt(struct pl_finding *finding, const struct pl_measure *measure, const struct pl_estimate *excess)
+{
+    char slack[PL_FIGURE_BYTES];
+    pl_figure_bytes(slack, measure->whole->peak_slack_bytes);
+    if (finding->rule->kind == PL_RULE_PEAK && !(measure->figure.error > 0))
+        add_words(&finding->words, "the peak of several threads is known to within %s", slack);
+    add_words(&finding->words, "the limit is within the error");
+    if (excess->value > 0)
+        add_words(&finding->words, "the figure is above it");
+}
+
+/* --- compared with a baseline --- */
+
+static void say_growth(const struct pl_rule *rule, const struct pl_estimate *before, const struct pl_estimate *after,
+                       struct pl_finding *finding)
+{
+    char *was = pl_measure_print(rule, before), *typed = pl_summary_typed(rule->base->path);
+    double ratio = before->value > 0 ? after->value / before->value : 0;
+    if (before->value > 0 && ratio < MANY_TIMES)
+        add_words(&finding->words, "%+.1f%% since %s (%s)", 100 * (ratio - 1), typed, was);
+    else if (before->value > 0)
+        add_words(&finding->words, "%.0f times as much as in %s (%s)", ratio, typed, was);
+    else
+        add_words(&finding->words, "%s in %s", was, typed);
+    free(typed);
+    free(was);
+}
+
+static char *hold_relative(struct pl_rule *rule, struct pl_measure *measure, struct pl_finding *finding)
+{
+    struct pl_measure before = pl_measure_take(rule, rule->base, measure->suppressions);
+    char *worst = NULL;
+    measure->matched |= before.matched;
+    finding->limit = print_limit(rule);
+    if (before.cannot) {
+        finding->outcome = PL_OUTCOME_FAIL;
+        add_words(&finding->words, "of the baseline: %s", before.cannot);
+        pl_measure_free(&before);
+        return NULL;
+    }
+    struct pl_estimate allowed = times(&before.figure, 1 + rule->limit);
+    struct pl_estimate excess = pl_join_subtract(&measure->figure, &allowed);
+    finding->outcome = compare(&excess);
+    say_growth(rule, &before.figure, &measure->figure, finding);
+    if (finding->outcome == PL_OUTCOME_UNSURE)
+        say_doubt(finding, measure, &excess);
+    if (finding->outcome == PL_OUTCOME_FAIL)
+        worst = pl_measure_worst_growth(rule, &before, measure);
+    pl_measure_free(&before);
+    return worst;
+}
+
+/* --- one rule --- */
+
+/* Both may read the same: then all digits of the difference are said. */
+static void say_excess(const struct pl_rule *rule, double excess, struct pl_finding *finding)
+{
+    char digits[PL_FIGURE_BYTES];
+    enum pl_rule_unit unit = pl_rule_info[rule->kind].unit;
+    if (unit == PL_UNIT_SHARE || !(excess < rule->limit * CLOSE))
+        return;
+    pl_figure_exact(digits, (uint64_t) ceil(excess));
+    if (unit == PL_UNIT_BYTES)
+        add_words(&finding->words, "%s byte%s too many", digits, pl_figure_plural(digits));
+    else
+        add_words(&finding->words, "%s too many", digits);
+}
+
+static char *hold_absolute(struct pl_rule *rule, struct pl_measure *measure, struct pl_finding *finding)
+{
+    struct pl_estimate excess = over_limit(&measure->figure, rule->limit);
+    finding->limit = print_limit(rule);
+    finding->outcome = compare(&excess);
+    if (finding->outcome == PL_OUTCOME_UNSURE)
+        say_doubt(finding, measure, &excess);
+    if (finding->outcome == PL_OUTCOME_OK && measure->blind) {
+        finding->outcome = PL_OUTCOME_UNSURE;
+        add_words(&finding->words, "of some sites too little was seen to tell");
+    }
+    if (finding->outcome != PL_OUTCOME_FAIL)
+        return NULL;
+    say_excess(rule, excess.value, finding);
+    return pl_measure_worst(rule, measure);
+}
+
+static void hold(const struct pl_profile *profile, struct pl_rule *rule, struct pl_suppressions *suppressions,
+                 struct pl_finding *finding)
+{
+    struct pl_measure measure = pl_measure_take(rule, profile, suppressions);
+    const char *label = pl_rule_info[rule->kind].label;
+    char *worst = NULL;
+    *finding = (struct pl_finding){.rule = rule, .words = pl_say_print("%s", "")};
+    finding->label = pl_say_print("%s%s%s", label, rule->place ? " " : "", rule->place ? rule->place : "");
+    finding->figure = measure.cannot ? pl_say_print("%s", "") : pl_measure_print(rule, &measure.figure);
+    if (measure.cannot) {
+        finding->outcome = PL_OUTCOME_FAIL;
+        finding->limit = print_limit(rule);
+        add_words(&finding->words, "%s", measure.cannot);
+    } else {
+        worst = rule->relative ? hold_relative(rule, &measure, finding) : hold_absolute(rule, &measure, finding);
+    }
+    if (worst)
+        add_words(&finding->words, "%s", worst);
+    if (finding->outcome == PL_OUTCOME_OK && pl_view_lossy(profile)) {
+        finding->outcome = PL_OUTCOME_UNSURE;
+        add_words(&finding->words, "something was lost");
+    }
+    finding->unmatched = !measure.matched;
+    rule->matched += measure.matched;
+    rule->sampled |= !measure.matched && !profile->exact;
+    free(worst);
+    pl_measure_free(&measure);
+}
+
+/* --- a profile --- */
+
+static char *print_notes(const struct pl_profile *profile, const char *subject)
+{
+    char text[WORDS_BYTES], *notes = pl_say_print("%s", "");
+    enum pl_leftover_ending ending = pl_leftovers_ending(profile);
+    pl_profile_ending(profile, text, sizeof text);
+    if (profile->merged)
+        add_words(&notes, "%u profiles together: the peak is the sum of their peaks", profile->merged);
+    else if (ending != PL_ENDING_EXITED)
+        add_words(&notes, "%s: figures are up to %s", text,
+                  profile->running && !profile->snapshot_name ? "now" : "then");
+    pl_profile_method(profile, text, sizeof text);
+    if (pl_view_estimated(profile))
+        add_words(&notes, "%s", text);
+    if (pl_view_lossy(profile))
+        add_words(&notes, "something was lost, so figures may be too low: plimsoll report %s says what", subject);
+    return notes;
+}
+
+void pl_gate_hold(const struct pl_profile *profile, const char *subject, struct pl_rules *rules,
+                  struct pl_suppressions *suppressions, struct pl_suite *out)
+{
+    *out = (struct pl_suite){
+        .subject = pl_say_print("%s", subject),
+        .notes = print_notes(profile, subject),
+        .finding = pl_grow_zeroed(rules->count, sizeof *out->finding),
+        .findings = rules->count,
+    };
+    for (uint32_t i = 0; i < rules->count; i++)
+        hold(profile, &rules->rule[i], suppressions, &out->finding[i]);
+}
+
+void pl_gate_refuse(const char *subject, struct pl_suite *out)
+{
+    *out = (struct pl_suite){
+        .subject = pl_say_print("%s", subject),
+        .notes = pl_say_print("%s", ""),
+        .finding = pl_grow_zeroed(1, sizeof *out->finding),
+        .findings = 1,
+    };
+    *out->finding = (struct pl_finding){
+        .outcome = PL_OUTCOME_FAIL,
+        .label = pl_say_print("%s", "profile"),
+        .figure = pl_say_print("%s", ""),
+        .limit = pl_say_print("%s", ""),
+        .words = pl_say_print("%s", "cannot be read"),
+    };
+}
+
+/* --- all of them --- */
+
+/* A place that no profile has: misspelt, or gone. That it should not be there is what a limit of 0 says. */
+static void settle_unmatched(struct pl_finding *finding, const struct pl_gate_options *options)
+{
+    const struct pl_rule *rule = finding->rule;
+    bool unseen = rule->sampled && rule->where == PL_WHERE_FUNCTION;
+    bool fine = rule->matched || options->allow_unmatched || (rule->limit == 0 && !rule->relative && !unseen);
+    if (finding->outcome == PL_OUTCOME_FAIL) /* for another reason */
+        return;
+    if (fine)
+        add_words(&finding->words, "not met here");
+    else if (unseen)
+        add_words(&finding->words, "it was not met: misspelt, or too rare to be sampled");
+    else
+        add_words(&finding->words, "it was not met: is it misspelt? --allow-unmatched lets it pass");
+    if (!fine)
+        finding->outcome = unseen ? PL_OUTCOME_UNSURE : PL_OUTCOME_FAIL;
+}
+
+void pl_gate_settle(struct pl_suite *suite, uint32_t suites, const struct pl_gate_options *options)
+{
+    for (uint32_t s = 0; s < suites; s++) {
+        for (uint32_t i = 0; i < suite[s].findings; i++) {
+            struct pl_finding *finding = &suite[s].finding[i];
+            if (finding->unmatched)
+                settle_unmatched(finding, options);
+            if (options->strict && finding->outcome == PL_OUTCOME_UNSURE)
+                finding->outcome = PL_OUTCOME_FAIL;
+            suite[s].failed += finding->outcome == PL_OUTCOME_FAIL;
+            suite[s].unsure += finding->outcome == PL_OUTCOME_UNSURE;
+        }
+    }
+}
+
+void pl_suite_free(struct pl_suite *suite)
+{
+    for (uint32_t i = 0; i < suite->findings; i++) {
+        free(suite->finding[i].label);
+        free(suite->finding[i].figure);
+        free(suite->finding[i].limit);
+        free(suite->finding[i].words);
+    }
+    free(suite->finding);
+    free(suite->notes);
+    free(suite->subject);
+}

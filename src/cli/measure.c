@@ -1,0 +1,344 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * measure.c - what a rule of `check` is about, measured in a profile.
+ *
+ * A table says for each kind of rule how its figure is obtained, and how to find the site that is most to blame for it.
+ */
+#include "measure.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "arena.h"
+#include "diff.h"
+#include "figure.h"
+#include "join.h"
+#include "label.h"
+#include "leaks.h"
+#include "narrow.h"
+#include "select.h"
+#include "stackgroups.h"
+#include "view.h"
+
+#define DEPTH 6          /* of stacks, as in report --leaks: sites that agree so far are judged together */
+#define DISCOVERIES 0.05 /* the rate of false ones, as in diff */
+#define NAME_COLUMNS 80u
+#define WORDS_BYTES 512
+
+/* --- names --- */
+
+static char *cut(const char *text)
+{
+    char *clean = pl_label_clean(text), *shorter = pl_label_cut(clean, NAME_COLUMNS);
+    free(clean);
+    return shorter;
+}
+
+static char *name_spot(const struct pl_spot *spot)
+{
+    char location[WORDS_BYTES];
+    pl_view_location(spot, location, sizeof location);
+    char *name = cut(spot->name), *place = *location ? cut(location) : NULL;
+    char *text = pl_say_print("%s%s%s", name, place ? " " : "", place ? place : "");
+    free(place);
+    free(name);
+    return text;
+}
+
+/* --- measuring --- */
+
+static struct pl_spots *spots_of(struct pl_measure *measure)
+{
+    struct pl_spot_options names = {0};
+    if (!measure->spots)
+        measure->spots = pl_spots_new(measure->whole, &names);
+    return measure->spots;
+}
+
+static struct pl_estimate exactly(double value)
+{
+    return (struct pl_estimate){.value = value, .low = value, .high = value};
+}
+
+static bool is_of_calls(enum pl_metric metric)
+{
+    return metric == PL_METRIC_ALLOC_OBJECTS || metric == PL_METRIC_ALLOC_SPACE;
+}
+
+/* Calls are counted whatever happens; the rest only while recording is on. */
+static bool is_dark(const struct pl_profile *profile)
+{
+    return !(profile->recorded_calls > 0) && profile->total[PL_METRIC_ALLOC_OBJECTS].value > 0;
+}
+
+static void measure_metric(struct pl_measure *measure, enum pl_metric metric)
+{
+    measure->figure = measure->part->total[metric];
+    if (!is_of_calls(metric) && is_dark(measure->whole))
+        measure->cannot = pl_say_print("cannot tell: nothing was recorded while it ran");
+}
+
+/* Threads report in batches, so that the peak of several is known to within what may have been on its way. */
+static void measure_peak(struct pl_measure *measure, enum pl_metric metric)
+{
+    double slack = measure->whole->peak_slack_bytes;
+    measure_metric(measure, metric);
+    if (metric == PL_METRIC_PEAK_SPACE && measure->figure.value > 0) {
+        measure->figure.low = fmax(0, measure->figure.low - slack);
+        measure->figure.high += slack;
+    }
+}
+
+/* Both may be estimates of the same samples: the widest that the quotient can be. */
+static void measure_share(struct pl_measure *measure, enum pl_metric metric)
+{
+    const struct pl_estimate *calls = &measure->part->total[PL_METRIC_ALLOC_OBJECTS];
+    measure_metric(measure, metric);
+    struct pl_estimate *share = &measure->figure;
+    share->value = calls->value > 0 ? fmin(share->value / calls->value, 1) : 0;
+    share->low = calls->high > 0 ? fmin(share->low / calls->high, share->value) : 0;
+    share->high = share->high > 0 && calls->low > 0 ? fmin(share->high / calls->low, 1) : share->high > 0;
+    share->error = (share->high - share->low) / 2;
+}
+
+static void measure_rss(struct pl_measure *measure, enum pl_metric metric)
+{
+    double highest = 0;
+    (void) metric;
+    for (uint32_t i = 0; i < measure->whole->moments; i++)
+        highest = fmax(highest, measure->whole->moment[i].rss_bytes);
+    measure->figure = exactly(highest);
+    if (!(highest > 0))
+        measure->cannot = pl_say_print("cannot tell: the profile does not say what was resident");
+}
+
+static void find_leftovers(struct pl_measure *measure)
+{
+    measure->left_paths = pl_paths_new(measure->part, spots_of(measure), PL_SHAPE_SITE, DEPTH);
+    uint32_t *group = pl_stackgroups_new(measure->part, &measure->left_paths);
+    measure->leftovers = pl_leftovers_new(measure->part, measure->suppressions, group, measure->left_paths.count);
+    free(group);
+}
+
+static void measure_left(struct pl_measure *measure, enum pl_metric metric)
+{
+    char ending[WORDS_BYTES];
+    find_leftovers(measure);
+    struct pl_leftovers *left = measure->leftovers;
+    pl_narrow_allow(measure->whole, left->left.allocated.sampled.samples, left->left_metric);
+    measure->figure = left->left_metric[metric];
+    pl_profile_ending(measure->whole, ending, sizeof ending);
+    if (is_dark(measure->whole))
+        measure->cannot = pl_say_print("cannot tell: nothing was recorded while it ran");
+    else if (left->ending != PL_ENDING_EXITED)
+        measure->cannot = pl_say_print("cannot tell: %s, so what is live may be in use; use max-live, or "
+                                       "no-suspected-leaks",
+                                       ending);
+}
+
+static void measure_suspects(struct pl_measure *measure, enum pl_metric metric)
+{
+    char duration[PL_FIGURE_BYTES];
+    (void) metric;
+    find_leftovers(measure);
+    const struct pl_leftovers *left = measure->leftovers;
+    pl_figure_seconds(duration, measure->whole->duration_s);
+    measure->figure = exactly(left->suspected);
+    for (uint32_t i = 0; i < left->count; i++)
+        measure->blind |= left->item[i].doubt == PL_DOUBT_UNSEEN || left->item[i].doubt == PL_DOUBT_SAMPLES;
+    if (is_dark(measure->whole))
+        measure->cannot = pl_say_print("cannot tell: nothing was recorded while it ran");
+    else if (left->count && !left->suspected && !left->aged)
+        measure->cannot = pl_say_print("cannot tell: the profile does not say how old blocks are");
+    else if (left->count && !left->suspected && !left->timed)
+        measure->cannot = pl_say_print("cannot tell: a run of %s is too short to see what grows", duration);
+}
+
+/* --- who is most to blame --- */
+
+/* Of this metric, in the part. */
+static char *worst_of_metric(struct pl_measure *measure, enum pl_metric metric)
+{
+    char figure[PL_FIGURE_BYTES];
+    struct pl_paths paths = pl_paths_new(measure->part, spots_of(measure), PL_SHAPE_OWN, 0);
+    const struct pl_path *worst = NULL;
+    for (uint32_t i = 0; i < paths.count; i++)
+        if (paths.path[i].count && (!worst || paths.path[i].metric[metric].value > worst->metric[metric].value))
+            worst = &paths.path[i];
+    if (!worst || !(worst->metric[metric].value > 0))
+        return NULL;
+    char *name = name_spot(&measure->spots->spot[worst->spot[0]]);
+    pl_figure_metric(figure, metric, worst->metric[metric].value);
+    char *text = pl_say_print("worst: %s (%s)", name, figure);
+    free(name);
+    return text;
+}
+
+static char *name_leftover(const struct pl_measure *measure, const struct pl_leftover *item)
+{
+    const struct pl_path *path = &measure->left_paths.path[item->group];
+    return path->count ? name_spot(&measure->spots->spot[path->spot[0]]) : pl_say_print("?");
+}
+
+static char *worst_left(struct pl_measure *measure, enum pl_metric metric)
+{
+    const struct pl_leftovers *left = measure->leftovers;
+    const struct pl_leftover *worst = left->item;
+    char figure[PL_FIGURE_BYTES], blocks[2 * PL_FIGURE_BYTES];
+    for (uint32_t i = 0; i < left->count; i++)
+        if (left->item[i].metric[metric].value > worst->metric[metric].value)
+            worst = &left->item[i];
+    if (!left->count)
+        return NULL;
+    char *name = name_leftover(measure, worst);
+    pl_figure_metric(figure, metric, worst->metric[metric].value);
+    pl_figure_estimate(blocks, PL_METRIC_INUSE_OBJECTS, &left->left_metric[PL_METRIC_INUSE_OBJECTS]);
+    char *text = pl_say_print("in %s block%s%s; worst: %s (%s)", blocks, pl_figure_plural(blocks),
+                              left->rules_used ? " (after suppressions)" : "", name, figure);
+    free(name);
+    return text;
+}
+
+static char *worst_suspect(struct pl_measure *measure, enum pl_metric metric)
+{
+    const struct pl_leftovers *left = measure->leftovers;
+    (void) metric;
+    if (!left->suspected)
+        return NULL;
+    char *name = name_leftover(measure, left->item), *growth = pl_leaks_growth(left->item);
+    char *text = pl_say_print("worst: %s, %s", name, growth);
+    free(growth);
+    free(name);
+    return text;
+}
+
+static char *worst_nowhere(struct pl_measure *measure, enum pl_metric metric)
+{
+    (void) measure, (void) metric;
+    return NULL;
+}
+
+/* The rules: what is measured how, and who is to blame. */
+static const struct how {
+    void (*measure)(struct pl_measure *measure, enum pl_metric metric);
+    char *(*worst)(struct pl_measure *measure, enum pl_metric metric);
+    enum pl_metric metric; /* the figure's unit, at least, is that of it */
+    bool diffs;            /* sites of two profiles can be compared by the metric */
+} hows[PL_RULE_KINDS] = {
+    [PL_RULE_PEAK] = {measure_peak, worst_of_metric, PL_METRIC_PEAK_SPACE, true},
+    [PL_RULE_PEAK_BLOCKS] = {measure_peak, worst_of_metric, PL_METRIC_PEAK_OBJECTS, true},
+    [PL_RULE_LIVE] = {measure_metric, worst_of_metric, PL_METRIC_INUSE_SPACE, true},
+    [PL_RULE_BLOCKS] = {measure_metric, worst_of_metric, PL_METRIC_INUSE_OBJECTS, true},
+    [PL_RULE_NEVER_FREED] = {measure_left, worst_left, PL_METRIC_INUSE_SPACE, false},
+    [PL_RULE_ALLOCATED] = {measure_metric, worst_of_metric, PL_METRIC_ALLOC_SPACE, true},
+    [PL_RULE_CALLS] = {measure_metric, worst_of_metric, PL_METRIC_ALLOC_OBJECTS, true},
+    [PL_RULE_TEMPORARY] = {measure_share, worst_of_metric, PL_METRIC_TEMP_OBJECTS, false},
+    [PL_RULE_RSS] = {measure_rss, worst_nowhere, PL_METRIC_PEAK_SPACE, false},
+    [PL_RULE_NO_LEAKS] = {measure_left, worst_left, PL_METRIC_INUSE_SPACE, false},
+    [PL_RULE_NO_SUSPECTS] = {measure_suspects, worst_suspect, PL_METRIC_INUSE_OBJECTS, false},
+};
+
+/* --- the part that a rule is about --- */
+
+static bool find_threads(const struct pl_profile *profile, const regex_t *regex, bool *in)
+{
+    bool found = false;
+    for (uint32_t i = 0; i < profile->threads; i++) {
+        in[i] = !regexec(regex, profile->thread[i].name, 0, NULL, 0);
+        found |= in[i];
+    }
+    return found;
+}
+
+static void choose_part(struct pl_measure *measure, const struct pl_rule *rule)
+{
+    const struct pl_profile *whole = measure->whole;
+    size_t most = 1ull + whole->tags + whole->threads + whole->stacks;
+    bool *in = pl_arena_alloc(measure->arena, most * sizeof *in);
+    struct pl_part part = {0};
+    uint32_t one = 0;
+    measure->part = whole;
+    measure->matched = true;
+    if (rule->where == PL_WHERE_ALL)
+        return;
+    if (rule->where == PL_WHERE_TAG) {
+        measure->matched = pl_select_tags(whole, rule->name, in, &one) > 0;
+        part.tag = in;
+    } else if (rule->where == PL_WHERE_THREAD) {
+        measure->matched = find_threads(whole, &rule->regex, in);
+        part.thread = in;
+    } else {
+        memset(in, true, most * sizeof *in);
+        measure->matched = pl_select_stacks(whole, &rule->regex, true, in) > 0;
+        part.stack = in;
+    }
+    measure->part = pl_narrow(whole, &part, measure->arena);
+}
+
+struct pl_measure pl_measure_take(const struct pl_rule *rule, const struct pl_profile *whole,
+                                  struct pl_suppressions *suppressions)
+{
+    struct pl_measure measure = {.whole = whole, .suppressions = suppressions, .arena = pl_arena_new()};
+    choose_part(&measure, rule);
+    hows[rule->kind].measure(&measure, hows[rule->kind].metric);
+    return measure;
+}
+
+void pl_measure_free(struct pl_measure *measure)
+{
+    if (measure->leftovers)
+        pl_leftovers_free(measure->leftovers);
+    if (measure->spots)
+        pl_spots_free(measure->spots);
+    pl_arena_free(measure->arena);
+    free(measure->cannot);
+}
+
+/* --- in words --- */
+
+char *pl_measure_print(const struct pl_rule *rule, const struct pl_estimate *figure)
+{
+    char text[2 * PL_FIGURE_BYTES];
+    if (pl_rule_info[rule->kind].unit != PL_UNIT_SHARE)
+        pl_figure_estimate(text, hows[rule->kind].metric, figure);
+    else
+        pl_figure_percent(text, figure->value);
+    return pl_say_print("%s", text);
+}
+
+/* The site that has grown most, if any is known to have. */
+static char *worst_change(const struct pl_rule *rule, const struct pl_profile *before, const struct pl_profile *after)
+{
+    const struct pl_profile *part[] = {before, after};
+    struct pl_profile *joined = pl_join(part, 2, PL_JOIN_DIFFERENCE);
+    struct pl_spot_options names = {0};
+    enum pl_metric metric = hows[rule->kind].metric;
+    struct pl_diff_options options = {
+        .metric = metric, .rate = DISCOVERIES, .depth = 1, .names = &names, .before = part[0], .after = part[1]};
+    struct pl_diff diff;
+    char *text = NULL, figure[PL_FIGURE_BYTES];
+    pl_diff_make(joined, &options, &diff);
+    for (uint32_t i = 0; i < diff.significant && !text; i++) {
+        const struct pl_path *path = &diff.paths.path[diff.change[i].who];
+        if (!(diff.change[i].change[metric].value > 0) || !path->count)
+            continue;
+        char *name = name_spot(&diff.spots->spot[path->spot[0]]);
+        pl_figure_metric(figure, metric, diff.change[i].change[metric].value);
+        text = pl_say_print("worst: %s (+%s)", name, figure);
+        free(name);
+    }
+    pl_diff_free(&diff);
+    pl_profile_close(joined);
+    return text;
+}
+
+char *pl_measure_worst(const struct pl_rule *rule, struct pl_measure *measure)
+{
+    return hows[rule->kind].worst(measure, hows[rule->kind].metric);
+}
+
+char *pl_measure_worst_growth(const struct pl_rule *rule, const struct pl_measure *before, struct pl_measure *after)
+{
+    return hows[rule->kind].diffs ? worst_change(rule, before->part, after->part) : pl_measure_worst(rule, after);
+}

@@ -1,0 +1,238 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * merge.c - the merge command: many profiles as one.
+ *
+ * A fleet has more profiles than memory. They are opened a few at a time, added to the sum, and closed; what stays is
+ * the sum, which grows with what is different in them, not with how many there are. Symbols are looked up in the end,
+ * once for all of them, where the files have none.
+ *
+ * Nothing is written before everything was read, so that whatever is refused leaves no file behind.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "figure.h"
+#include "join.h"
+#include "option.h"
+#include "process.h"
+#include "save.h"
+#include "settings.h"
+#include "subject.h"
+#include "summary.h"
+#include "symbolize.h"
+#include "term.h"
+
+#define OUTPUT "merged.plim"
+#define BATCH_PROFILES 32u
+#define BATCH_BYTES (64ull << 20) /* of files that are open at the same time */
+#define PROGRESS "plimsoll: merging"
+
+static struct {
+    const char *out;
+    bool force, no_symbols, quiet;
+} given = {.out = OUTPUT};
+
+/* clang-format off */
+static const struct pl_option options[] = {
+    {.name = "output", .letter = 'o', .takes = "FILE", .fallback = OUTPUT, .help = "where to write it",
+     .type = &pl_type_text, .into = &given.out},
+    {.name = "force", .letter = 'f',
+     .help = "replace FILE if it is there, and add up profiles even if two of them are of the same process",
+     .type = &pl_type_flag, .into = &given.force},
+    {.name = "no-symbols", .help = "do not look up names that the profiles do not have",
+     .type = &pl_type_flag, .into = &given.no_symbols},
+    {.name = "quiet", .letter = 'q', .help = "say nothing unless something went wrong",
+     .type = &pl_type_flag, .into = &given.quiet},
+    {0},
+};
+/* clang-format on */
+
+/* --- what is refused --- */
+
+static bool is_same_file(const char *path, const struct stat *other)
+{
+    struct stat status;
+    return !stat(path, &status) && status.st_dev == other->st_dev && status.st_ino == other->st_ino;
+}
+
+static enum pl_exit check_output(int argc, char **argv)
+{
+    struct stat status;
+    if (strcmp(given.out, "-") == 0)
+        return pl_say_usage("-o -: a profile is a file, and cannot be written to a pipe; use -o FILE" PL_SUFFIX);
+    if (stat(given.out, &status))
+        return PL_EXIT_OK;
+    if (!S_ISREG(status.st_mode))
+        return pl_say_usage("-o %s: not a file that could be replaced; use -o FILE" PL_SUFFIX, given.out);
+    if (given.force)
+        return PL_EXIT_OK;
+    for (int i = 0; i < argc; i++)
+        if (is_same_file(argv[i], &status))
+            return pl_say_usage("%s is to be read and to be written; leave it out, or use -o for another name, or "
+                                "--force if it is to be replaced by the sum of itself and the others",
+                                argv[i]);
+    return pl_say_failure("%s is there already; use -o for another name, or --force to replace it", given.out);
+}
+
+/* Who has been added already. */
+struct seen {
+    struct pl_header header;
+    const char *name;
+};
+
+/* Merged ones do not tell whom they are made of, but two sums that agree in times, peaks and losses are of the same. */
+static bool are_same(const struct pl_header *a, const struct pl_header *b)
+{
+    bool merged = a->flags & PL_FLAG_MERGED;
+    if (merged != !!(b->flags & PL_FLAG_MERGED))
+        return false;
+    return merged ? memcmp(a, b, sizeof *a) == 0 : pl_process_same(a, b);
+}
+
+static enum pl_exit check_twice(const struct seen *seen, int count, const struct pl_profile *profile, const char *name)
+{
+    for (int i = 0; i < count && !given.force; i++) {
+        if (!are_same(&seen[i].header, &profile->header))
+            continue;
+        char *what = profile->merged ? pl_say_print("the same sum of %u profiles", profile->merged)
+                                     : pl_say_print("of the same process (pid %u)", profile->header.pid);
+        enum pl_exit status = pl_say_failure(
+            "%s and %s are %s, which would count twice; leave one out, or --force if that is what you want",
+            seen[i].name, name, what);
+        free(what);
+        return status;
+    }
+    return PL_EXIT_OK;
+}
+
+/* --- adding up --- */
+
+struct batch {
+    struct pl_profile *profile[BATCH_PROFILES + 1]; /* the first is the sum of those before */
+    uint32_t profiles;
+    uint64_t bytes;
+};
+
+static void close_all(struct batch *batch)
+{
+    for (uint32_t i = 0; i < batch->profiles; i++)
+        pl_profile_close(batch->profile[i]);
+    batch->profiles = 0;
+    batch->bytes = 0;
+}
+
+static void add_up(struct batch *batch)
+{
+    struct pl_profile *sum = pl_join((const struct pl_profile *const *) batch->profile, batch->profiles, PL_JOIN_SUM);
+    pl_join_keep(sum);
+    close_all(batch);
+    batch->profile[batch->profiles++] = sum;
+}
+
+/* A file keeps the names that it has; a process is asked where it runs. */
+static enum pl_exit open_one(char *name, struct pl_profile **out)
+{
+    struct stat status;
+    struct pl_subject_options how = {.command = "merge", .no_symbols = given.no_symbols || !stat(name, &status)};
+    enum pl_exit result = pl_subject_open(&how, 1, &name, out);
+    if (result == PL_EXIT_OK && (*out)->damage > 0)
+        pl_say("%s is damaged: what can be read of it is added", name);
+    return result;
+}
+
+static enum pl_exit add_all(int argc, char **argv, struct batch *batch)
+{
+    struct seen *seen = pl_say_memory(calloc((size_t) argc, sizeof *seen));
+    enum pl_exit status = PL_EXIT_OK;
+    for (int i = 0; i < argc && status == PL_EXIT_OK; i++) {
+        struct pl_profile *profile;
+        status = open_one(argv[i], &profile);
+        if (status != PL_EXIT_OK)
+            break;
+        batch->profile[batch->profiles++] = profile;
+        batch->bytes += profile->file_bytes;
+        status = check_twice(seen, i, profile, argv[i]);
+        seen[i] = (struct seen){profile->header, argv[i]};
+        if (batch->profiles > BATCH_PROFILES || batch->bytes > BATCH_BYTES)
+            add_up(batch);
+        pl_term_progress(PROGRESS, (i + 1.0) / (argc + 1));
+    }
+    if (status == PL_EXIT_OK)
+        add_up(batch);
+    pl_term_progress(PROGRESS, 1);
+    free(seen);
+    return status;
+}
+
+/* --- what comes of it --- */
+
+static void find_names(struct pl_profile *sum)
+{
+    struct pl_symbolize_options how = {.progress = pl_term_progress, .context = "plimsoll: reading symbols"};
+    int error = given.no_symbols ? 0 : pl_symbolize(sum, &how, NULL);
+    pl_term_progress(how.context, 1);
+    if (error)
+        pl_say("cannot read symbols: %s", strerror(-error));
+}
+
+static void say_sum(const struct pl_profile *sum)
+{
+    const struct pl_estimate *total = sum->total;
+    char count[PL_FIGURE_BYTES], calls[PL_FIGURE_BYTES], bytes[PL_FIGURE_BYTES];
+    char peak[2 * PL_FIGURE_BYTES], live[2 * PL_FIGURE_BYTES];
+    char *typed = pl_summary_typed(given.out);
+    pl_figure_exact(count, sum->merged);
+    pl_figure_exact(calls, (uint64_t) total[PL_METRIC_ALLOC_OBJECTS].value);
+    pl_figure_bytes(bytes, total[PL_METRIC_ALLOC_SPACE].value);
+    pl_figure_estimate(peak, PL_METRIC_PEAK_SPACE, &total[PL_METRIC_PEAK_SPACE]);
+    pl_figure_estimate(live, PL_METRIC_INUSE_SPACE, &total[PL_METRIC_INUSE_SPACE]);
+    pl_say("merged %s profile%s: %s allocation%s, %s in all; sum of peaks %s; %s never freed; next: plimsoll report %s",
+           count, pl_figure_plural(count), calls, pl_figure_plural(calls), bytes, peak, live, typed);
+    free(typed);
+}
+
+static int merge_main(int argc, char **argv)
+{
+    struct batch batch = {.profiles = 0};
+    char why[PL_WHY_BYTES];
+    if (!argc)
+        return pl_say_usage("merge needs FILEs or PIDs: plimsoll merge a.plim b.plim -o both.plim");
+    enum pl_exit status = check_output(argc, argv);
+    if (status == PL_EXIT_OK)
+        status = add_all(argc, argv, &batch);
+    if (status == PL_EXIT_OK) {
+        find_names(batch.profile[0]);
+        if (pl_profile_save(batch.profile[0], given.out, why))
+            status = pl_say_failure("%s", why);
+        else if (!given.quiet)
+            say_sum(batch.profile[0]);
+    }
+    close_all(&batch);
+    return status;
+}
+
+const struct pl_command pl_command_merge = {
+    .name = "merge",
+    .arguments = "FILE|PID...",
+    .summary = "make one profile of many: a process tree, a fleet, repeated runs",
+    .details =
+        "Adds up profiles, of files and of running processes, and writes the sum as a profile like any other: report, "
+        "export, diff and check read it. Sites with the same stack, tag and thread name become one; modules are told "
+        "apart by path and build-id, so two builds of a program stay apart. Exact figures stay exact; errors of "
+        "samples combine as those of one larger sample, whatever the intervals were.\n"
+        "\n"
+        "Each process had its peak at its own time. They are added up, which is at least what was ever live at once, "
+        "and reports call that the sum of peaks. Timelines, snapshots and the ages of blocks are left out.\n"
+        "\n"
+        "Names are kept in the file, so it can be read on a machine that has none of the programs. Two profiles of the "
+        "same process, as snapshots are, would count twice what both have seen, and are refused; so is the same sum "
+        "twice. See docs/merge.md.",
+    .examples = "plimsoll run -o tree.%p.plim -- sh -c 'ls /; ls -l /'\n"
+                "plimsoll merge tree.*.plim -o tree.plim\n"
+                "plimsoll report tree.plim\n"
+                "plimsoll merge --force -o tree.plim tree.plim out.plim  # adds to what was merged before",
+    .options = options,
+    .main = merge_main,
+};

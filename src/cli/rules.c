@@ -1,0 +1,280 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * rules.c - rules of `check`, read from options and from files in the same words.
+ *
+ * A value is [WHERE=]LIMIT. The last `=` before something that looks like a limit ends WHERE, so that expressions may
+ * have others (operator==), as may names of files.
+ */
+#include "rules.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "grow.h"
+#include "nearest.h"
+#include "rulefile.h"
+
+#define FILE_BYTES_MAX (1u << 20)
+
+const struct pl_rule_info pl_rule_info[PL_RULE_KINDS] = {
+#define ROW(name, word_, label_, unit_, takes_, example_, help)                                                        \
+    [PL_RULE_##name] = {.word = word_, .label = label_, .takes = takes_, .example = example_, .unit = PL_UNIT_##unit_},
+    PL_RULES(ROW)
+#undef ROW
+};
+
+/* What --max-growth is about. */
+static const enum pl_rule_kind growing[] = {PL_RULE_PEAK, PL_RULE_LIVE, PL_RULE_ALLOCATED, PL_RULE_CALLS};
+
+__attribute__((format(printf, 2, 3))) static int complain(char why[PL_WHY_BYTES], const char *format, ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(why, PL_WHY_BYTES, format, arguments);
+    va_end(arguments);
+    return -EINVAL;
+}
+
+/* --- limits --- */
+
+/* "5%", "5%:main.plim", "+5". */
+static int read_growth(struct pl_rule *rule, const char *text, char why[PL_WHY_BYTES])
+{
+    char *end = NULL;
+    text += *text == '+';
+    double percent = isdigit((unsigned char) *text) || *text == '.' ? strtod(text, &end) : NAN;
+    if (!isfinite(percent))
+        return complain(why, "not a percentage; use a number, and what it is compared with: +5%%:main.plim");
+    end += *end == '%';
+    if (*end && (*end != ':' || !end[1]))
+        return complain(why, "behind the percentage comes a colon and a profile, as in 5%%:main.plim, or nothing");
+    rule->relative = true;
+    rule->limit = percent / 100;
+    rule->baseline = *end ? pl_say_print("%s", end + 1) : NULL;
+    return 0;
+}
+
+static int complain_value(const struct pl_option *option, enum pl_verdict verdict, char why[PL_WHY_BYTES])
+{
+    char *complaint = pl_option_complaint(option, "", verdict);
+    complain(why, "%s", complaint);
+    free(complaint);
+    return -EINVAL;
+}
+
+static int read_percent(struct pl_rule *rule, const char *text, char why[PL_WHY_BYTES])
+{
+    struct pl_option option = {.type = &pl_type_percent, .into = &rule->limit, .example = "60%"};
+    enum pl_verdict verdict = pl_type_percent.read(&option, text);
+    rule->limit /= 100;
+    return verdict == PL_VALUE_OK ? 0 : complain_value(&option, verdict, why);
+}
+
+static int read_whole(struct pl_rule *rule, const struct pl_type *type, const char *text, char why[PL_WHY_BYTES])
+{
+    uint64_t value = 0;
+    struct pl_option option = {
+        .type = type, .into = &value, .example = type == &pl_type_size ? "200M" : "1000", .max = 1ull << 53};
+    enum pl_verdict verdict = type->read(&option, text);
+    rule->limit = (double) value;
+    return verdict == PL_VALUE_OK ? 0 : complain_value(&option, verdict, why);
+}
+
+static int read_limit(struct pl_rule *rule, const char *text, char why[PL_WHY_BYTES])
+{
+    enum pl_rule_unit unit = pl_rule_info[rule->kind].unit;
+    if (unit == PL_UNIT_SHARE && *text == '+')
+        return complain(why, "a share is not compared with a baseline; use a limit, for example 60%%");
+    if (unit == PL_UNIT_SHARE)
+        return read_percent(rule, text, why);
+    if (unit == PL_UNIT_GROWTH || *text == '+')
+        return read_growth(rule, text, why);
+    return read_whole(rule, unit == PL_UNIT_BYTES ? &pl_type_size : &pl_type_count, text, why);
+}
+
+/* --- places --- */
+
+static const struct {
+    const char *prefix;
+    enum pl_rule_where where;
+} kinds_of_places[] = {{"function:", PL_WHERE_FUNCTION}, {"tag:", PL_WHERE_TAG}, {"thread:", PL_WHERE_THREAD}};
+
+/* Two colons are C++, not ours: tag::push is a function. */
+static void tell_place(struct pl_rule *rule)
+{
+    rule->where = PL_WHERE_FUNCTION;
+    rule->name = rule->place;
+    for (size_t i = 0; i < sizeof kinds_of_places / sizeof *kinds_of_places; i++) {
+        size_t bytes = strlen(kinds_of_places[i].prefix);
+        if (strncmp(rule->place, kinds_of_places[i].prefix, bytes) || rule->place[bytes] == ':')
+            continue;
+        rule->where = kinds_of_places[i].where;
+        rule->name = rule->place + bytes;
+    }
+}
+
+static int read_place(struct pl_rule *rule, const char *text, size_t bytes, char why[PL_WHY_BYTES])
+{
+    char said[PL_WHY_BYTES / 2];
+    const char *word = pl_rule_info[rule->kind].word;
+    if (!strchr(pl_rule_info[rule->kind].takes, '='))
+        return complain(why, "it is about the whole process: %s %s", word, pl_rule_info[rule->kind].takes);
+    rule->place = pl_grow_text(text, bytes);
+    tell_place(rule);
+    if (!*rule->name)
+        return complain(why, "nothing is named before the `=`; a function, tag:NAME or thread:NAME goes there");
+    if (rule->where == PL_WHERE_TAG)
+        return 0;
+    int error = regcomp(&rule->regex, rule->name, REG_EXTENDED | REG_NOSUB);
+    if (!error)
+        return 0;
+    regerror(error, &rule->regex, said, sizeof said);
+    rule->where = PL_WHERE_ALL; /* there is nothing to free */
+    return complain(why, "%s; use a POSIX extended regular expression, for example 'parse_.*'", said);
+}
+
+/* Where the limit begins. */
+static const char *find_limit(const char *value)
+{
+    const char *limit = value;
+    for (const char *at = *value == '+' ? NULL : strchr(value, '='); at; at = strchr(at + 1, '='))
+        if (isdigit((unsigned char) at[1]) || at[1] == '+' || at[1] == '.' || !at[1])
+            limit = at + 1;
+    return limit;
+}
+
+static int read_value(struct pl_rule *rule, const char *value, char why[PL_WHY_BYTES])
+{
+    const char *limit = find_limit(value);
+    int result = limit > value ? read_place(rule, value, (size_t) (limit - 1 - value), why) : 0;
+    return result ? result : read_limit(rule, limit, why);
+}
+
+/* --- rules --- */
+
+static void free_rule(struct pl_rule *rule)
+{
+    if (rule->where == PL_WHERE_FUNCTION || rule->where == PL_WHERE_THREAD)
+        regfree(&rule->regex);
+    free(rule->text);
+    free(rule->place);
+    free(rule->baseline);
+}
+
+static int find_kind(const char *word, char why[PL_WHY_BYTES])
+{
+    struct pl_nearest nearest = {.word = word};
+    for (int i = 0; i < PL_RULE_KINDS; i++) {
+        pl_nearest_offer(&nearest, pl_rule_info[i].word);
+        if (!strcmp(pl_rule_info[i].word, word))
+            return i;
+    }
+    if (nearest.best)
+        return complain(why, "there is no such rule; did you mean %s?", nearest.best);
+    return complain(why, "there is no such rule; `plimsoll help check` has all");
+}
+
+static int add_one(struct pl_rules *rules, enum pl_rule_kind kind, const char *value, char why[PL_WHY_BYTES])
+{
+    const struct pl_rule_info *info = &pl_rule_info[kind];
+    struct pl_rule rule = {.kind = kind};
+    int result = value ? read_value(&rule, value, why) : 0;
+    if (result) {
+        free_rule(&rule);
+        return result;
+    }
+    rule.text = pl_say_print("%s%s%s", info->word, value ? " " : "", value ? value : "");
+    rules->rule = pl_grow(rules->rule, rules->count, &rules->capacity, sizeof *rules->rule);
+    rules->rule[rules->count++] = rule;
+    return 0;
+}
+
+/* The same four times, each by itself what one would have written for it. */
+static int add_growth(struct pl_rules *rules, const char *value, char why[PL_WHY_BYTES])
+{
+    const char *limit = find_limit(value);
+    char *relative = pl_say_print("%.*s%s%s", (int) (limit - value), value, *limit == '+' ? "" : "+", limit);
+    int result = 0;
+    for (size_t i = 0; i < sizeof growing / sizeof *growing && !result; i++)
+        result = add_one(rules, growing[i], relative, why);
+    free(relative);
+    return result;
+}
+
+int pl_rules_add(struct pl_rules *rules, const char *word, const char *value, char why[PL_WHY_BYTES])
+{
+    int kind = find_kind(word, why);
+    if (kind < 0)
+        return kind;
+    const struct pl_rule_info *info = &pl_rule_info[kind];
+    if (info->takes && (!value || !*value))
+        return complain(why, "it needs a limit: %s %s", word, info->takes);
+    if (!info->takes && value)
+        return complain(why, "it takes no value");
+    return kind == PL_RULE_GROWTH ? add_growth(rules, value, why)
+                                  : add_one(rules, (enum pl_rule_kind) kind, value, why);
+}
+
+/* --- files --- */
+
+/* A comment behind a rule: a `#` after a blank. */
+static void drop_comment(char *text)
+{
+    for (char *at = text; *at; at++)
+        if (pl_rulefile_blank(*at) && at[1] == '#')
+            at[0] = at[1] = 0;
+    for (size_t bytes = strlen(text); bytes && pl_rulefile_blank(text[bytes - 1]);)
+        text[--bytes] = 0;
+}
+
+static int add_line(struct pl_rules *rules, const struct pl_rule_line *line, char why[PL_WHY_BYTES])
+{
+    char said[PL_WHY_BYTES], *text = pl_grow_text(line->text, line->bytes), *word = text, *end = text, *value;
+    if (strlen(text) < line->bytes) {
+        free(text);
+        return pl_rulefile_complain(line, why, "not a text file");
+    }
+    drop_comment(text);
+    if (!strncmp(word, "--", 2))
+        word += 2; /* as on a command line */
+    for (end = word; *end && !pl_rulefile_blank(*end);)
+        end++;
+    for (value = end; pl_rulefile_blank(*value);)
+        value++;
+    *end = 0;
+    int result = pl_rules_add(rules, word, *value ? value : NULL, said);
+    if (result)
+        result = pl_rulefile_complain(line, why, "%s%s%s: %s", word, *value ? " " : "", value, said);
+    free(text);
+    return result;
+}
+
+int pl_rules_read(struct pl_rules *rules, const char *path, char why[PL_WHY_BYTES])
+{
+    char *text = NULL;
+    size_t bytes = 0;
+    uint32_t before = rules->count;
+    int result = pl_rulefile_read(path, FILE_BYTES_MAX, &text, &bytes);
+    if (result)
+        return complain(why, "cannot read rules from %s: %s", path, strerror(-result)), result;
+    struct pl_rule_line line = {.path = path, .next = text, .end = text + bytes};
+    while (!result && pl_rulefile_next(&line))
+        result = add_line(rules, &line, why);
+    free(text);
+    if (!result && rules->count == before)
+        return complain(why, "%s has no rules in it; a line is, for example: max-peak 200M", path);
+    return result;
+}
+
+void pl_rules_free(struct pl_rules *rules)
+{
+    for (uint32_t i = 0; i < rules->count; i++)
+        free_rule(&rules->rule[i]);
+    free(rules->rule);
+    *rules = (struct pl_rules){0};
+}

@@ -1,0 +1,232 @@
+# SPDX-License-Identifier: MIT
+"""advice - each kind is given where it is due, with the right place and gain, and not where something only comes close.
+
+The programs of programs/ do one thing each. Every case is run twice: counted, and sampled with a fixed seed. What is
+gained is a lower bound in a sampled profile: it may fall short of the truth, as far as estimates of so few samples do.
+"""
+
+import json
+import re
+import subprocess
+import sys
+import tempfile
+import time
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
+from pathlib import Path
+
+HERE = Path(__file__).resolve().parent
+sys.path.insert(0, str(HERE.parent / "lib"))
+
+import claims  # noqa: E402
+from built import BUILD, PLIMSOLL, RUNTIME, environment, export  # noqa: E402
+from claims import Skip, claim, expect, say  # noqa: E402
+
+PROGRAMS = BUILD / "tests" / "advice"
+LIBRARIES = Path("/usr/lib/x86_64-linux-gnu")
+SAMPLE = "64K"
+MODES = {"counted": ["--exact"], "sampled": ["--sample", SAMPLE]}
+SCARCE = "scarcely sampled"
+TIMEOUT_S = 60
+AT_ONCE = 3  # most of the time most cases wait
+
+# Of the truth, how much a gain must be at least and may be at most.
+TOLERANCE = {"counted": (0.98, 1.001), "sampled": (0.6, 1.05)}
+# The timeline has moments, not every instant: the last large one comes before the heap is full.
+TOLERANCE_OF_TIME = {"counted": (0.75, 1.02), "sampled": (0.5, 1.1)}
+
+
+class Case:
+    """A program and its argument, what advice there must be, and what it must gain; `gain` may use what it prints."""
+
+    def __init__(self, words, kind=None, site=None, gain=None, tolerance=None):
+        self.words, self.kind, self.site, self.gain = words.split(), kind, site, gain
+        self.tolerance = tolerance or TOLERANCE
+
+
+def copied(output):
+    return {"gain_bytes": int(output)}
+
+
+CASES = {
+    "blocks that are forgotten all the time are a leak":
+        Case("leak forget", "leak", "site_forget", lambda _: {"gain_bytes": None}),
+    "a cache that has stopped growing is no leak": Case("leak cache"),
+    "tables that are copied at every step should be reserved":
+        Case("reserve steps", "reserve", "site_grow", copied),
+    "a table that grows in place is fine": Case("reserve room"),
+    "tables that the kernel moves are not copied": Case("reserve large"),
+    "vectors that grow should be reserved":  # each of 100 from 16 B to 512 KiB, in 16 allocations
+        Case("vectors push", "reserve", "site_fill", lambda _: {"gain_bytes": 100 * ((512 << 10) - 16)},
+             {"counted": (0.95, 1.01), "sampled": (0.6, 1.05)}),
+    "vectors that were reserved are fine": Case("vectors reserve"),
+    "a buffer for every line should be reused":
+        Case("reuse line", "reuse", "site_line", lambda _: {"gain_calls": 100_000}),
+    "a place half of whose lines are kept for a while has its reasons": Case("reuse history"),
+    "many small nodes should come from a pool":  # 32 bytes take up 48
+        Case("pool nodes", "pool", "site_node", lambda _: {"gain_bytes": 200_000 * 16}),
+    "nodes of a size that fits well are fine": Case("pool records"),
+    "messages of one size that come and go should come from a pool":
+        Case("pool messages", "pool", "site_message", lambda _: {"gain_calls": 400_000}),
+    "messages of all sizes are none for a pool": Case("pool mixed"),
+    "blocks one byte too large for a size have slack":  # 73 bytes and the header take up 96
+        Case("slack 73 60000", "slack", "site_block", lambda _: {"gain_bytes": 60_000 * 15}),
+    "blocks that fill their size have none": Case("slack 72 60000"),
+    "few blocks are not worth it": Case("slack 73 6000"),
+    "freed blocks between others keep their pages":  # three of four of 32 MiB
+        Case("fragmentation holes", "fragmentation", None, lambda _: {"gain_bytes": 24 << 20}, TOLERANCE_OF_TIME),
+    "freed blocks with pages of their own do not": Case("fragmentation mapped"),
+    "what is freed as the program exits does not matter": Case("fragmentation exit"),
+}
+
+place = tempfile.TemporaryDirectory(prefix="plimsoll-advice.", dir="/dev/shm")
+
+
+def profile_of(words, mode, preload=None, name=None):
+    """Runs a case. Returns its profile and what it printed."""
+    path = Path(place.name) / f"{name or '.'.join(words)}.{mode}.plim"
+    how = {**MODES, SCARCE: ["--sample", "256K"]}[mode]
+    command = [PLIMSOLL, "run", *how, "-o", path, "--", PROGRAMS / f"case_{words[0]}", *words[1:]]
+    settings = environment(PLIMSOLL_SEED=1, LD_PRELOAD=preload)
+    done = subprocess.run(command, capture_output=True, text=True, env=settings, timeout=TIMEOUT_S)
+    assert done.returncode == 0, f"{words}: status {done.returncode}: {done.stderr}"
+    return path, done.stdout
+
+
+def advice_of(path, *options):
+    command = [PLIMSOLL, "export", "--format", "json", *options, path]
+    done = subprocess.run(command, capture_output=True, env=environment())
+    assert done.returncode == 0, f"export: status {done.returncode}: {done.stderr.decode()}"
+    return json.loads(done.stdout)["advice"]
+
+
+def check_gain(case, mode, advice, path, output):
+    for name, truth in case.gain(output).items():
+        if truth is None:
+            truth = export(path)["totals"]["inuse_space"]["value"]
+        low, high = (bound * truth for bound in case.tolerance[mode])
+        assert low <= advice[name] <= high, f"{name} is {advice[name]:.0f}, in truth {truth:.0f}"
+
+
+def check(case, mode, running):
+    path, output = running.result() if running else profile_of(case.words, mode)
+    found = export(path)["advice"]
+    for advice in found:
+        say(f"{advice['kind']}: {advice['function']} {advice['headline']}; {advice['evidence']}")
+    expected = [(case.kind, case.site)] if case.kind else []
+    assert [(advice["kind"], advice["function"]) for advice in found] == expected
+    if case.kind:
+        check_gain(case, mode, found[0], path, output)
+
+
+pool = ThreadPoolExecutor(AT_ONCE)
+for sentence, case in CASES.items():
+    for mode in MODES:
+        running = None if sys.argv[1:] else pool.submit(profile_of, case.words, mode)
+        claims.add(f"{sentence}, {mode}", partial(check, case, mode, running))
+
+
+@claim
+def few_samples_do_not_say_that_all_blocks_have_one_size():
+    path, _ = profile_of(["slack", "73", "120000"], SCARCE)
+    assert 16 < export(path)["sampling"]["samples"] < 100  # enough for other advice
+    assert not export(path)["advice"], export(path)["advice"]
+
+
+# ---- of a profile that is not one whole process ----
+
+
+@claim
+def a_difference_gets_no_advice():
+    path, _ = profile_of(["pool", "nodes"], "counted", name="again")
+    base, _ = profile_of(["reuse", "history"], "counted", name="base")
+    assert advice_of(path), "nothing was tested"
+    assert advice_of(path, "--diff-base", base) == []
+
+
+@claim
+def merged_profiles_have_no_course_of_time():
+    forget, _ = profile_of(["leak", "forget"], "counted", name="one")
+    nodes, _ = profile_of(["pool", "nodes"], "counted", name="other")
+    merged = Path(place.name) / "merged.plim"
+    done = subprocess.run([PLIMSOLL, "merge", "-o", merged, forget, nodes], capture_output=True, env=environment())
+    assert done.returncode == 0, done.stderr.decode()
+    assert [advice["kind"] for advice in advice_of(merged)] == ["pool"]
+
+
+@claim
+def a_part_is_judged_by_itself():
+    path, _ = profile_of(["fragmentation", "holes"], "counted", name="part")
+    assert [advice["kind"] for advice in advice_of(path)] == ["fragmentation"]
+    assert advice_of(path, "--ignore", "site_block") == []
+
+
+@claim
+def of_a_running_program_the_heaps_are_looked_at():
+    settings = {"LD_PRELOAD": RUNTIME, "PLIMSOLL_SAMPLE": "exact", "PLIMSOLL_OUT": Path(place.name) / "stay.plim"}
+    process = subprocess.Popen([PROGRAMS / "case_fragmentation", "stay"], env=environment(**settings))
+    try:
+        found = wait_for_advice(process.pid)
+    finally:
+        process.kill()
+        process.wait()
+    say(found["evidence"])
+    figures = re.search(r"malloc has 1 heap of ([0-9.]+) MiB in all, of which ([0-9.]+) MiB are resident",
+                        found["evidence"])
+    assert figures and all(30 <= float(figure) <= 40 for figure in figures.groups()), found["evidence"]
+
+
+def wait_for_advice(pid):
+    for _ in range(100):
+        time.sleep(0.2)
+        found = advice_of(str(pid))
+        if found:
+            return found[0]
+    raise AssertionError("no advice in 20 s")
+
+
+# ---- what allocators make of a size ----
+
+ALLOCATORS = {"glibc": None, "jemalloc": "libjemalloc.so.2", "tcmalloc": "libtcmalloc_minimal.so.4",
+              "mimalloc": "libmimalloc.so.2"}
+SIZES = "65536"
+
+
+def library(name):
+    path = LIBRARIES / ALLOCATORS[name] if ALLOCATORS[name] else None
+    if path and not path.exists():
+        raise Skip(f"{path} is not installed")
+    return path
+
+
+def lines_of(command, **settings):
+    done = subprocess.run(command, capture_output=True, check=True, env=environment(**settings))
+    return [int(line) for line in done.stdout.split()]
+
+
+def check_rule(name):
+    seen = lines_of([PROGRAMS / "case_usable", SIZES], LD_PRELOAD=library(name))
+    rule = lines_of([PROGRAMS / "sizing", name, SIZES])
+    assert len(seen) == len(rule) == int(SIZES)
+    expect(f"{size} bytes are {one}, by the rule {other}"
+           for size, (one, other) in enumerate(zip(seen, rule), 1) if one != other)
+
+
+def check_slack(name, taken):
+    """4,112 bytes: a page and a header of one's own."""
+    path, _ = profile_of(["slack", "4112", "4000"], "counted", preload=library(name), name=name)
+    found = export(path)["advice"]
+    assert [advice["kind"] for advice in found] == (["slack"] if taken else []), found
+    assert not taken or (found[0]["gain_bytes"] == 4000 * (taken - 4112) and name in found[0]["evidence"]), found
+
+
+for name, taken in {"glibc": 0, "jemalloc": 5120, "tcmalloc": 4608, "mimalloc": 5120}.items():
+    claims.add(f"the rule of {name} is what it does", partial(check_rule, name))
+    claims.add(f"slack is reckoned by the rule of {name}, when that is in charge", partial(check_slack, name, taken))
+
+
+if __name__ == "__main__":
+    status = claims.main()
+    pool.shutdown(wait=True)
+    place.cleanup()
+    sys.exit(status)

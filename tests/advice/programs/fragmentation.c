@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * fragmentation.c - fills the heap, frees most of it, and goes on for a while with what is left: a block of each page,
+ * so that no page is free; or blocks that have pages of their own; or frees most only as it exits. `stay` is `holes`,
+ * and lasts until it is killed.
+ *
+ *   fragmentation holes|stay|mapped|exit
+ */
+#include "case.h"
+
+#define BYTES (32 << 20)
+#define BLOCK_BYTES 1000
+#define MAPPED_BYTES (256 << 10)
+#define KEPT_OF 4
+#define SECONDS 1.4
+#define MINUTE 60.0
+
+static APART void *site_block(size_t bytes)
+{
+    return memset(case_use(malloc(bytes)), 1, bytes);
+}
+
+/* So that there are moments to remember. */
+static void go_on(double seconds)
+{
+    for (double end = case_seconds() + seconds; case_seconds() < end; case_wait())
+        free(case_use(malloc(100)));
+}
+
+int main(int count, char **words)
+{
+    static void *block[BYTES / BLOCK_BYTES];
+    bool mapped = case_is(count, words, "mapped"), at_exit = case_is(count, words, "exit");
+    double seconds = case_is(count, words, "stay") ? MINUTE : SECONDS;
+    if (!mapped && !at_exit && seconds < MINUTE && !case_is(count, words, "holes"))
+        return case_unknown(words[0]);
+    size_t bytes = mapped ? MAPPED_BYTES : BLOCK_BYTES, blocks = BYTES / bytes;
+    for (size_t i = 0; i < blocks; i++)
+        block[i] = site_block(bytes);
+    case_wait();
+    if (at_exit)
+        go_on(seconds);
+    for (size_t i = 0; i < blocks; i++)
+        if (i % KEPT_OF)
+            free(block[i]);
+    if (!at_exit)
+        go_on(seconds);
+    return 0;
+}

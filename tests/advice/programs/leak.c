@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * leak.c - for a few seconds, forgets blocks all the time; or fills a cache in the first part of them.
+ *
+ *   leak forget|cache
+ */
+#include "case.h"
+
+#define SECONDS 2.6
+#define CACHE_SECONDS 1.0
+#define BLOCK_BYTES 500
+#define BLOCKS_PER_ROUND 4
+
+static APART void *site_forget(void)
+{
+    return case_use(malloc(BLOCK_BYTES));
+}
+
+static APART void *site_cache(void)
+{
+    return case_use(malloc(BLOCK_BYTES));
+}
+
+static APART void *site_request(size_t bytes)
+{
+    return case_use(malloc(bytes));
+}
+
+/* Two at a time, so that they are no temporaries. */
+static void serve(void)
+{
+    void *one = site_request(300), *other = site_request(700);
+    free(one);
+    free(other);
+}
+
+int main(int count, char **words)
+{
+    bool forget = case_is(count, words, "forget");
+    if (!forget && !case_is(count, words, "cache"))
+        return case_unknown(words[0]);
+    for (double start = case_seconds(), now = start; now < start + SECONDS; now = case_seconds()) {
+        for (int i = 0; i < BLOCKS_PER_ROUND; i++) {
+            if (forget)
+                site_forget();
+            else if (now < start + CACHE_SECONDS)
+                site_cache();
+        }
+        serve();
+        case_wait();
+    }
+    return 0;
+}

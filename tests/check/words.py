@@ -1,0 +1,132 @@
+# SPDX-License-Identifier: MIT
+"""words.py - rules as people write them, on the command line and in files, right and wrong; and what documents say."""
+
+import functools
+import re
+import sys
+
+from known import FAILED, HERE, OK, USAGE, check, command, outcomes, profile, written
+
+import claims
+from built import SOURCE
+from claims import claim
+
+# What is typed -> what is said.
+WRONG = {
+    ("--max-peak", "12Q"): "--max-peak 12Q: not a size; use bytes with K, M or G",
+    ("--max-peak", "-1"): "--max-peak -1: not a size",
+    ("--max-peak", ""): "--max-peak : it needs a limit: max-peak [WHERE=]SIZE",
+    ("--max-peak", "99999999999999999999"): "too large",
+    ("--max-calls", "1.5"): "--max-calls 1.5: not a number",
+    ("--max-calls", "1000M"): "--max-calls 1000M: not a number",
+    ("--max-calls", "parse=x"): "--max-calls parse=x: not a number",
+    ("--max-calls", "parse="): "--max-calls parse=: not a number",
+    ("--max-calls", "parse_(=5"): "use a POSIX extended regular expression",
+    ("--max-calls", "thread:w(=5"): "use a POSIX extended regular expression",
+    ("--max-calls", "=5"): "nothing is named before the `=`",
+    ("--max-calls", "tag:=5"): "nothing is named before the `=`",
+    ("--max-rss", "main=5M"): "--max-rss main=5M: it is about the whole process: max-rss SIZE",
+    ("--max-temporary", "160%"): "--max-temporary 160%: too large; use a number from 0 to 100",
+    ("--max-temporary", "+5%:a.plim"): "a share is not compared with a baseline",
+    ("--max-peak", "+5%"): "more than what? name a profile, as in +5%:main.plim, or give --baseline FILE",
+    ("--max-peak", "+x%:a.plim"): "--max-peak +x%:a.plim: not a percentage",
+    ("--max-peak", "+5%a.plim"): "behind the percentage comes a colon and a profile",
+    ("--max-growth", "a.plim"): "--max-growth a.plim: not a percentage",
+    ("--max-growth", "5%:"): "behind the percentage comes a colon and a profile",
+    ("--no-leaks=1",): "--no-leaks takes no value",
+    ("--max-peek", "1M"): "did you mean --max-peak?",
+    (): "check needs a rule",
+}
+
+
+def refuse(words, said):
+    text = check(profile(), *words, status=USAGE)
+    assert said in text and not outcomes(text) and len(text.splitlines()) == 1, text
+
+
+for words, said in WRONG.items():
+    claims.add(f"check {' '.join(words)} is refused with a reason", functools.partial(refuse, words, said))
+
+
+@claim
+def check_without_a_profile_asks_for_one():
+    assert "check needs a FILE or a PID" in check("--max-peak", "1M", status=USAGE)
+
+
+@claim
+def a_baseline_that_is_missing_is_named_with_its_rule():
+    text = check(profile(), "--max-peak", "+5%:nowhere.plim", status=FAILED)
+    assert "there is no file nowhere.plim" in text and "max-peak +5%:nowhere.plim" in text and not outcomes(text), text
+
+
+@claim
+def a_file_has_the_same_rules_in_the_same_words():
+    rules = written("rules", "# limits\n\nmax-peak 200M   # generous\n\t--max-calls  parse_line=1000\nno-leaks\r\n")
+    text = check(profile(), "--rules", rules, status=FAILED)
+    assert outcomes(text) == ["ok", "ok", "FAIL"], text
+    same = check(profile(), "--max-peak", "200M", "--max-calls", "parse_line=1000", "--no-leaks", status=FAILED)
+    assert text == same, text + same
+
+
+@claim
+def several_files_and_options_add_up():
+    one, other = written("one", "max-peak 200M\n"), written("other", "max-calls 5\n")
+    text = check(profile(), "--rules", one, "-r", other, "--max-rss", "1G", status=FAILED)
+    assert sorted(outcomes(text)) == ["FAIL", "ok", "ok"], text
+
+
+BAD_LINES = {
+    "max-peek 5M": "max-peek 5M: there is no such rule; did you mean max-peak?",
+    "frobnicate": "frobnicate: there is no such rule; `plimsoll help check` has all",
+    "max-peak": "max-peak: it needs a limit: max-peak [WHERE=]SIZE",
+    "max-peak = 5M": "max-peak = 5M: not a size",
+    "max-peak 12Q": "max-peak 12Q: not a size; use bytes with K, M or G",
+    "no-leaks please": "no-leaks please: it takes no value",
+    "max-calls a(=5": "regular expression",
+    "max-peak 5M\0": "not a text file",
+}
+
+
+def refuse_line(line, said):
+    rules = written("bad", f"# first\nmax-calls 5\n\n{line}\n")
+    text = check(profile(), "--rules", rules, status=USAGE)
+    assert f"bad:4: {said}" in text or (f"bad:4: " in text and said in text), text
+
+
+for line, said in BAD_LINES.items():
+    claims.add(f"a file with the line {line!r} is refused by its number", functools.partial(refuse_line, line, said))
+
+
+@claim
+def a_file_without_rules_would_pass_everything_and_is_refused():
+    assert "has no rules in it" in check(profile(), "--rules", written("void", "# later\n"), status=USAGE)
+
+
+@claim
+def a_file_that_is_not_there_is_a_failure():
+    assert "cannot read rules from" in check(profile(), "--rules", HERE / "nowhere", status=FAILED)
+
+
+@claim
+def expressions_may_have_an_equals_sign_and_colons():
+    rules = ["--max-calls", "operator==|parse_line=1000", "--max-calls", "tag::push|parse_line=1000"]
+    assert outcomes(check(profile(), *rules, status=OK)) == ["ok", "ok"]
+
+
+@claim
+def names_of_files_may_have_one_too():
+    (HERE / "a=1.plim").write_bytes(profile("alone").read_bytes())
+    assert outcomes(check(profile("alone"), "--max-calls", "+0%:a=1.plim", status=OK)) == ["ok"]
+
+
+@claim
+def every_rule_is_explained():
+    text = (SOURCE / "docs" / "check.md").read_text()
+    rules = set(re.findall(r"--(max-[a-z-]+|no-(?:suspected-)?leaks)\b", command("help", "check").stdout))
+    assert len(rules) == 12, rules
+    missing = {rule for rule in rules if f"`{rule}" not in text}
+    assert not missing, missing
+
+
+if __name__ == "__main__":
+    sys.exit(claims.main())

@@ -1,0 +1,145 @@
+# SPDX-License-Identifier: MIT
+"""pairs - profiles that are of different programs, of different builds, of several threads, or large."""
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "lib"))
+import claims
+from built import PLIMSOLL, environment
+from claims import Skip, claim
+from runs import HERE, build_of, changes, command, diff, profile, scratch
+
+EXACT = "--exact"
+FEW, MANY = 250, 1000
+
+
+def forged(kind, number):
+    path = Path(scratch.name) / f"{kind}-{number}.plim"
+    if not path.exists():
+        subprocess.run([HERE / "forged", path, kind, str(number)], check=True)
+    return path
+
+
+def called(program, *words):
+    """The profile of a run with arguments."""
+    path = Path(scratch.name) / ("-".join([program, "called", *words]) + ".plim")
+    done = command("run", "-q", EXACT, "-o", path, "--", build_of(program), *words)
+    assert done.returncode == 0, done.stderr
+    return path
+
+
+# ---- whose profiles they are ----
+
+
+@claim
+def different_programs_are_named():
+    text = diff(profile("sites", EXACT), profile("lambda", EXACT))
+    assert "different programs: sites and lambda\n" in text, text
+
+
+@claim
+def how_a_program_was_called_is_shown_where_it_differs():
+    text = diff(called("sites", "--fast"), called("sites", "--slow"))
+    lines = text.splitlines()
+    assert lines[1].endswith("sites --fast") and lines[3].endswith("sites --slow"), text
+    assert "different programs" not in text, text
+
+
+@claim
+def but_not_where_only_its_directory_does():
+    text = diff(profile("sites", EXACT), profile("elsewhere", EXACT))
+    assert "different programs" not in text and text.splitlines()[1].startswith("after"), text
+
+
+# ---- lambdas ----
+
+
+@claim
+def a_lambda_is_the_same_inlined_or_not():
+    for pair in (("lambda", "lambda-apart"), ("lambda-apart", "lambda")):
+        both = [profile(program, EXACT) for program in pair]
+        text = diff("--metric", "calls", *both)
+        assert "{lambda" in diff("--metric", "calls", "--top", "1000", both[0], profile("sites", EXACT)), text
+        assert not changes(text) and "nothing has changed" in text, text
+
+
+# ---- peaks ----
+
+
+def totals(text):
+    return {line[:22].strip(): line for line in text.splitlines() if "→" in line[:46]}
+
+
+@claim
+def a_peak_that_is_not_known_to_the_byte_has_not_changed_by_a_few():
+    pair = forged("crew", 100000), forged("crew", 100500)
+    text = diff("--metric", "peak", *pair)
+    assert not changes(text) and "no change is more than noise" in text, text
+    assert "within noise (± 8.0 KiB)" in totals(text)["At the peak"], text
+    assert "known to within 8.0 KiB" in " ".join(text.split()), text
+    assert not changes(diff("--metric", "peak-blocks", *pair))
+
+
+@claim
+def but_may_have_changed_by_more():
+    text = diff("--metric", "peak", forged("crew", 100000), forged("crew", 120000))
+    assert len(changes(text)) == 1 and "keep" in changes(text)[0], text
+    assert "within noise" not in totals(text)["At the peak"], text
+
+
+@claim
+def and_all_else_is_exact_as_it_was():
+    text = diff(forged("crew", 100000), forged("crew", 100500))
+    assert len(changes(text)) == 1 and "+500 B" in changes(text)[0] and "noise" not in "".join(changes(text)), text
+
+
+# ---- what is left out ----
+
+
+@claim
+def what_is_not_shown_is_told_with_what_would_show_it():
+    pair = profile("sites", EXACT), profile("lambda", EXACT)
+    everything = len(changes(diff("--top", "1000", *pair)))
+    text = diff("--top", "3", *pair)
+    assert len(changes(text)) == 3 and f"{everything - 3} more changes are not shown; --top N" in text, text
+    text = diff("--top", "1000", "--threshold", "3%", *pair)
+    shown = len(changes(text))
+    assert 0 < shown < everything and f"{everything - shown} more changes are below the threshold\n" in text, text
+    assert "--top N" not in text, text
+
+
+@claim
+def where_nothing_is_shown_noise_is_not_other_noise():
+    text = diff("--metric", "peak", forged("crew", 100000), forged("crew", 100500))
+    assert "1 change is within noise; --all shows it" in text, text
+
+
+# ---- work ----
+
+
+def instructions(by, path):
+    """What comparing a profile with itself takes, without reading it."""
+    words = ["valgrind", "--tool=callgrind", "--callgrind-out-file=/dev/null", "--toggle-collect=pl_diff_make",
+             PLIMSOLL, "diff", "--by", by, path, path]
+    try:
+        done = subprocess.run(words, capture_output=True, text=True, env=environment())
+    except FileNotFoundError:
+        raise Skip("valgrind is not installed")
+    found = re.search(r"Collected : (\d+)", done.stderr)
+    assert done.returncode == 0 and found, done.stderr
+    return int(found[1])
+
+
+@claim
+def as_many_times_the_tags_or_threads_take_as_many_times_the_work():
+    for by in ("tag", "thread"):
+        few, many = (instructions(by, forged(by + "s", number)) for number in (FEW, MANY))
+        # Sorting takes a little more; a search through all of them for each would take up to 16 times as much.
+        assert few > 0 and many / few < 1.5 * MANY / FEW, (by, few, many)
+
+
+if __name__ == "__main__":
+    sys.exit(claims.main())

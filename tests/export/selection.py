@@ -1,0 +1,235 @@
+# SPDX-License-Identifier: MIT
+"""selection - every export takes the same part of a profile: --tag, --thread, --focus, --ignore, --since, --until,
+--snapshot; and what two parts have is what the whole has."""
+
+import csv
+import functools
+import io
+import json
+import re
+
+import common
+from claims import claim, main
+
+COLUMNS = ("calls", "allocated", "blocks", "live")
+NEW_AFTER = "audit"
+STACKS = ("pprof", "speedscope", "collapsed", "callgrind", "dhat", "massif", "heaptrack", "csv", "dot", "svg")
+
+
+def table(profile, *options):
+    """(function, tag, thread) -> figures, of the CSV."""
+    rows = {}
+    for row in csv.DictReader(io.StringIO(common.export(profile, "csv", *options).decode())):
+        key = row["function"], row["tag"], row["thread"]
+        sums = rows.setdefault(key, dict.fromkeys(COLUMNS, 0))
+        for column in COLUMNS:
+            sums[column] += int(row[column])
+    return rows
+
+
+def functions(profile, *options):
+    """function -> figures."""
+    sums = {}
+    for (function, _, _), row in table(profile, *options).items():
+        into = sums.setdefault(function, dict.fromkeys(COLUMNS, 0))
+        for column in COLUMNS:
+            into[column] += row[column]
+    return sums
+
+
+@functools.cache
+def phases():
+    return common.record("phases", "--exact", program=[common.PROGRAMS / "phases"])
+
+
+@functools.cache
+def phases_sampled():
+    return common.record("phases_sampled", "--sample", "1K", program=[common.PROGRAMS / "phases"])
+
+
+def half_time(profile):
+    return f"{int(common.as_json(profile)['process']['duration_s'] * 500)}ms"
+
+
+def added(one, other):
+    names = set(one) | set(other)
+    nothing = dict.fromkeys(COLUMNS, 0)
+    sums = {name: {column: one.get(name, nothing)[column] + other.get(name, nothing)[column] for column in COLUMNS}
+            for name in names}
+    return {name: row for name, row in sums.items() if any(row.values())}
+
+
+@claim
+def what_was_before_a_moment_and_what_was_after_it_are_all_there_was():
+    for profile, slack in ((phases(), 0), (phases_sampled(), 2)):
+        whole, time = functions(profile), half_time(profile)
+        both = added(functions(profile, "--until", time), functions(profile, "--since", time))
+        for name, row in whole.items():
+            for column in COLUMNS:
+                assert abs(both[name][column] - row[column]) <= slack, (name, column, both[name], row)
+
+
+@claim
+def an_interval_has_what_was_allocated_in_it_and_what_became_of_live_memory():
+    whole, time = functions(phases()), half_time(phases())
+    first, last = functions(phases(), "--until", time), functions(phases(), "--since", time)
+    assert whole["make_first"]["calls"] == first["make_first"]["calls"] == 1000
+    assert "make_last" not in first and last["make_last"]["calls"] == 1000
+    assert last["make_first"]["calls"] == 0 and last["make_first"]["live"] == -1000 * 1000
+    assert last["make_last"]["live"] == 500 * 1000
+    assert 0 < first["make_and_free"]["calls"] < whole["make_and_free"]["calls"]
+    assert abs(last["make_and_free"]["live"]) <= 64  # the profile looked when one was live
+
+
+@claim
+def times_that_make_no_sense_are_refused_with_what_there_is():
+    for options, status, words in (
+        (("--since", "2s", "--until", "1s"), 2, "not before"),
+        (("--since", "1h", "--until", "2h"), 1, "choose times"),
+        (("--since", "soon"), 2, "not a time"),
+        (("--since", "1.s"), 2, "not a time"),
+        (("--since", "100.5s"), 2, "had ended by then"),
+    ):
+        done = common.run(common.PLIMSOLL, "export", "--format", "csv", *options, phases(), status=status)
+        assert words in done.stderr.decode(), (options, done.stderr)
+
+
+@claim
+def focus_and_ignore_with_one_expression_are_two_parts_of_the_whole():
+    for profile in (common.exact(), common.sampled()):
+        whole = table(profile)
+        some = next(name for name, _, _ in whole if "+0x" not in name)
+        expression = f"^{re.sub('[^A-Za-z0-9_]', '.', some)}$"
+        through, around = table(profile, "--focus", expression), table(profile, "--ignore", expression)
+        assert through and around
+        assert added(through, around) == {key: row for key, row in whole.items() if any(row.values())}
+
+
+@claim
+def focus_looks_at_functions_source_files_and_modules():
+    everything = functions(phases())
+    assert set(functions(phases(), "--focus", "make_f.*t$")) == {"make_first"}
+    assert functions(phases(), "--focus", r"phases\.c$") == everything
+    assert functions(phases(), "--focus", "tests/export/phases$") == everything
+    done = common.run(common.PLIMSOLL, "export", "--focus", "no such function", phases(), status=2)
+    assert "leaves no stack" in done.stderr.decode()
+    done = common.run(common.PLIMSOLL, "export", "--ignore", "(", phases(), status=2)
+    assert "regular expression" in done.stderr.decode()
+
+
+@claim
+def tags_and_threads_select_rows_of_the_table():
+    whole = table(common.exact())
+    tag = next(tag for _, tag, _ in whole if tag)
+    thread = next(thread for _, _, thread in whole if thread != next(iter(whole))[2])
+    below = {key: row for key, row in whole.items() if key[1] == tag or key[1].startswith(tag + "/")}
+    assert table(common.exact(), "--tag", "/" + tag) == below
+    alone = {key: row for key, row in whole.items() if key[2] == thread}
+    assert table(common.exact(), "--thread", f"^{thread}$") == alone
+
+
+@claim
+def every_format_takes_every_selection():
+    time = half_time(phases())
+    for form in STACKS:
+        for options in (("--focus", "make_"), ("--ignore", "make_last"), ("--thread", "."), ("--since", time),
+                        ("--until", time), ("--threshold", "5"), ("--by", "thread,tag"), ("--metric", "calls")):
+            assert common.export(phases(), form, *options), (form, options)
+    for form in ("tags-json", "tags-dot", "tags-svg", "json"):
+        for options in (("--focus", "."), ("--thread", "."), ("--metric", "calls")):
+            assert common.export(common.exact(), form, *options), (form, options)
+
+
+@claim
+def tags_and_threads_in_front_and_small_ones_together_lose_nothing():
+    whole = common.totals(common.exact())["alloc_space"]
+    for options in ((), ("--by", "tag"), ("--by", "thread"), ("--by", "thread,tag"), ("--threshold", "20")):
+        lines = common.export(common.exact(), "collapsed", "--metric", "allocated", *options).decode().splitlines()
+        assert sum(int(line.rpartition(" ")[2]) for line in lines) == whole, options
+        assert bool("more below 20%" in "".join(lines)) == ("--threshold" in options)
+
+
+@claim
+def a_snapshot_is_found_by_its_name_or_number_beside_the_profile():
+    path = common.place() / "series.plim"
+    common.run(common.PLIMSOLL, "run", "--exact", "--snapshot-every", "300ms", "-o", path, "--",
+               common.PROGRAMS / "phases")
+    first = json.loads(common.export(path, "json", "--snapshot", "1"))
+    assert first["extent"]["snapshot"] is not None
+    assert first == json.loads(common.export(common.place() / "series.0001.plim", "json"))
+    done = common.run(common.PLIMSOLL, "export", "--snapshot", "nope", path, status=2)
+    assert "there is none of that name" in done.stderr.decode()
+
+
+@claim
+def a_difference_is_refused_where_figures_have_no_sign():
+    for form in ("dhat", "massif", "callgrind", "speedscope", "heaptrack", "tags-svg"):
+        done = common.run(common.PLIMSOLL, "export", "--format", form, "--diff-base", common.before(), common.after(),
+                          status=2)
+        assert "no negative figures" in done.stderr.decode()
+
+
+SCRIPT = """import json, time
+for _ in range(6):
+    json.loads(json.dumps([{'a': i, 'b': str(i) * 3} for i in range(3000)]))
+    time.sleep(0.05)"""
+COLUMN_OF = {"calls": "alloc_objects", "allocated": "alloc_space", "blocks": "inuse_objects", "live": "inuse_space"}
+
+
+@functools.cache
+def crowded():
+    """More sites than a moment can name."""
+    return common.record("crowded", "--exact", program=["/usr/bin/python3", "-c", SCRIPT])
+
+
+@claim
+def where_more_sites_are_than_can_be_remembered_totals_of_intervals_agree_and_their_figures_are_whole():
+    whole = common.as_json(crowded())
+    assert len(whole["sites"]) > 510, len(whole["sites"])
+    time = half_time(crowded())
+    for options in (("--until", time), ("--since", time), ("--since", time, "--ignore", "list_resize")):
+        part = common.as_json(crowded(), *options)
+        rows = table(crowded(), *options).values()
+        for column, metric in COLUMN_OF.items():
+            assert sum(row[column] for row in rows) == part["totals"][metric]["value"], (options, column)
+            assert all(float(site[metric]["value"]).is_integer() for site in part["sites"]), (options, metric)
+        assert part["threads"] and sum(thread["calls"] for thread in part["threads"]) == part["totals"]["alloc_objects"][
+            "value"], options
+
+
+@claim
+def massif_draws_the_heap_of_the_stretch_that_was_chosen():
+    time = half_time(phases())
+    text = common.export(phases(), "massif", "--since", time).decode()
+    times = [float(line[5:]) for line in text.splitlines() if line.startswith("time=")]
+    assert len(times) > 3 and min(times) > 1000 * common.as_json(phases())["process"]["duration_s"] / 3, times
+    assert max(int(line[11:]) for line in text.splitlines() if line.startswith("mem_heap_B=")) > 500 * 1000
+
+
+def changed(profile, *options):
+    """What `plimsoll diff` says of an interval, as words."""
+    return " ".join(common.run(common.PLIMSOLL, "diff", *options, profile).stdout.decode().split())
+
+
+@claim
+def diff_shows_what_changed_from_one_moment_of_a_run_to_another():
+    said = changed(phases(), "--since", half_time(phases()), "--metric", "blocks")
+    assert "+1,000 new make_last" in said and "-1,000 gone make_first" in said, said
+    done = common.run(common.PLIMSOLL, "diff", "--since", "1s", phases(), phases(), status=2)
+    assert "about one profile" in done.stderr.decode()
+
+
+@claim
+def a_side_of_a_difference_may_have_nothing_of_what_was_selected_but_not_both():
+    new = ("--focus", NEW_AFTER)
+    rows = functions(common.after(), *new, "--diff-base", common.before())
+    assert rows and all(row["calls"] > 0 for row in rows.values())
+    gone = functions(common.before(), *new, "--diff-base", common.after())
+    assert gone and all(row["calls"] < 0 for row in gone.values())
+    done = common.run(common.PLIMSOLL, "export", "--focus", "no such function", "--diff-base", common.before(),
+                      common.after(), status=2)
+    assert "leaves no stack" in done.stderr.decode()
+
+
+if __name__ == "__main__":
+    main()

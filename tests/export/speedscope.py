@@ -1,0 +1,171 @@
+# SPDX-License-Identifier: MIT
+"""speedscope's own importer reads our files, in a browser, and makes of them what is in the profile.
+
+What it made of a file is what its Export writes: when each frame begins and ends, in units of weight.
+"""
+
+import functools
+import json
+import sys
+from collections import Counter
+
+import common
+import stacks
+from browser import browse
+from claims import claim, expect, main
+from common import HERE, METRICS, WORDS
+
+CASES = {
+    "exact": (common.exact, ()),
+    "sampled": (common.sampled, ()),
+    "hostile": (common.hostile, ()),
+    "calls first": (common.exact, ("--metric", "calls")),
+    "by thread and tag": (common.exact, ("--by", "thread,tag")),
+    "small ones together": (common.exact, ("--threshold", "5")),
+    "one tag": (common.exact, ("--tag", "request")),
+    "nothing live": (common.exact, ("--tag", "parse", "--metric", "live")),
+}
+
+
+def path(case):
+    return common.place() / f"{case}.speedscope.json"
+
+
+@functools.cache
+def written(case):
+    """The file, as we write it."""
+    profile, options = CASES[case]
+    path(case).write_bytes(common.export(profile(), "speedscope", *options))
+    return json.loads(path(case).read_bytes())
+
+
+@functools.cache
+def opened():
+    """{case: what speedscope makes of the file}, from one run of the browser."""
+    for case in CASES:
+        written(case)
+    return dict(zip(CASES, browse(HERE / "speedscope.mjs", *map(path, CASES))))
+
+
+def word(profile):
+    return profile["name"].split(":")[0]
+
+
+def shown_first(case):
+    return word(opened()[case]["profiles"][opened()[case]["activeProfileIndex"]])
+
+
+def of_metric(case, metric):
+    return next(profile for profile in opened()[case]["profiles"] if word(profile) == WORDS[metric])
+
+
+def key(frame):
+    return frame["name"], frame.get("file", ""), frame.get("line", 0)
+
+
+def weights(case, metric):
+    """{stack: weight}, from the moments at which frames begin and end."""
+    frames, profile = opened()[case]["shared"]["frames"], of_metric(case, metric)
+    found, stack, at = Counter(), (), 0
+    for event in profile["events"]:
+        found[stack] += event["at"] - at
+        at = event["at"]
+        stack = (*stack, key(frames[event["frame"]])) if event["type"] == "O" else stack[:-1]
+    return {stack: weight for stack, weight in found.items() if weight}
+
+
+def wanted(case, metric, **more):
+    profile, options = CASES[case]
+
+    def of(frame):
+        return frame["name"], frame["file"] or frame["module"], frame["line"]
+
+    return stacks.weights(profile(), metric, of, *options, **more)
+
+
+def check_totals(case):
+    """Weights of all metrics of which there is something, and of the one that is shown."""
+    profile, options = CASES[case]
+    selection = options[:2] if options[:1] == ("--tag",) else ()
+    totals, shown = common.totals(profile(), *selection), shown_first(case)
+    there = [metric for metric in METRICS if totals[metric] or WORDS[metric] == shown]
+    found = {metric: of_metric(case, metric)["endValue"] for metric in there}
+    common.same(found, totals, case)
+    assert len(found) == len(opened()[case]["profiles"]), [word(one) for one in opened()[case]["profiles"]]
+
+
+@claim
+def speedscope_finds_the_totals_of_the_profile_to_the_unit():
+    for case in CASES:
+        check_totals(case)
+
+
+@claim
+def speedscope_finds_every_stack_with_names_files_and_lines():
+    for case in ("exact", "sampled", "one tag"):
+        for metric in METRICS:
+            if common.totals(CASES[case][0](), *CASES[case][1])[metric]:
+                expect(stacks.differ(weights(case, metric), wanted(case, metric)), f"in {case}, {metric}")
+
+
+@claim
+def hostile_names_survive():
+    for metric in METRICS:
+        expect(stacks.differ(weights("hostile", metric), wanted("hostile", metric)), metric)
+
+
+@claim
+def bytes_are_bytes_and_counts_are_counts():
+    for profile in opened()["exact"]["profiles"]:
+        of_bytes = word(profile) in ("allocated", "live", "peak")
+        assert profile["unit"] == ("bytes" if of_bytes else "none"), profile["name"]
+
+
+@claim
+def the_metric_asked_for_is_shown_first():
+    for case, first in (("exact", "live"), ("calls first", "calls"), ("nothing live", "live")):
+        assert shown_first(case) == first, f"{case}: {shown_first(case)}"
+
+
+@claim
+def threads_and_tags_are_in_front_of_stacks_when_asked_for():
+    for metric in ("alloc_objects", "inuse_space"):
+        found, right = Counter(), Counter()
+        for stack, weight in weights("by thread and tag", metric).items():
+            found[tuple(name for name, file, line in stack if not file)] += weight
+        profile = common.as_json(common.exact())
+        for site in profile["sites"]:
+            right[tuple(stacks.thread_and_tags(profile, site))] += common.figures(site)[metric]
+        expect(stacks.differ(found, {key: value for key, value in right.items() if value}), metric)
+
+
+@claim
+def small_stacks_become_one_frame():
+    names = [frame["name"] for frame in written("small ones together")["shared"]["frames"]]
+    assert sum("more below 5%" in name for name in names) == 1, names
+    assert len(names) < len(written("exact")["shared"]["frames"])
+
+
+@claim
+def only_frames_that_a_stack_has_are_in_the_file():
+    for case in CASES:
+        file = written(case)
+        used = {frame for profile in file["profiles"] for sample in profile["samples"] for frame in sample}
+        assert used == set(range(len(file["shared"]["frames"]))), case
+
+
+@claim
+def the_metric_asked_for_is_there_even_if_there_is_nothing_of_it():
+    profile = of_metric("nothing live", "inuse_space")
+    assert profile["endValue"] == 0 and not profile["events"], profile
+
+
+@claim
+def the_file_says_who_wrote_it_and_of_what():
+    assert written("exact")["exporter"].startswith("plimsoll "), written("exact")["exporter"]
+    assert written("exact")["name"] == "shapes", written("exact")["name"]
+    assert "request" in written("one tag")["name"], written("one tag")["name"]
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,156 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * written.c - a profile in every format that can carry it, and whether that is what the formats promise.
+ */
+#include "written.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "export.h"
+#include "fuzz.h"
+#include "grammar.h"
+#include "groups.h"
+#include "sink.h"
+
+static const struct format {
+    const char *word;
+    pl_export_function *write;
+    unsigned traits;
+} formats[] = {
+#define ROW(name, word, traits, threshold, help) {word, pl_export_##name, traits},
+    PL_EXPORT_FORMATS(ROW)
+#undef ROW
+};
+#define FORMATS (sizeof formats / sizeof *formats)
+
+/* heaptrack's file has a line for each call, up to 8 million: so many are written in no time. */
+#define EVENTS_MAX 4096
+
+/* Formats whose grammar is known here. */
+static const struct {
+    const char *word;
+    bool (*is_one)(const char *text);
+} grammar[] = {
+    {"json", fuzz_is_json},      {"speedscope", fuzz_is_json}, {"dhat", fuzz_is_json},
+    {"tags-json", fuzz_is_json}, {"svg", fuzz_is_xml},         {"tags-svg", fuzz_is_xml},
+};
+
+static void check_text(const struct format *format, const struct fuzz_sink *sink)
+{
+    if (format->traits & PL_EXPORT_BINARY || !sink->whole)
+        return;
+    if (strlen(sink->text) != sink->bytes)
+        abort();
+    for (size_t i = 0; i < sizeof grammar / sizeof *grammar; i++) {
+        if (strcmp(grammar[i].word, format->word) || grammar[i].is_one(sink->text))
+            continue;
+        fprintf(stderr, "this is not %s:\n%s\n", format->word, sink->text);
+        abort();
+    }
+}
+
+static void write_one(const struct format *format, const struct pl_profile *profile,
+                      const struct pl_export_options *options)
+{
+    static struct fuzz_sink sink;
+    FILE *out = fuzz_sink_open(&sink);
+    format->write(profile, options, out);
+    if (ferror(out) || fclose(out))
+        abort();
+    check_text(format, &sink);
+}
+
+/* ---- stacks ---- */
+
+static void check_rows(const struct pl_flat *flat, const struct pl_flat_options *options)
+{
+    int64_t total[PL_METRIC_COUNT] = {0};
+    uint32_t *line = calloc(flat->depth_max + 1u, sizeof *line);
+    for (uint32_t i = 0; i < flat->rows; i++) {
+        const struct pl_flat_row *row = &flat->row[i];
+        uint32_t lines = line ? pl_flat_stack(flat, row->stack, line) : 0;
+        if (row->stack >= flat->stacks || row->tag >= flat->profile->tags || lines == 0 || lines > flat->depth_max)
+            abort();
+        for (uint32_t l = 0; l < lines; l++)
+            if (line[l] >= flat->lines)
+                abort();
+        for (int m = 0; m < PL_METRIC_COUNT; m++) {
+            total[m] += row->value[m];
+            if (row->value[m] < 0 && options->no_negatives)
+                abort();
+        }
+    }
+    if (memcmp(total, flat->total, sizeof total))
+        abort();
+    free(line);
+}
+
+static void check_flat(const struct pl_flat *flat, const struct pl_flat_options *options)
+{
+    check_rows(flat, options);
+    for (uint32_t i = 0; i < flat->lines; i++)
+        if (flat->line[i].function >= flat->functions)
+            abort();
+    for (uint32_t i = 0; i < flat->functions; i++)
+        if (!*flat->function[i].name || !flat->function[i].linkage || !flat->function[i].file)
+            abort();
+}
+
+static void write_stacks(const struct format *format, const struct pl_profile *profile,
+                         struct pl_export_options options)
+{
+    struct pl_flat_options wanted = {
+        .by = options.by,
+        .apart = format->traits & PL_EXPORT_APART,
+        .metric = options.metric,
+        .threshold = format->traits & PL_EXPORT_BY_NODE ? 0 : options.threshold,
+        .no_negatives = !(format->traits & PL_EXPORT_SIGNED),
+    };
+    struct pl_flat *flat = pl_flat_new(profile, &wanted);
+    check_flat(flat, &wanted);
+    options.flat = flat;
+    if (format->write != pl_export_heaptrack || flat->total[PL_METRIC_ALLOC_OBJECTS] <= EVENTS_MAX)
+        write_one(format, profile, &options);
+    pl_flat_free(flat);
+}
+
+/* ---- tags ---- */
+
+static void write_tags(const struct format *format, const struct pl_profile *profile, struct pl_export_options options)
+{
+    struct pl_groups groups;
+    struct pl_tag_forest forest;
+    char why[PL_WHY_BYTES];
+    enum pl_grouping grouping = options.by & PL_FLAT_BY_THREAD ? PL_GROUP_NAME : PL_GROUP_ALL;
+    if (pl_groups_make(profile, grouping, &(struct pl_choice){0}, &groups, why) != 0)
+        abort();
+    pl_tag_forest_grow(profile, &groups, options.metric, &forest);
+    options.forest = &forest;
+    write_one(format, profile, &options);
+    pl_tag_forest_free(&forest);
+    pl_groups_free(&groups);
+}
+
+void fuzz_write_all(const struct pl_profile *profile, unsigned traits, uint64_t *state)
+{
+    static const double thresholds[] = {0, 0, 0.001, 0.05, 1};
+    uint64_t random = fuzz_random(state);
+    struct pl_export_options options = {
+        .selection = random % 2 ? "tag \"<&>\\\n\", and below" : NULL,
+        .metric = (enum pl_metric)(random / 2 % PL_METRIC_COUNT),
+        .by = (unsigned) (random >> 16) % 4,
+        .threshold = thresholds[(random >> 32) % (sizeof thresholds / sizeof *thresholds)],
+    };
+    for (size_t i = 0; i < FORMATS; i++) {
+        const struct format *format = &formats[i];
+        if ((format->traits & traits) != traits || (profile->difference && format->traits & PL_EXPORT_TAGS))
+            continue;
+        if (format->traits & PL_EXPORT_TAGS)
+            write_tags(format, profile, options);
+        else if (format->traits & PL_EXPORT_STACKS)
+            write_stacks(format, profile, options);
+        else
+            write_one(format, profile, &options);
+    }
+}

@@ -1,0 +1,27 @@
+# SPDX-License-Identifier: MIT
+"""browser - runs a script that looks at something in a browser (browser.mjs), and returns what it found out."""
+
+import json
+import os
+import shutil
+import subprocess
+from pathlib import Path
+
+from built import environment
+from claims import Skip
+
+TESTS = Path(__file__).resolve().parent.parent
+TIMEOUT_S = 180
+
+
+def browse(script, *arguments):
+    """`script` is a path; it gets `arguments`, and what it passes to print() is returned. It fails where it fails."""
+    if not (TESTS / "node_modules" / "playwright-core").is_dir() or not shutil.which("node"):
+        raise Skip("node or its packages are missing: tools/setup check installs them")
+    if not Path(os.environ.get("CHROMIUM", "/usr/bin/chromium")).exists():
+        raise Skip("chromium is not installed")
+    command = ["node", str(script), *map(str, arguments)]
+    done = subprocess.run(command, capture_output=True, env=environment(), stdin=subprocess.DEVNULL, timeout=TIMEOUT_S)
+    said = done.stderr.decode(errors="replace")
+    assert done.returncode == 0, f"{Path(script).name}: status {done.returncode}: {said}"
+    return json.loads(done.stdout)
