@@ -13,6 +13,7 @@
 
 #include "adviser.h"
 #include "arena.h"
+#include "figures.h"
 #include "grow.h"
 
 #define MOST_OF_A_KIND 5
@@ -95,7 +96,7 @@ const char *pl_adviser_basis(struct pl_adviser *adviser, const struct pl_figures
 static bool sizes_are_known(const struct pl_adviser_place *place)
 {
     const struct pl_amount *allocated = &place->figures.allocated;
-    return allocated->sampled.objects <= OTHER_SIZES_MOST * (allocated->exact_objects + allocated->sampled.objects) ||
+    return allocated->sampled.objects <= OTHER_SIZES_MOST * pl_amount_objects(allocated) ||
            (double) allocated->sampled.samples * OTHER_SIZES_MOST >= 3;
 }
 

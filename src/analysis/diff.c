@@ -9,6 +9,7 @@
 
 #include "arena.h"
 #include "diff_work.h"
+#include "figures.h"
 #include "grow.h"
 #include "join.h"
 
@@ -44,11 +45,6 @@ static void set_intervals(struct pl_diff_work *work, double interval[PL_DIFF_SID
 
 /* --- figures --- */
 
-static struct pl_estimate exactly(double value)
-{
-    return (struct pl_estimate){.value = value, .low = value, .high = value};
-}
-
 /* What was not met at all may be there all the same: as much as goes unseen in one run out of twenty. */
 static void allow_for_the_unmet(const struct pl_footing *own, const struct pl_footing *other,
                                 struct pl_estimate metric[PL_METRIC_COUNT])
@@ -68,8 +64,8 @@ static void estimate_side(const struct pl_diff_unit *unit, enum pl_diff_side sid
     allow_for_the_unmet(own, other, metric);
     if (!unit->counted)
         return;
-    metric[PL_METRIC_ALLOC_OBJECTS] = exactly(unit->calls[side]);
-    metric[PL_METRIC_ALLOC_SPACE] = exactly(unit->bytes[side]);
+    metric[PL_METRIC_ALLOC_OBJECTS] = pl_estimate_exactly(unit->calls[side]);
+    metric[PL_METRIC_ALLOC_SPACE] = pl_estimate_exactly(unit->bytes[side]);
 }
 
 static void subtract(const struct pl_diff_work *work, struct pl_change *change)

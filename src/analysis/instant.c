@@ -16,6 +16,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "figures.h"
 #include "grow.h"
 #include "join.h"
 #include "narrow.h"
@@ -69,16 +70,6 @@ static void keep_first(struct pl_amount *made, double calls, double bytes)
     made->exact_space = counted.exact_space;
 }
 
-static double objects_in(const struct pl_amount *amount)
-{
-    return amount->exact_objects + amount->sampled.objects;
-}
-
-static double space_in(const struct pl_amount *amount)
-{
-    return amount->exact_space + amount->sampled.space;
-}
-
 /* What is not known of a stretch of time: the heap was largest at one moment, and how blocks end is known of all alone.
  */
 static void forget_the_rest(struct pl_site_view *site)
@@ -97,21 +88,28 @@ static struct pl_site_view site_then(const struct pl_site_view *now, const struc
     struct pl_amount *made = &then.figures.allocated;
     keep_first(made, share->calls, share->allocated);
     then.figures.freed = *made;
-    scale(&then.figures.freed, 1 - fraction(share->objects, objects_in(made)),
-          1 - fraction(share->bytes, space_in(made)));
+    scale(&then.figures.freed, 1 - fraction(share->objects, pl_amount_objects(made)),
+          1 - fraction(share->bytes, pl_amount_space(made)));
     forget_the_rest(&then);
     return then;
 }
 
 /*
  * Who is not named had, as far as anybody knows, as much of what it has in the end as all of these together: an
- * estimate, even where everything else is exact. Nothing and all of it are certain; in between it may be off the more.
+ * estimate, even where everything else is exact. It may have been nothing, or all that it has in the end.
  */
+#define NORMAL_95 1.96
+static double widest_variance(double value, double most)
+{
+    double error = fmax(value, most - value) / NORMAL_95;
+    return value > 0 ? error * error : 0;
+}
+
 static struct pl_amount guess(double objects, double space, double objects_most, double space_most, uint64_t witnesses)
 {
     struct pl_sums sums = {.objects = objects, .space = space};
-    sums.objects_variance = sums.objects * fmax(objects_most - sums.objects, 0);
-    sums.space_variance = sums.space * fmax(space_most - sums.space, 0);
+    sums.objects_variance = widest_variance(objects, objects_most);
+    sums.space_variance = widest_variance(space, space_most);
     sums.samples = witnesses;
     return (struct pl_amount){.sampled = sums};
 }
@@ -119,7 +117,7 @@ static struct pl_amount guess(double objects, double space, double objects_most,
 static struct pl_site_view guessed_then(const struct pl_site_view *now, const struct pl_snapshot_share *share)
 {
     struct pl_site_view then = *now;
-    double calls = objects_in(&now->figures.allocated), bytes = space_in(&now->figures.allocated);
+    double calls = pl_amount_objects(&now->figures.allocated), bytes = pl_amount_space(&now->figures.allocated);
     double gone = share->calls - share->objects;
     then.figures = (struct pl_figures){
         .allocated = guess(share->calls, share->allocated, calls, bytes, share->calls > 0 ? 2 : 0),
@@ -148,7 +146,7 @@ struct carried {
 static struct pl_site_view other_then(const struct pl_site_view *now, const struct pl_snapshot_view *snapshot,
                                       struct carried *carried)
 {
-    double calls = objects_in(&now->figures.allocated), bytes = space_in(&now->figures.allocated);
+    double calls = pl_amount_objects(&now->figures.allocated), bytes = pl_amount_space(&now->figures.allocated);
     struct pl_snapshot_share share = {0};
     share.calls = take_whole(&carried->made, calls * snapshot->others_calls, calls);
     share.allocated = take_whole(&carried->asked, bytes * snapshot->others_allocated, share.calls > 0 ? bytes : 0);
@@ -191,11 +189,6 @@ static void add_up(const struct pl_site_view *site, uint32_t sites, struct pl_es
     for (uint32_t i = 0; i < sites; i++)
         pl_figures_add(&all, &site[i].figures);
     pl_figures_estimate(&all, metric);
-}
-
-static struct pl_estimate certain(double value)
-{
-    return (struct pl_estimate){.value = value, .low = value, .high = value};
 }
 
 static bool only_grows(int metric)
@@ -260,7 +253,7 @@ const struct pl_profile *pl_instant_between(const struct pl_profile *whole, int 
     for (int m = 0; m < PL_METRIC_COUNT; m++)
         out->total[m] = m < PL_METRIC_PEAK_OBJECTS ? subtract(&after[m], &before[m], m) : (struct pl_estimate){0};
     for (int m = 0; m < PL_METRIC_PEAK_OBJECTS && whole->exact; m++) /* of all together nothing is guessed */
-        out->total[m] = certain(out->total[m].value);
+        out->total[m] = pl_estimate_exactly(out->total[m].value);
     forget_the_run(out, whole, guesses(whole, since) || guesses(whole, until));
     pl_narrow_count_sites(out, arena);
     return out;

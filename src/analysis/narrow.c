@@ -13,6 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "figures.h"
 #include "tagfigures.h"
 #include "totals.h"
 
@@ -222,11 +223,6 @@ static void count_recorded(struct pl_profile *out, double calls, double bytes)
     out->recorded_bytes = fmax(bytes, out->exact_bytes);
 }
 
-static struct pl_estimate exactly(double value)
-{
-    return (struct pl_estimate){.value = value, .low = value, .high = value};
-}
-
 /* Nobody but the sites knows. */
 static void count_sites(struct pl_profile *out)
 {
@@ -244,8 +240,8 @@ static void count_calls(struct pl_profile *out)
     }
     count_recorded(out, calls, bytes);
     pl_tagfigures_bound(out->total, out->recorded_calls, out->recorded_bytes);
-    out->total[PL_METRIC_ALLOC_OBJECTS] = exactly(fmax(calls, out->recorded_calls));
-    out->total[PL_METRIC_ALLOC_SPACE] = exactly(fmax(bytes, out->recorded_bytes));
+    out->total[PL_METRIC_ALLOC_OBJECTS] = pl_estimate_exactly(fmax(calls, out->recorded_calls));
+    out->total[PL_METRIC_ALLOC_SPACE] = pl_estimate_exactly(fmax(bytes, out->recorded_bytes));
 }
 
 void pl_narrow_allow(const struct pl_profile *profile, uint64_t samples, struct pl_estimate metric[PL_METRIC_COUNT])

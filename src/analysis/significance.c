@@ -77,12 +77,12 @@ void pl_footing_add(struct pl_footing *to, const struct pl_site_view *site)
 
 static double objects_of(const struct pl_footing *of)
 {
-    return of->figures.allocated.exact_objects + of->figures.allocated.sampled.objects;
+    return pl_amount_objects(&of->figures.allocated);
 }
 
 static double space_of(const struct pl_footing *of)
 {
-    return of->figures.allocated.exact_space + of->figures.allocated.sampled.space;
+    return pl_amount_space(&of->figures.allocated);
 }
 
 /* Who knows better what was allocated: the one that looked more closely, if it saw anything. */

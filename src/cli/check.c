@@ -3,8 +3,8 @@
  * check.c - the check command: profiles held against rules, for CI:
  *
  *   ok      peak         31.4 MiB  ≤ 32 MiB
- *   FAIL    never freed   2.1 MiB  in 1,204 blocks (after suppressions); worst: index_add_term src/index.c:212 (1.9
- * MiB) 1 of 2 checks failed
+ *   FAIL    never freed   2.1 MiB  in 1,204 blocks; worst: index_add_term src/index.c:212 (1.9 MiB)
+ *   1 of 2 checks failed
  *
  * Everything is read before anything is printed: whether a place that a rule names is misspelt, only all of the
  * profiles together can tell.
@@ -82,11 +82,8 @@ static const struct pl_option options[] = {
     {.name = "quiet", .letter = 'q', .help = "print only what failed or is unsure", .type = &pl_type_flag,
      .into = &given.quiet},
     PL_NAMES_OPTION(given.names),
-    {.name = "force", .help = "use binaries that were rebuilt since the profile was made", .type = &pl_type_flag,
-     .into = &given.force},
-    {.name = "color", .takes = "WHEN", .fallback = "auto",
-     .help = "colours: auto (on a terminal, unless NO_COLOR is set), always or never", .type = &pl_type_choice,
-     .into = &given.colour, .choices = pl_colour_words},
+    PL_FORCE_OPTION(given.force),
+    PL_COLOUR_OPTION(given.colour),
     {0},
 };
 /* clang-format on */
@@ -128,33 +125,46 @@ static enum pl_exit open_profile(const char *name, struct pl_profile **out)
     return pl_subject_open(&how, 1, &argument, out);
 }
 
-/* Each is opened once, however many rules name it. */
-static enum pl_exit find_baseline(struct baselines *baselines, struct pl_rule *rule)
+/* Each is opened once, however many rules name it. `who` asks for it. */
+static enum pl_exit open_baseline(struct baselines *baselines, const char *path, const char *who,
+                                  const struct pl_profile **out)
 {
-    const char *path = rule->baseline ? rule->baseline : given.baseline;
     struct pl_profile *profile;
-    if (!path)
-        return pl_say_usage("%s: more than what? name a profile, as in +5%%:main.plim, or give --baseline FILE",
-                            rule->text);
-    for (uint32_t i = 0; i < baselines->count && !rule->base; i++)
-        if (!strcmp(baselines->item[i].path, path))
-            rule->base = baselines->item[i].profile;
-    if (rule->base)
+    for (uint32_t i = 0; i < baselines->count; i++) {
+        if (strcmp(baselines->item[i].path, path))
+            continue;
+        *out = baselines->item[i].profile;
         return PL_EXIT_OK;
+    }
     enum pl_exit status = open_profile(path, &profile);
     if (status != PL_EXIT_OK) {
-        pl_say("%s: there is nothing to compare with", rule->text);
+        pl_say("%s: there is nothing to compare with", who);
         return status;
     }
     baselines->item = pl_grow(baselines->item, baselines->count, &baselines->capacity, sizeof *baselines->item);
     baselines->item[baselines->count++] = (struct baseline){path, profile};
-    rule->base = profile;
+    *out = profile;
     return PL_EXIT_OK;
 }
 
+static enum pl_exit find_baseline(struct baselines *baselines, struct pl_rule *rule)
+{
+    const char *path = rule->baseline ? rule->baseline : given.baseline;
+    if (!path)
+        return pl_say_usage("%s: more than what? name a profile, as in +5%%:main.plim, or give --baseline FILE",
+                            rule->typed);
+    return open_baseline(baselines, path, rule->typed, &rule->base);
+}
+
+/* That of --baseline also if no rule is about it: a gate that is not what one thinks it is must not pass. */
 static enum pl_exit open_baselines(struct pl_rules *rules, struct baselines *baselines)
 {
+    const struct pl_profile *unused;
     enum pl_exit status = PL_EXIT_OK;
+    char *who = pl_say_print("--baseline %s", given.baseline ? given.baseline : "");
+    if (given.baseline)
+        status = open_baseline(baselines, given.baseline, who, &unused);
+    free(who);
     for (uint32_t i = 0; i < rules->count && status == PL_EXIT_OK; i++)
         if (rules->rule[i].relative)
             status = find_baseline(baselines, &rules->rule[i]);

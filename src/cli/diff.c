@@ -73,13 +73,9 @@ static const struct pl_option options[] = {
     {.name = "threshold", .letter = 't', .takes = "PCT", .fallback = "0", .help = "leave out changes that are less of "
      "the larger total", .type = &pl_type_percent, .into = &given.threshold},
     PL_NAMES_OPTION(given.names),
-    {.name = "full-names", .help = "show names and paths as they are: neither renamed nor shortened",
-     .type = &pl_type_flag, .into = &given.full_names},
-    {.name = "force", .help = "use binaries that were rebuilt since the profile was made", .type = &pl_type_flag,
-     .into = &given.force},
-    {.name = "color", .takes = "WHEN", .fallback = "auto",
-     .help = "colours: auto (on a terminal, unless NO_COLOR is set), always or never", .type = &pl_type_choice,
-     .into = &given.colour, .choices = pl_colour_words},
+    PL_FULL_NAMES_OPTION(given.full_names),
+    PL_FORCE_OPTION(given.force),
+    PL_COLOUR_OPTION(given.colour),
     {0},
 };
 /* clang-format on */

@@ -85,8 +85,7 @@ static const struct pl_option options[] = {
     {.name = "diff-base", .takes = "FILE|PID", .help = "write what has changed since this profile of the same program: "
      "figures are differences, and may be negative (" "json, pprof, collapsed, csv, dot and svg" ")", .type = &pl_type_text, .into = &given.base},
     PL_NAMES_OPTION(given.names),
-    {.name = "force", .help = "use binaries that were rebuilt since the profile was made", .type = &pl_type_flag,
-     .into = &given.force},
+    PL_FORCE_OPTION(given.force),
     {.name = "no-symbols", .help = "leave addresses as they are", .type = &pl_type_flag, .into = &given.no_symbols},
     {0},
 };

@@ -20,6 +20,8 @@
 
 #define CLOSE 0.01    /* of a limit: less than that over it is lost in the figure's last digit */
 #define MANY_TIMES 10 /* more than that is not said in percent */
+#define LEAST_PERCENT 0.1
+#define SAME 0.5 /* figures that are compared are whole bytes or calls, or estimates of such */
 #define WORDS_BYTES 512
 
 __attribute__((format(printf, 2, 3))) static void add_words(char **words, const char *format, ...)
@@ -35,12 +37,16 @@ __attribute__((format(printf, 2, 3))) static void add_words(char **words, const 
 
 /* --- figures and limits --- */
 
-static char *print_limit(const struct pl_rule *rule)
+/* What stands between a figure and its limit: nothing is claimed that is not certain. */
+static const char *const relations[PL_OUTCOMES] = {
+    [PL_OUTCOME_OK] = "≤", [PL_OUTCOME_UNSURE] = "limit", [PL_OUTCOME_FAIL] = ">"};
+
+static char *print_limit(const struct pl_rule *rule, const char *relation)
 {
     char text[PL_FIGURE_BYTES];
     enum pl_rule_unit unit = pl_rule_info[rule->kind].unit;
     if (rule->relative)
-        return pl_say_print("≤ +%g%%", 100 * rule->limit);
+        return pl_say_print("%s +%g%%", relation, 100 * rule->limit);
     if (unit == PL_UNIT_NONE)
         return pl_say_print("%s", "");
     if (unit == PL_UNIT_SHARE)
@@ -49,7 +55,7 @@ static char *print_limit(const struct pl_rule *rule)
         pl_figure_exact(text, (uint64_t) rule->limit);
     else
         pl_figure_setting(text, (uint64_t) rule->limit);
-    return pl_say_print("≤ %s", text);
+    return pl_say_print("%s %s", relation, text);
 }
 
 static struct pl_estimate times(const struct pl_estimate *estimate, double factor)
@@ -88,19 +94,40 @@ static void say_doubt(struct pl_finding *finding, const struct pl_measure *measu
         add_words(&finding->words, "the figure is above it");
 }
 
+static void fail_without_answer(struct pl_finding *finding)
+{
+    finding->outcome = PL_OUTCOME_FAIL;
+    finding->limit = print_limit(finding->rule, relations[PL_OUTCOME_UNSURE]);
+}
+
 /* --- compared with a baseline --- */
+
+/* Down to what one decimal can say: "-0.0%" says nothing. */
+static void say_percent(double before, double after, const char *baseline, struct pl_finding *finding)
+{
+    double percent = 100 * (after / before - 1);
+    if (fabs(after - before) < SAME)
+        add_words(&finding->words, "the same as in %s", baseline);
+    else if (fabs(percent) < LEAST_PERCENT)
+        add_words(&finding->words, "%s by less than %g%% since %s", percent > 0 ? "up" : "down", LEAST_PERCENT,
+                  baseline);
+    else
+        add_words(&finding->words, "%+.1f%% since %s", percent, baseline);
+}
 
 static void say_growth(const struct pl_rule *rule, const struct pl_estimate *before, const struct pl_estimate *after,
                        struct pl_finding *finding)
 {
     char *was = pl_measure_print(rule, before), *typed = pl_summary_typed(rule->base->path);
+    char *baseline = pl_say_print("%s (%s)", typed, was);
     double ratio = before->value > 0 ? after->value / before->value : 0;
     if (before->value > 0 && ratio < MANY_TIMES)
-        add_words(&finding->words, "%+.1f%% since %s (%s)", 100 * (ratio - 1), typed, was);
+        say_percent(before->value, after->value, baseline, finding);
     else if (before->value > 0)
-        add_words(&finding->words, "%.0f times as much as in %s (%s)", ratio, typed, was);
+        add_words(&finding->words, "%.0f times as much as in %s", ratio, baseline);
     else
         add_words(&finding->words, "%s in %s", was, typed);
+    free(baseline);
     free(typed);
     free(was);
 }
@@ -110,9 +137,8 @@ static char *hold_relative(struct pl_rule *rule, struct pl_measure *measure, str
     struct pl_measure before = pl_measure_take(rule, rule->base, measure->suppressions);
     char *worst = NULL;
     measure->matched |= before.matched;
-    finding->limit = print_limit(rule);
     if (before.cannot) {
-        finding->outcome = PL_OUTCOME_FAIL;
+        fail_without_answer(finding);
         add_words(&finding->words, "of the baseline: %s", before.cannot);
         pl_measure_free(&before);
         return NULL;
@@ -120,6 +146,7 @@ static char *hold_relative(struct pl_rule *rule, struct pl_measure *measure, str
     struct pl_estimate allowed = times(&before.figure, 1 + rule->limit);
     struct pl_estimate excess = pl_join_subtract(&measure->figure, &allowed);
     finding->outcome = compare(&excess);
+    finding->limit = print_limit(rule, relations[finding->outcome]);
     say_growth(rule, &before.figure, &measure->figure, finding);
     if (finding->outcome == PL_OUTCOME_UNSURE)
         say_doubt(finding, measure, &excess);
@@ -148,8 +175,8 @@ static void say_excess(const struct pl_rule *rule, double excess, struct pl_find
 static char *hold_absolute(struct pl_rule *rule, struct pl_measure *measure, struct pl_finding *finding)
 {
     struct pl_estimate excess = over_limit(&measure->figure, rule->limit);
-    finding->limit = print_limit(rule);
     finding->outcome = compare(&excess);
+    finding->limit = print_limit(rule, relations[finding->outcome]);
     if (finding->outcome == PL_OUTCOME_UNSURE)
         say_doubt(finding, measure, &excess);
     if (finding->outcome == PL_OUTCOME_OK && measure->blind) {
@@ -172,8 +199,7 @@ static void hold(const struct pl_profile *profile, struct pl_rule *rule, struct 
     finding->label = pl_say_print("%s%s%s", label, rule->place ? " " : "", rule->place ? rule->place : "");
     finding->figure = measure.cannot ? pl_say_print("%s", "") : pl_measure_print(rule, &measure.figure);
     if (measure.cannot) {
-        finding->outcome = PL_OUTCOME_FAIL;
-        finding->limit = print_limit(rule);
+        fail_without_answer(finding);
         add_words(&finding->words, "%s", measure.cannot);
     } else {
         worst = rule->relative ? hold_relative(rule, &measure, finding) : hold_absolute(rule, &measure, finding);
@@ -204,9 +230,9 @@ static char *print_notes(const struct pl_profile *profile, const char *subject)
         add_words(&notes, "%s: figures are up to %s", text,
                   profile->running && !profile->snapshot_name ? "now" : "then");
     pl_profile_method(profile, text, sizeof text);
-    if (pl_view_estimated(profile))
+    if (pl_view_estimated(profile) || profile->damage)
         add_words(&notes, "%s", text);
-    if (pl_view_lossy(profile))
+    if (pl_view_lossy(profile) && !profile->damage)
         add_words(&notes, "something was lost, so figures may be too low: plimsoll report %s says what", subject);
     return notes;
 }

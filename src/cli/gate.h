@@ -5,7 +5,7 @@
  * Sampled figures have intervals, and a limit may lie inside of one. A gate that failed then would fail every other
  * time, and one that passed would say more than is known. So there are three outcomes:
  *
- *     FAIL      the limit is exceeded, whatever the error; or the question has no answer
+ *     FAIL      the limit is exceeded, whatever the error; or the question has no answer, as in a damaged file
  *     unsure    the limit lies within the error, or something was lost
  *     ok        it is kept, whatever the error
  *
@@ -30,7 +30,7 @@ struct pl_finding {
     bool unmatched; /* the rule is about a place that this profile has not; pl_gate_settle() decides */
     char *label;    /* "calls parse_.*" */
     char *figure;   /* "31.4 MiB", "" if there is none */
-    char *limit;    /* "≤ 32 MiB", likewise */
+    char *limit;    /* "≤ 32 MiB", "> 32 MiB"; "limit 32 MiB" where that is not certain; likewise */
     char *words;    /* what else is to be said of it */
 };
 

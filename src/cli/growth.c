@@ -15,6 +15,7 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "figures.h"
 #include "histogram.h"
 #include "listing.h"
 
@@ -73,7 +74,7 @@ static double interval_at(const struct pl_profile *profile, double seconds)
 static double sampled_part(const struct pl_path *path)
 {
     const struct pl_amount *made = &path->figures.allocated;
-    double all = made->exact_space + made->sampled.space;
+    double all = pl_amount_space(made);
     return all > 0 ? made->sampled.space / all : 0;
 }
 

@@ -29,8 +29,7 @@ static struct {
 static const struct pl_option options[] = {
     {.name = "all", .letter = 'a', .help = "list all profiles of ended processes, not the newest ten only",
      .type = &pl_type_flag, .into = &given.all},
-    {.name = "color", .takes = "WHEN", .fallback = "auto", .help = "colours: auto (on a terminal), always or never",
-     .type = &pl_type_choice, .into = &given.colour, .choices = pl_colour_words},
+    PL_COLOUR_OPTION(given.colour),
     {.name = "no-header", .help = "leave out the titles of the columns", .type = &pl_type_flag,
      .into = &given.no_header},
     {0},

@@ -66,10 +66,17 @@ static bool is_of_calls(enum pl_metric metric)
     return metric == PL_METRIC_ALLOC_OBJECTS || metric == PL_METRIC_ALLOC_SPACE;
 }
 
-/* Calls are counted whatever happens; the rest only while recording is on. */
+/* What is missing may be anything, and what is there may be wrong: no figure of such a file is worth a verdict. */
+static char *say_damage(const struct pl_profile *profile)
+{
+    return profile->damage ? pl_say_print("cannot tell: the file is damaged or cut short") : NULL;
+}
+
+/* Calls are counted whatever happens; the rest only while recording is on. Samples may just have missed a few. */
 static bool is_dark(const struct pl_profile *profile)
 {
-    return !(profile->recorded_calls > 0) && profile->total[PL_METRIC_ALLOC_OBJECTS].value > 0;
+    bool missing = profile->exact && !(profile->exact_calls > 0);
+    return (missing || !(profile->recorded_calls > 0)) && profile->total[PL_METRIC_ALLOC_OBJECTS].value > 0;
 }
 
 static void measure_metric(struct pl_measure *measure, enum pl_metric metric)
@@ -281,7 +288,9 @@ struct pl_measure pl_measure_take(const struct pl_rule *rule, const struct pl_pr
 {
     struct pl_measure measure = {.whole = whole, .suppressions = suppressions, .arena = pl_arena_new()};
     choose_part(&measure, rule);
-    hows[rule->kind].measure(&measure, hows[rule->kind].metric);
+    measure.cannot = say_damage(whole);
+    if (!measure.cannot)
+        hows[rule->kind].measure(&measure, hows[rule->kind].metric);
     return measure;
 }
 

@@ -75,6 +75,13 @@ static char *as_in_names(const char *typed)
     return number ? pl_say_print("%04d", atoi(typed)) : pl_say_print("%s", typed);
 }
 
+static void say_none(const char *name, const char *path)
+{
+    char *stem = stem_of(path);
+    pl_say_usage("--snapshot %s: there is none of that name beside %s; see `ls %s.*%s`", name, path, stem, SUFFIX);
+    free(stem);
+}
+
 char *pl_select_file(const struct pl_select *select, const char *typed)
 {
     struct pl_header header;
@@ -88,8 +95,7 @@ char *pl_select_file(const struct pl_select *select, const char *typed)
     }
     char *name = as_in_names(select->snapshot), *found = find_beside(typed, &header, name);
     if (!found)
-        pl_say_usage("--snapshot %s: there is none of that name beside %s; see `ls %s`", select->snapshot, typed,
-                     "*" SUFFIX);
+        say_none(select->snapshot, typed);
     free(name);
     return found;
 }

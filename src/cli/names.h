@@ -14,6 +14,11 @@
 #define PL_NAMES_FILES                                                                                                 \
     "`~/.config/plimsoll/names`, or below $XDG_CONFIG_HOME: rules for names, unless --names or $PLIMSOLL_NAMES says "  \
     "otherwise. See NAMES in plimsoll(1)."
+#define PL_FULL_NAMES_OPTION(given)                                                                                    \
+    {                                                                                                                  \
+        .name = "full-names", .help = "show names and paths as they are: neither renamed nor shortened",               \
+        .type = &pl_type_flag, .into = &(given)                                                                        \
+    }
 #define PL_NAMES_OPTION(given)                                                                                         \
     {                                                                                                                  \
         .name = "names", .takes = "FILE", .fallback = "~/.config/plimsoll/names, if it is there",                      \

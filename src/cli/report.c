@@ -139,15 +139,11 @@ static const struct pl_option options[] = {
     {.name = "no-default-suppressions", .help = "for --leaks: show what the C and C++ libraries keep on purpose, too",
      .type = &pl_type_flag, .into = &given.leaks.no_defaults},
     PL_NAMES_OPTION(given.names),
-    {.name = "full-names", .help = "show names and paths as they are: neither renamed nor shortened",
-     .type = &pl_type_flag, .into = &given.full_names},
+    PL_FULL_NAMES_OPTION(given.full_names),
     {.name = "no-symbols", .help = "show addresses instead of names", .type = &pl_type_flag,
      .into = &given.no_symbols},
-    {.name = "force", .help = "use binaries that were rebuilt since the profile was made", .type = &pl_type_flag,
-     .into = &given.force},
-    {.name = "color", .takes = "WHEN", .fallback = "auto",
-     .help = "colours: auto (on a terminal, unless NO_COLOR is set), always or never", .type = &pl_type_choice,
-     .into = &given.colour, .choices = pl_colour_words},
+    PL_FORCE_OPTION(given.force),
+    PL_COLOUR_OPTION(given.colour),
     {0},
 };
 /* clang-format on */

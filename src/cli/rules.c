@@ -20,6 +20,7 @@
 #include "rulefile.h"
 
 #define FILE_BYTES_MAX (1u << 20)
+#define LIMIT_MAX (1ull << 53) /* a double holds all whole numbers up to there */
 
 const struct pl_rule_info pl_rule_info[PL_RULE_KINDS] = {
 #define ROW(name, word_, label_, unit_, takes_, example_, help)                                                        \
@@ -79,10 +80,30 @@ static int read_whole(struct pl_rule *rule, const struct pl_type *type, const ch
 {
     uint64_t value = 0;
     struct pl_option option = {
-        .type = type, .into = &value, .example = type == &pl_type_size ? "200M" : "1000", .max = 1ull << 53};
+        .type = type, .into = &value, .example = type == &pl_type_size ? "200M" : "1000", .max = LIMIT_MAX};
     enum pl_verdict verdict = type->read(&option, text);
     rule->limit = (double) value;
     return verdict == PL_VALUE_OK ? 0 : complain_value(&option, verdict, why);
+}
+
+/* "6.5M". Bytes have no fractions: a point without a unit is a typo. */
+static int read_size(struct pl_rule *rule, const char *text, char why[PL_WHY_BYTES])
+{
+    static const char digits[] = "0123456789";
+    static const struct pl_option most = {.type = &pl_type_size, .max = LIMIT_MAX};
+    const char *point = text + strspn(text, digits);
+    size_t decimals = *point == '.' ? strspn(point + 1, digits) : 0;
+    if (!decimals)
+        return read_whole(rule, &pl_type_size, text, why);
+    char *one = pl_say_print("1%s", point + 1 + decimals);
+    int result = read_whole(rule, &pl_type_size, one, why);
+    free(one);
+    if (result)
+        return result;
+    if (rule->limit <= 1)
+        return complain(why, "not a size; with a decimal point it needs a unit, for example 6.5M");
+    rule->limit = floor(rule->limit * strtod(text, NULL));
+    return rule->limit <= LIMIT_MAX ? 0 : complain_value(&most, PL_VALUE_LARGE, why);
 }
 
 static int read_limit(struct pl_rule *rule, const char *text, char why[PL_WHY_BYTES])
@@ -94,7 +115,7 @@ static int read_limit(struct pl_rule *rule, const char *text, char why[PL_WHY_BY
         return read_percent(rule, text, why);
     if (unit == PL_UNIT_GROWTH || *text == '+')
         return read_growth(rule, text, why);
-    return read_whole(rule, unit == PL_UNIT_BYTES ? &pl_type_size : &pl_type_count, text, why);
+    return unit == PL_UNIT_BYTES ? read_size(rule, text, why) : read_whole(rule, &pl_type_count, text, why);
 }
 
 /* --- places --- */
@@ -162,6 +183,7 @@ static void free_rule(struct pl_rule *rule)
     if (rule->where == PL_WHERE_FUNCTION || rule->where == PL_WHERE_THREAD)
         regfree(&rule->regex);
     free(rule->text);
+    free(rule->typed);
     free(rule->place);
     free(rule->baseline);
 }
@@ -179,29 +201,36 @@ static int find_kind(const char *word, char why[PL_WHY_BYTES])
     return complain(why, "there is no such rule; `plimsoll help check` has all");
 }
 
-static int add_one(struct pl_rules *rules, enum pl_rule_kind kind, const char *value, char why[PL_WHY_BYTES])
+static char *print_rule(enum pl_rule_kind kind, const char *value)
 {
-    const struct pl_rule_info *info = &pl_rule_info[kind];
+    return pl_say_print("%s%s%s", pl_rule_info[kind].word, value ? " " : "", value ? value : "");
+}
+
+/* `typed`: as a person wrote it. */
+static int add_one(struct pl_rules *rules, enum pl_rule_kind kind, const char *value, const char *typed,
+                   char why[PL_WHY_BYTES])
+{
     struct pl_rule rule = {.kind = kind};
     int result = value ? read_value(&rule, value, why) : 0;
     if (result) {
         free_rule(&rule);
         return result;
     }
-    rule.text = pl_say_print("%s%s%s", info->word, value ? " " : "", value ? value : "");
+    rule.text = print_rule(kind, value);
+    rule.typed = pl_say_print("%s", typed);
     rules->rule = pl_grow(rules->rule, rules->count, &rules->capacity, sizeof *rules->rule);
     rules->rule[rules->count++] = rule;
     return 0;
 }
 
 /* The same four times, each by itself what one would have written for it. */
-static int add_growth(struct pl_rules *rules, const char *value, char why[PL_WHY_BYTES])
+static int add_growth(struct pl_rules *rules, const char *value, const char *typed, char why[PL_WHY_BYTES])
 {
     const char *limit = find_limit(value);
     char *relative = pl_say_print("%.*s%s%s", (int) (limit - value), value, *limit == '+' ? "" : "+", limit);
     int result = 0;
     for (size_t i = 0; i < sizeof growing / sizeof *growing && !result; i++)
-        result = add_one(rules, growing[i], relative, why);
+        result = add_one(rules, growing[i], relative, typed, why);
     free(relative);
     return result;
 }
@@ -216,8 +245,11 @@ int pl_rules_add(struct pl_rules *rules, const char *word, const char *value, ch
         return complain(why, "it needs a limit: %s %s", word, info->takes);
     if (!info->takes && value)
         return complain(why, "it takes no value");
-    return kind == PL_RULE_GROWTH ? add_growth(rules, value, why)
-                                  : add_one(rules, (enum pl_rule_kind) kind, value, why);
+    char *typed = print_rule((enum pl_rule_kind) kind, value);
+    int result = kind == PL_RULE_GROWTH ? add_growth(rules, value, typed, why)
+                                        : add_one(rules, (enum pl_rule_kind) kind, value, typed, why);
+    free(typed);
+    return result;
 }
 
 /* --- files --- */

@@ -69,7 +69,8 @@ enum pl_rule_where {
 
 struct pl_rule {
     enum pl_rule_kind kind;
-    char *text; /* as it is written in a file: "max-calls parse_.*=1000" */
+    char *text;  /* as it is written in a file: "max-calls parse_.*=1000" */
+    char *typed; /* the same, or where it is one of several that were written as one, that: "max-growth 5%" */
     enum pl_rule_where where;
     char *place;      /* as typed, "tag:request"; NULL for PL_WHERE_ALL */
     const char *name; /* without what kind of place it is */

@@ -20,6 +20,13 @@ struct pl_subject_options {
     struct pl_names_options names;
 };
 
+/* Rows of a command's table of options. */
+#define PL_FORCE_OPTION(given)                                                                                         \
+    {                                                                                                                  \
+        .name = "force", .help = "use binaries that were rebuilt since the profile was made", .type = &pl_type_flag,   \
+        .into = &(given)                                                                                               \
+    }
+
 /* There is one argument. Otherwise that has been said. */
 enum pl_exit pl_subject_check(const char *command, int argc, char **argv);
 

@@ -31,6 +31,14 @@ enum pl_colour {
 };
 extern const char *const pl_colour_words[];
 
+/* A row of a command's table of options. */
+#define PL_COLOUR_OPTION(given)                                                                                        \
+    {                                                                                                                  \
+        .name = "color", .takes = "WHEN", .fallback = "auto",                                                          \
+        .help = "colours: auto (on a terminal, unless NO_COLOR is set), always or never", .type = &pl_type_choice,     \
+        .into = &(given), .choices = pl_colour_words                                                                   \
+    }
+
 struct pl_term {
     FILE *out;
     bool colour;

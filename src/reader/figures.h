@@ -7,6 +7,23 @@
 
 #include "profile.h"
 
+/* A figure that is known. */
+static inline struct pl_estimate pl_estimate_exactly(double value)
+{
+    return (struct pl_estimate){.value = value, .low = value, .high = value};
+}
+
+/* What was counted, and what samples stand for. */
+static inline double pl_amount_objects(const struct pl_amount *amount)
+{
+    return amount->exact_objects + amount->sampled.objects;
+}
+
+static inline double pl_amount_space(const struct pl_amount *amount)
+{
+    return amount->exact_space + amount->sampled.space;
+}
+
 void pl_sums_join(struct pl_sums *to, const struct pl_sums *more);
 
 /* Sums over the samples of `from` that are not in `what`. When no sample is left, nothing is. */

@@ -6,6 +6,7 @@
  * about growth needs a number of them, whatever they stand for, and so does a claim that there is none: what was
  * counted at first and never sampled later may have gone on unseen.
  */
+#include "figures.h"
 #include "judge.h"
 
 #include <math.h>
@@ -152,8 +153,8 @@ static bool everywhere(const struct evidence *e)
 
 static double freed_share(const struct pl_figures *figures)
 {
-    double made = figures->allocated.exact_objects + figures->allocated.sampled.objects;
-    double freed = figures->freed.exact_objects + figures->freed.sampled.objects;
+    double made = pl_amount_objects(&figures->allocated);
+    double freed = pl_amount_objects(&figures->freed);
     return made > 0 ? fmin(1, freed / made) : 0;
 }
 

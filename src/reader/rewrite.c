@@ -13,6 +13,7 @@
 
 #include "arena.h"
 #include "index.h"
+#include "shares.h"
 #include "simplify.h"
 
 struct known {
@@ -329,36 +330,15 @@ static void join_sites(struct work *work)
 
 /* --- snapshots --- */
 
-static int by_site(const void *left, const void *right)
-{
-    const struct pl_snapshot_share *a = left, *b = right;
-    return (a->site > b->site) - (a->site < b->site);
-}
-
-static int largest_first(const void *left, const void *right)
-{
-    const struct pl_snapshot_share *a = left, *b = right;
-    return a->bytes != b->bytes ? (a->bytes < b->bytes ? 1 : -1) : by_site(left, right);
-}
-
 static void join_shares(const struct work *work, struct pl_snapshot_view *snapshot)
 {
     struct pl_snapshot_share *share = pl_arena_alloc(work->profile->arena, snapshot->shares * sizeof *share);
-    uint32_t shares = 0;
     for (uint32_t i = 0; i < snapshot->shares; i++) {
         share[i] = snapshot->share[i];
         share[i].site = work->became[share[i].site];
     }
-    qsort(share, snapshot->shares, sizeof *share, by_site);
-    for (uint32_t i = 0; i < snapshot->shares; i++) {
-        if (shares > 0 && share[shares - 1].site == share[i].site) {
-            share[shares - 1].objects += share[i].objects;
-            share[shares - 1].bytes += share[i].bytes;
-        } else {
-            share[shares++] = share[i];
-        }
-    }
-    qsort(share, shares, sizeof *share, largest_first);
+    uint32_t shares = pl_shares_join(share, snapshot->shares);
+    pl_shares_sort(share, shares);
     snapshot->share = share;
     snapshot->shares = shares;
 }

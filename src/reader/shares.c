@@ -11,6 +11,7 @@
 #include <stdlib.h>
 
 #include "account.h"
+#include "figures.h"
 #include "grow.h"
 
 #define FIGURE_MAX (1ull << 62) /* what is larger is a difference that went below zero, or made up */
@@ -83,12 +84,12 @@ static void add(struct list *list, struct pl_snapshot_share share)
 
 static double calls_of(const struct pl_site_view *site)
 {
-    return site->figures.allocated.exact_objects + site->figures.allocated.sampled.objects;
+    return pl_amount_objects(&site->figures.allocated);
 }
 
 static double bytes_of(const struct pl_site_view *site)
 {
-    return site->figures.allocated.exact_space + site->figures.allocated.sampled.space;
+    return pl_amount_space(&site->figures.allocated);
 }
 
 static double part_of(double part, double whole)
@@ -132,14 +133,12 @@ static int by_bytes(const void *left, const void *right)
     return a->bytes != b->bytes ? (a->bytes < b->bytes) - (a->bytes > b->bytes) : by_site(left, right);
 }
 
-/* Shares of the same site become one. */
-static void join(struct list *list)
+uint32_t pl_shares_join(struct pl_snapshot_share *share, uint32_t count)
 {
-    struct pl_snapshot_share *share = list->share;
     uint32_t kept = 0;
-    if (list->count)
-        qsort(share, list->count, sizeof *share, by_site);
-    for (uint32_t i = 0; i < list->count; i++) {
+    if (count)
+        qsort(share, count, sizeof *share, by_site);
+    for (uint32_t i = 0; i < count; i++) {
         if (kept > 0 && share[kept - 1].site == share[i].site) {
             share[kept - 1].objects += share[i].objects;
             share[kept - 1].bytes += share[i].bytes;
@@ -150,7 +149,13 @@ static void join(struct list *list)
             share[kept++] = share[i];
         }
     }
-    list->count = kept;
+    return kept;
+}
+
+void pl_shares_sort(struct pl_snapshot_share *share, uint32_t count)
+{
+    if (count)
+        qsort(share, count, sizeof *share, by_bytes);
 }
 
 /* --- entries --- */
@@ -241,12 +246,12 @@ void pl_shares_view(const struct pl_share_map *map, const struct pl_snapshot_rec
     uint32_t entries = record->entries < PL_SNAPSHOT_ENTRIES ? record->entries : PL_SNAPSHOT_ENTRIES;
     for (uint32_t i = 0; i < entries; i++)
         read_entry(&list, &record->entry[i], repeats(record, i), view);
-    join(&list);
+    list.count = pl_shares_join(list.share, list.count);
     find_others(&list, view);
     struct pl_snapshot_share *share = pl_arena_alloc(map->sites->profile->arena, (list.count + 1ull) * sizeof *share);
     for (uint32_t i = 0; i < list.count; i++)
         share[i] = list.share[i];
-    qsort(share, list.count, sizeof *share, by_bytes);
+    pl_shares_sort(share, list.count);
     view->shares = list.count;
     view->share = share;
     free(list.share);

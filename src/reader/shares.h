@@ -25,4 +25,8 @@ struct pl_share_map pl_share_map_new(const struct pl_sites *sites);
 void pl_shares_view(const struct pl_share_map *map, const struct pl_snapshot_record *record,
                     struct pl_snapshot_view *view);
 
+/* Shares of the same site become one, in the order of sites; returns how many are left. And the largest first. */
+uint32_t pl_shares_join(struct pl_snapshot_share *share, uint32_t count);
+void pl_shares_sort(struct pl_snapshot_share *share, uint32_t count);
+
 #endif

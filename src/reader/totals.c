@@ -18,11 +18,6 @@
 #include "settings.h"
 #include "totals.h"
 
-static struct pl_estimate exactly(double value)
-{
-    return (struct pl_estimate){.value = value, .low = value, .high = value};
-}
-
 static double larger(double a, double b)
 {
     return a > b ? a : b;
@@ -56,7 +51,7 @@ static struct pl_figures add_sites(const struct pl_profile *profile)
 static double live_bytes(const struct pl_figures *figures)
 {
     struct pl_amount live = pl_amount_rest(&figures->allocated, &figures->freed);
-    return live.exact_space + live.sampled.space;
+    return pl_amount_space(&live);
 }
 
 static void move_peak_to_now(struct pl_profile *profile, struct pl_figures *all)
@@ -86,7 +81,7 @@ static void fold_peak(struct pl_profile *profile, struct pl_figures *all)
         profile->peak_s = 0;
         return;
     }
-    double live = live_bytes(all), then = all->peak.exact_space + all->peak.sampled.space;
+    double live = live_bytes(all), then = pl_amount_space(&all->peak);
     if (peak->peaks == 0 || live > then || live > (double) peak->bytes)
         move_peak_to_now(profile, all);
 }
@@ -124,8 +119,8 @@ void pl_totals_allocated(struct pl_estimate metric[PL_METRIC_COUNT], double call
 {
     for (int m = 0; m < PL_METRIC_COUNT; m++)
         cap(&metric[m], m == PL_METRIC_INUSE_SPACE || m == PL_METRIC_PEAK_SPACE ? bytes : calls);
-    metric[PL_METRIC_ALLOC_OBJECTS] = exactly(calls);
-    metric[PL_METRIC_ALLOC_SPACE] = exactly(bytes);
+    metric[PL_METRIC_ALLOC_OBJECTS] = pl_estimate_exactly(calls);
+    metric[PL_METRIC_ALLOC_SPACE] = pl_estimate_exactly(bytes);
 }
 
 /* All that was allocated, and that part of it which could be recorded. */
@@ -157,8 +152,9 @@ static void fold_calls(struct pl_profile *profile)
     profile->recorded_calls = larger(sum.recorded, profile->exact_calls);
     profile->recorded_bytes = larger(sum.recorded_bytes, profile->exact_bytes);
     pl_totals_allocated(profile->total, profile->recorded_calls, profile->recorded_bytes);
-    profile->total[PL_METRIC_ALLOC_OBJECTS] = exactly(sum.all - sum.recorded + profile->recorded_calls);
-    profile->total[PL_METRIC_ALLOC_SPACE] = exactly(sum.all_bytes - sum.recorded_bytes + profile->recorded_bytes);
+    profile->total[PL_METRIC_ALLOC_OBJECTS] = pl_estimate_exactly(sum.all - sum.recorded + profile->recorded_calls);
+    profile->total[PL_METRIC_ALLOC_SPACE] =
+        pl_estimate_exactly(sum.all_bytes - sum.recorded_bytes + profile->recorded_bytes);
 }
 
 /* Counting ends when Plimsoll is switched off, too; it is sampling that takes its place if there is an interval. */

@@ -113,6 +113,21 @@ def a_short_run_cannot_tell():
     assert "cannot tell" in text and "too short" in text, text
 
 
+@claim
+def what_is_printed_between_figure_and_limit_is_true():
+    for limit, wanted in (("1000000", "≤ 977 KiB"), ("999999", "> 977 KiB"), ("1000", "> 1000 B")):
+        assert wanted in check(profile("alone"), "--max-peak", f"build_table={limit}")
+    assert "limit 977 KiB" in check(sampled(1), "--max-peak", "build_table=1000000")
+    assert "> +5% " in check(profile("more"), "--max-allocated", f"build_table=+5%:{profile('alone')}")
+    assert "limit 1 GiB" in check(profile("die"), "--max-never-freed", "1G")
+
+
+@claim
+def sizes_may_have_a_decimal_point():
+    for limit, wanted in (("0.96M", "ok"), (".95MiB", "FAIL"), ("976.5K", "FAIL"), ("976.6k", "ok"), ("0.5G", "ok")):
+        hold("--max-peak", "build_table=", limit, wanted)
+
+
 # ---- what ended otherwise ----
 
 
@@ -156,6 +171,65 @@ def losses_make_what_passes_unsure():
     text = check(path, "--max-calls", "1000000", status=OK)
     assert outcomes(text) == ["unsure"] and "something was lost" in text, text
     check(path, "--max-calls", "1000000", "--strict", status=FAILED)
+
+
+RULES = ["--max-peak", "1G", "--max-calls", "1000000", "--max-live", "keep_session=0", "--max-rss", "+9%", "--no-leaks"]
+
+
+def says_nothing_of(path):
+    text = check(path, *RULES, "--baseline", profile("alone"), status=FAILED)
+    assert outcomes(text) == ["FAIL"] * 5 and text.count("cannot tell: the file is damaged or cut short") == 5, text
+    assert "worst" not in text and "something was lost" not in text, text
+    return text
+
+
+@claim
+def of_a_file_that_is_cut_short_nothing_can_be_told():
+    whole = profile("alone").read_bytes()
+    for share in (0.4, 0.6, 0.8, 1):
+        path = HERE / "cut.plim"
+        path.write_bytes(whole[:int(len(whole) * share) - 1])
+        assert "the file is cut short: " in says_nothing_of(path)
+
+
+@claim
+def nor_of_one_that_is_damaged():
+    """From some byte on every fortieth is another: records that make no sense, and figures that look like some."""
+    content = bytearray(profile("alone").read_bytes())
+    for at in range(len(content) // 3, len(content), 40):
+        content[at] ^= 0xA5
+    path = HERE / "damaged.plim"
+    path.write_bytes(content)
+    assert "from a damaged file: " in says_nothing_of(path)
+
+
+@claim
+def nor_of_one_with_zeros_for_sites():
+    """As a disk leaves it that lost power: somewhere begin the sites, and with them what a report knows nothing of."""
+    whole, path, met = profile("alone").read_bytes(), HERE / "zeros.plim", 0
+    for begin in range(64 << 10, len(whole), 8 << 10):
+        path.write_bytes(whole[:begin].ljust(len(whole), b"\0"))
+        if "not known: no allocation was recorded" in command("report", path).stdout:
+            met += 1
+            text = check(path, "--max-peak", "1G", "--no-leaks", status=FAILED)
+            assert outcomes(text) == ["FAIL"] * 2 and "cannot tell: nothing was recorded" in text, text
+    assert met
+
+
+@claim
+def nor_of_what_one_was_merged_into():
+    cut, path = HERE / "part.plim", HERE / "merged-cut.plim"
+    cut.write_bytes(profile("more").read_bytes()[:-1])
+    assert command("merge", "-q", "-f", "-o", path, profile("alone"), cut).returncode == 0
+    assert "cannot tell" in check(path, "--max-peak", "1G", status=FAILED)
+
+
+@claim
+def nor_is_one_a_baseline():
+    path = HERE / "cut-baseline.plim"
+    path.write_bytes(profile("alone").read_bytes()[:-1])
+    text = check(profile("alone"), "--max-growth", "900%", "--baseline", path, status=FAILED)
+    assert outcomes(text) == ["FAIL"] * 4 and "of the baseline: cannot tell" in text, text
 
 
 @claim
@@ -288,7 +362,7 @@ def max_growth_is_about_four_figures():
 @claim
 def a_part_grows_by_itself():
     path = profile("more")
-    found = outcomes(check(path, "--max-growth", f"build_table=9%:{profile('alone')}", "--baseline", "unused"))
+    found = outcomes(check(path, "--max-growth", f"build_table=9%:{profile('alone')}", "--baseline", path))
     assert found[2:] == ["FAIL", "FAIL"] and found[1] == "ok", found
     found = outcomes(check(path, "--max-growth", "parse_line=0", "--baseline", profile("alone"), status=OK))
     assert set(found[1:]) == {"ok"}, found
@@ -299,6 +373,18 @@ def one_baseline_does_for_all_rules():
     rules = ["--max-allocated", "+20%", "--max-calls", "+20%", "--max-rss", "+900%", "--max-never-freed", "+1%"]
     text = check(profile("more"), *rules, "--baseline", profile("alone"), status=OK)
     assert outcomes(text) == ["ok"] * 4, text
+
+
+@claim
+def no_growth_and_hardly_any_are_said_in_words():
+    alone, crumb = profile("alone"), profile("crumb")
+    text = check(alone, "--max-growth", "5%", "--max-peak", "build_table=+0%", "--baseline", alone, status=OK)
+    assert text.count(f"the same as in {alone.name} (") == 5 and "%" not in text.replace("≤ +5%", "").replace(
+        "≤ +0%", ""), text
+    text = check(crumb, "--max-calls", f"+0%:{alone}", status=FAILED)
+    assert "> +0% " in text and "up by less than 0.1% since" in text, text
+    text = check(alone, "--max-calls", f"+0%:{crumb}", status=OK)
+    assert "down by less than 0.1% since" in text, text
 
 
 @claim

@@ -17,6 +17,11 @@ WRONG = {
     ("--max-peak", "-1"): "--max-peak -1: not a size",
     ("--max-peak", ""): "--max-peak : it needs a limit: max-peak [WHERE=]SIZE",
     ("--max-peak", "99999999999999999999"): "too large",
+    ("--max-peak", "6.5"): "--max-peak 6.5: not a size; with a decimal point it needs a unit, for example 6.5M",
+    ("--max-peak", "6.M"): "--max-peak 6.M: not a size",
+    ("--max-peak", "1.5.5M"): "--max-peak 1.5.5M: not a size",
+    ("--max-peak", "1.5e3M"): "--max-peak 1.5e3M: not a size",
+    ("--max-peak", "9000000.5G"): "--max-peak 9000000.5G: too large; the most is 8 PiB",
     ("--max-calls", "1.5"): "--max-calls 1.5: not a number",
     ("--max-calls", "1000M"): "--max-calls 1000M: not a number",
     ("--max-calls", "parse=x"): "--max-calls parse=x: not a number",
@@ -31,6 +36,8 @@ WRONG = {
     ("--max-peak", "+5%"): "more than what? name a profile, as in +5%:main.plim, or give --baseline FILE",
     ("--max-peak", "+x%:a.plim"): "--max-peak +x%:a.plim: not a percentage",
     ("--max-peak", "+5%a.plim"): "behind the percentage comes a colon and a profile",
+    ("--max-growth", "5%"): "plimsoll: max-growth 5%: more than what?",
+    ("--max-growth", "parse=5%"): "plimsoll: max-growth parse=5%: more than what?",
     ("--max-growth", "a.plim"): "--max-growth a.plim: not a percentage",
     ("--max-growth", "5%:"): "behind the percentage comes a colon and a profile",
     ("--no-leaks=1",): "--no-leaks takes no value",
@@ -57,6 +64,14 @@ def check_without_a_profile_asks_for_one():
 def a_baseline_that_is_missing_is_named_with_its_rule():
     text = check(profile(), "--max-peak", "+5%:nowhere.plim", status=FAILED)
     assert "there is no file nowhere.plim" in text and "max-peak +5%:nowhere.plim" in text and not outcomes(text), text
+    text = check(profile(), "--max-growth", "5%:nowhere.plim", status=FAILED)
+    assert "max-growth 5%:nowhere.plim: there is nothing to compare with" in text and "max-peak" not in text, text
+
+
+@claim
+def and_is_missed_even_if_no_rule_is_about_it():
+    text = check(profile(), "--max-peak", "1G", "--baseline", "nowhere.plim", status=FAILED)
+    assert "--baseline nowhere.plim: there is nothing to compare with" in text and not outcomes(text), text
 
 
 @claim

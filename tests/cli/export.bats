@@ -457,6 +457,15 @@ END
     jq -e '[.frames[].function] | unique == [""]' out.json
 }
 
+@test "--no-symbols leaves out names that the file has brought along, too" {
+    "$plimsoll" run -q -s 16K -o out.plim -- "$(program cli-leaky)" || [ $? -eq 3 ]
+    "$plimsoll" export out.plim | grep -q '"main"'
+    "$plimsoll" export --no-symbols out.plim >out.json
+    check out.json
+    jq -e '[.frames[].function] | unique == [""]' out.json
+    ! "$plimsoll" export --no-symbols -f collapsed out.plim | grep -q 'main'
+}
+
 @test "a running process is exported" {
     "$plimsoll" run -q -s 16K -- "$(program cli-leaky)" 10000 60 >up &
     await grep -q up up

@@ -118,7 +118,12 @@ static inline void assert_same_history(const struct pl_profile *a, const struct 
     for (uint32_t i = 0; i < a->snapshots; i++) {
         const struct pl_snapshot_view *s = &a->snapshot[i], *t = &b->snapshot[i];
         assert_int_equal(s->shares, t->shares);
-        assert_memory_equal(s->share, t->share, s->shares * sizeof *s->share);
+        for (uint32_t k = 0; k < s->shares; k++) {
+            assert_int_equal(s->share[k].site, t->share[k].site);
+            assert_int_equal(s->share[k].divided, t->share[k].divided);
+            assert_true(s->share[k].objects == t->share[k].objects && s->share[k].bytes == t->share[k].bytes);
+            assert_true(s->share[k].calls == t->share[k].calls && s->share[k].allocated == t->share[k].allocated);
+        }
         assert_memory_equal(s, t, offsetof(struct pl_snapshot_view, shares));
     }
 }

@@ -156,7 +156,7 @@ def a_signal_that_is_passed_on_does_not_wait_for_snapshots():
 @claim
 def times_and_numbers_that_make_no_sense_are_refused():
     with Place() as place:
-        for text in ("0", "0s", "-1s", "1.5.5s", "10x", "s", "", "1 s", "9ms", "99999999999999999999s", "400000h"):
+        for text in ("0", "0s", "-1s", "1.5s", "10x", "s", "", "1 s", "9ms", "99999999999999999999s", "400000h"):
             _, said = place.plimsoll("run", f"--snapshot-every={text}", "--", "true", status=2)
             assert "--snapshot-every" in said, said
             place.plimsoll("snapshot", "1", f"--every={text}", status=2)
@@ -187,7 +187,7 @@ def snapshot_takes_a_series_of_a_process_as_it_grows():
         assert [line.rsplit("/", 1)[1] for line in series.stdout.read().splitlines()] == place.profiles()
         taken = numbers(place, "app")
         assert len(taken) == 3 and taken[0] == 1, taken
-        kept = [kept_by(place.read(place.path / f"app.{n:04}.plim", "--no-symbols")) for n in taken]  # names are in it
+        kept = [kept_by(place.read(place.path / f"app.{n:04}.plim")) for n in taken]
         assert kept[0] < kept[1] < kept[2], kept
         assert f"process {process.pid}: it goes on: took 3 snapshots: app.0001.plim to " in said, said
         ask(process, "more")

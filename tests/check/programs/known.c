@@ -8,11 +8,13 @@
  *     answer         40 blocks of 500 bytes under the tag request/answer, freed
  *     work           20 blocks of 1,000 bytes in the thread "worker", freed
  *
- * usage: known [more|die|wait|tidy|alone]
- *     more in the table; die by SIGKILL; say so and wait for one; keep nothing; without the thread
+ * usage: known [more|die|wait|tidy|alone|crumb]
+ *     more in the table; die by SIGKILL; say so and wait for one; keep nothing; without the thread; likewise, and one
+ *     line more
  */
 #include <pthread.h>
 #include <signal.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -80,13 +82,14 @@ int main(int argc, char **argv)
 {
     const char *how = argc > 1 ? argv[1] : "";
     pthread_t thread;
-    for (int i = 0; i < 1000; i++)
+    bool crumb = !strcmp(how, "crumb");
+    for (int i = 0; i < 1000 + crumb; i++)
         parse_line();
     build_table(strcmp(how, "more") ? 100 : 110);
     for (int i = 0; i < 110; i++)
         free(table[i]);
     answer();
-    if (strcmp(how, "alone") && !pthread_create(&thread, NULL, begin, NULL))
+    if (strcmp(how, "alone") && !crumb && !pthread_create(&thread, NULL, begin, NULL))
         pthread_join(thread, NULL);
     if (strcmp(how, "tidy"))
         keep_session();
