@@ -38,6 +38,7 @@ const char pl_simplify_builtin[] =
     "# Rust: the hash behind a name, and arguments that are there by default\n"
     "spell ::h[0-9a-f]{16}$ =>\n"
     "spell ::<alloc::alloc::Global>$ =>\n"
+    "spell <alloc::alloc::Global> =>\n"
     "strip alloc::alloc::Global\n"
     "strip std::(collections::hash::map|hash::random)::RandomState\n"
     "\n"

@@ -247,7 +247,7 @@ END
         lacks "raw_vec"
         fails grep -Eq '::h[0-9a-f]{16}' <<<"$output"
         COLUMNS=1000 expect 0 "$plimsoll" report --tree --threshold 0 stock.plim
-        shows "%  ├─ stock::main  stock.rs:8"
+        shows "stock::main  stock.rs:8"
         lacks "__rust_begin_short_backtrace"
     done
 }
