@@ -127,8 +127,6 @@ static void describe(struct pl_process *process, struct pl_file *file)
     header->size_to = process->size_to;
     pl_copy(header->comm, process->comm, sizeof header->comm);
     describe_command(process, file, header);
-    __atomic_thread_fence(__ATOMIC_RELEASE);
-    pl_copy(header->magic, PL_MAGIC, sizeof header->magic); /* from here on it is a profile */
 }
 
 /* ---- the file ---- */
@@ -179,6 +177,13 @@ static void write_overflow_site(struct pl_file *file)
         store_release(&((struct pl_site *) at)->valid, 1);
 }
 
+/* From here on it is a profile, whatever kills the program: what every profile has is in it. */
+static void sign(struct pl_file *file)
+{
+    __atomic_thread_fence(__ATOMIC_RELEASE);
+    pl_copy(pl_file_header(file)->magic, PL_MAGIC, sizeof PL_MAGIC - 1);
+}
+
 /* Other threads see the file all at once, when its first records are in their places. */
 static void publish(struct pl_process *process)
 {
@@ -206,6 +211,7 @@ bool pl_process_open(struct pl_process *process)
     describe(process, file);
     pl_modules_start(file);
     write_overflow_site(file);
+    sign(file);
     publish(process);
     pl_process_obey(process);
     return true;

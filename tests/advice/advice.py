@@ -33,7 +33,7 @@ AT_ONCE = 3  # most of the time most cases wait
 # Of the truth, how much a gain must be at least and may be at most.
 TOLERANCE = {"counted": (0.98, 1.001), "sampled": (0.6, 1.05)}
 # The timeline has moments, not every instant: the last large one comes before the heap is full.
-TOLERANCE_OF_TIME = {"counted": (0.75, 1.02), "sampled": (0.5, 1.1)}
+TOLERANCE_OF_TIME = {"counted": (0.5, 1.02), "sampled": (0.5, 1.1)}
 
 
 class Case:
