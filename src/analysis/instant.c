@@ -87,6 +87,8 @@ static struct pl_site_view site_then(const struct pl_site_view *now, const struc
     struct pl_site_view then = *now;
     struct pl_amount *made = &then.figures.allocated;
     keep_first(made, share->calls, share->allocated);
+    then.figures.skew.objects *= fraction(made->sampled.objects, now->figures.allocated.sampled.objects);
+    then.figures.skew.space *= fraction(made->sampled.space, now->figures.allocated.sampled.space);
     then.figures.freed = *made;
     scale(&then.figures.freed, 1 - fraction(share->objects, pl_amount_objects(made)),
           1 - fraction(share->bytes, pl_amount_space(made)));
@@ -96,38 +98,56 @@ static struct pl_site_view site_then(const struct pl_site_view *now, const struc
 
 /*
  * Who is not named had, as far as anybody knows, as much of what it has in the end as all of these together: an
- * estimate, even where everything else is exact. It may have been nothing, or all that it has in the end.
+ * estimate, even where everything else is exact. It may have been nothing, or the most it can have been. Of something
+ * that is nothing or `most`, and `value` on average, the variance is value * (most - value); intervals of few samples
+ * are several times wider than that (estimate.c), and a third of it makes one that reaches to `most` and a bit further.
  */
-#define NORMAL_95 1.96
+#define WIDENED 3
 static double widest_variance(double value, double most)
 {
-    double error = fmax(value, most - value) / NORMAL_95;
-    return value > 0 ? error * error : 0;
+    return value > 0 ? fmax(value * (most - value) / WIDENED, 0) : 0;
 }
 
-static struct pl_amount guess(double objects, double space, double objects_most, double space_most, uint64_t witnesses)
+/* What a site can have asked for at most. */
+struct most {
+    double calls, bytes;
+};
+
+static struct pl_amount guess(double objects, double space, const struct most *most, uint64_t witnesses)
 {
     struct pl_sums sums = {.objects = objects, .space = space};
-    sums.objects_variance = widest_variance(objects, objects_most);
-    sums.space_variance = widest_variance(space, space_most);
+    sums.objects_variance = widest_variance(objects, most->calls);
+    sums.space_variance = widest_variance(space, most->bytes);
     sums.samples = witnesses;
     return (struct pl_amount){.sampled = sums};
 }
 
-static struct pl_site_view guessed_then(const struct pl_site_view *now, const struct pl_snapshot_share *share)
+static struct most most_of(const struct pl_site_view *now)
+{
+    return (struct most){pl_amount_objects(&now->figures.allocated), pl_amount_space(&now->figures.allocated)};
+}
+
+static struct pl_site_view guessed_then(const struct pl_site_view *now, const struct pl_snapshot_share *share,
+                                        const struct most *most)
 {
     struct pl_site_view then = *now;
-    double calls = pl_amount_objects(&now->figures.allocated), bytes = pl_amount_space(&now->figures.allocated);
     double gone = share->calls - share->objects;
     then.figures = (struct pl_figures){
-        .allocated = guess(share->calls, share->allocated, calls, bytes, share->calls > 0 ? 2 : 0),
-        .freed = guess(gone, share->allocated - share->bytes, calls, bytes,
+        .allocated = guess(share->calls, share->allocated, most, share->calls > 0 ? 2 : 0),
+        .freed = guess(gone, share->allocated - share->bytes, most,
                        gone <= 0            ? 0
                        : share->objects > 0 ? 1
                                             : 2),
     };
     forget_the_rest(&then);
     return then;
+}
+
+/* Known of all threads together, and divided among them: it may have been all this thread's. */
+static struct pl_site_view divided_then(const struct pl_site_view *now, const struct pl_snapshot_share *share)
+{
+    struct most most = most_of(now);
+    return guessed_then(now, share, &most);
 }
 
 /* Whole numbers, each the nearest; what that leaves over, or lacks, goes on to the next site. */
@@ -146,13 +166,16 @@ struct carried {
 static struct pl_site_view other_then(const struct pl_site_view *now, const struct pl_snapshot_view *snapshot,
                                       struct carried *carried)
 {
-    double calls = pl_amount_objects(&now->figures.allocated), bytes = pl_amount_space(&now->figures.allocated);
+    struct most most = most_of(now);
+    double calls = most.calls, bytes = most.bytes;
     struct pl_snapshot_share share = {0};
     share.calls = take_whole(&carried->made, calls * snapshot->others_calls, calls);
     share.allocated = take_whole(&carried->asked, bytes * snapshot->others_allocated, share.calls > 0 ? bytes : 0);
     share.objects = take_whole(&carried->left, calls * snapshot->others_objects, share.calls);
     share.bytes = take_whole(&carried->held, bytes * snapshot->others_bytes, share.objects > 0 ? share.allocated : 0);
-    return guessed_then(now, &share);
+    most.calls = fmin(calls, fmax(snapshot->unnamed_calls, share.calls));
+    most.bytes = fmin(bytes, fmax(snapshot->unnamed_bytes, share.allocated));
+    return guessed_then(now, &share, &most);
 }
 
 static void write_sites_then(const struct pl_profile *whole, const struct pl_snapshot_view *snapshot,
@@ -162,7 +185,7 @@ static void write_sites_then(const struct pl_profile *whole, const struct pl_sna
     bool *named = pl_grow_zeroed(whole->sites + 1ull, sizeof *named);
     for (uint32_t i = 0; i < snapshot->shares; i++) {
         const struct pl_snapshot_share *share = &snapshot->share[i];
-        to[share->site] = (share->divided ? guessed_then : site_then)(&whole->site[share->site], share);
+        to[share->site] = (share->divided ? divided_then : site_then)(&whole->site[share->site], share);
         named[share->site] = true;
     }
     for (uint32_t i = 0; i < whole->sites; i++)

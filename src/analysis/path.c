@@ -118,6 +118,15 @@ static uint32_t drop_start(const struct maker *maker, const uint32_t *spot, uint
     return count;
 }
 
+struct pl_path_usual pl_path_usual(const struct pl_spots *spots, const uint32_t *spot, uint32_t count)
+{
+    struct maker maker = {.spots = spots};
+    struct pl_path_usual usual = {.inner = skip_allocator(&maker, spot, count)};
+    usual.own = skip_to_own(&maker, spot, usual.inner, count);
+    usual.outer = drop_start(&maker, spot, usual.own, count) - 1;
+    return usual;
+}
+
 static void reverse(uint32_t *spot, uint32_t count)
 {
     for (uint32_t i = 0; i < count / 2; i++) {

@@ -47,6 +47,13 @@ struct pl_paths pl_paths_new(const struct pl_profile *profile, struct pl_spots *
  */
 uint32_t pl_path_own(const struct pl_spots *spots, const uint32_t *spot, uint32_t count);
 
+/* Of the spots of a stack, innermost first and at least one, those that reports show: from `inner`, whoever called the
+ * allocator, to `outer`, main or a thread's function. `own` is as above, and between them. */
+struct pl_path_usual {
+    uint32_t inner, own, outer;
+};
+struct pl_path_usual pl_path_usual(const struct pl_spots *spots, const uint32_t *spot, uint32_t count);
+
 /* Metrics of figures that were added up, less those of a base if there is one. */
 void pl_paths_estimate(const struct pl_figures *figures, const struct pl_figures *base,
                        struct pl_estimate metric[PL_METRIC_COUNT]);

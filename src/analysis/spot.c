@@ -129,6 +129,8 @@ static struct pl_spot make_spot(const struct maker *maker, const struct key *key
         .role = pl_role_of(profile, key->frame->module, key->place),
         .source = file,
         .binary = profile->module[key->frame->module].path,
+        .full = key->frame->flags & PL_FRAME_GAP ? name : key->place->function,
+        .object = key->frame->module,
     };
 }
 
@@ -186,8 +188,14 @@ static uint32_t count_places(const struct maker *maker)
 /* For what has no stack. */
 static uint32_t add_stand_in(struct pl_spots *spots, const char *name)
 {
-    spots->spot[spots->count] = (struct pl_spot){
-        .name = name, .common = name, .file = "", .module = "", .role = PL_ROLE_OWN, .source = "", .binary = ""};
+    spots->spot[spots->count] = (struct pl_spot){.name = name,
+                                                 .common = name,
+                                                 .file = "",
+                                                 .module = "",
+                                                 .role = PL_ROLE_OWN,
+                                                 .source = "",
+                                                 .binary = "",
+                                                 .full = name};
     return spots->count++;
 }
 

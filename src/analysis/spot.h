@@ -20,6 +20,8 @@ struct pl_spot {
     const char *module; /* last part of its path; "" for none */
     enum pl_role role;
     const char *source, *binary; /* file and module as the profile has them, to be opened; "" if unknown */
+    const char *full;            /* the function's complete name; "" if unknown: `name` is then an address */
+    uint32_t object;             /* the module: index into profile->module; 0 for none */
 };
 
 struct pl_spots {

@@ -4,22 +4,22 @@
  */
 #include "export.h"
 
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "flat.h"
 #include "highlights.h"
+#include "invocation.h"
 #include "join.h"
 #include "option.h"
-#include "proc.h"
+#include "output.h"
 #include "select.h"
 #include "subject.h"
 #include "summary.h"
 #include "term.h"
 #include "threads.h"
+#include "view.h"
 
 static const struct format {
     const char *word;
@@ -83,7 +83,7 @@ static const struct pl_option options[] = {
      .help = "take stacks, or tags, together that have less of the whole; they stay in the totals",
      .type = &pl_type_percent, .into = &given.threshold},
     {.name = "diff-base", .takes = "FILE|PID", .help = "write what has changed since this profile of the same program: "
-     "figures are differences, and may be negative (" "json, pprof, collapsed, csv, dot and svg" ")", .type = &pl_type_text, .into = &given.base},
+     "figures are differences, and may be negative (" "json, page, pprof, collapsed, csv, dot and svg" ")", .type = &pl_type_text, .into = &given.base},
     PL_NAMES_OPTION(given.names),
     PL_FORCE_OPTION(given.force),
     {.name = "no-symbols", .help = "leave addresses as they are", .type = &pl_type_flag, .into = &given.no_symbols},
@@ -104,42 +104,20 @@ struct content {
     struct pl_export_options options;
 };
 
-/* 0 or an errno. */
-static int write_stream(const struct content *content, FILE *out)
+static void write_content(void *content, FILE *out)
 {
-    if (!out)
-        return errno;
-    errno = 0;
-    formats[given.format].write(content->profile, &content->options, out);
-    int error = !ferror(out) ? 0 : errno ? errno : EIO;
-    return fclose(out) ? errno : error;
+    const struct content *what = content;
+    formats[given.format].write(what->profile, &what->options, out);
 }
 
-/* Into a temporary file that then takes the name: an export that failed leaves what was there before. */
-static int replace(const struct content *content, const char *path)
+static enum pl_exit write_file(const struct content *content, const char *path)
 {
-    char *temporary = pl_say_print("%s.%d.tmp", path, getpid());
-    FILE *out = fopen(temporary, "wex");
-    bool made = out;
-    int error = write_stream(content, out);
-    if (!error && rename(temporary, path))
-        error = errno;
-    if (error && made)
-        unlink(temporary);
-    free(temporary);
-    return error;
-}
-
-/* A device, a pipe or a link is written to as it is: to replace /dev/full by a file would be somebody's bad day. */
-static int write_file(const struct content *content, const char *path)
-{
-    struct pl_header header;
-    struct stat status;
-    if (pl_proc_header(path, &header))
-        return pl_say_usage("--output %s is a profile; choose another name for the %s", path, words[given.format]);
-    bool plain = lstat(path, &status) || S_ISREG(status.st_mode);
-    int error = plain ? replace(content, path) : write_stream(content, fopen(path, "we"));
-    return error ? pl_say_failure("cannot write %s: %s", path, strerror(error)) : PL_EXIT_OK;
+    struct content copy = *content;
+    char *what = pl_say_print("the %s", words[given.format]);
+    struct pl_output output = {what, PL_OUTPUT_USUAL, write_content, &copy};
+    enum pl_exit status = pl_output_write(&output, path);
+    free(what);
+    return status;
 }
 
 static enum pl_exit write_export(const struct content *content)
@@ -165,8 +143,10 @@ static enum pl_exit check_options(void)
             words[given.format]);
     if (given.base && (given.select.since != PL_SELECT_NO_TIME || given.select.until != PL_SELECT_NO_TIME))
         return pl_say_usage("--diff-base, and --since or --until, are two differences; choose one");
-    if (given.format == FORMAT_json && (given.by != BY_NOT_GIVEN || given.threshold >= 0))
-        return pl_say_usage("json has everything, so there is nothing to do for --by and --threshold; leave them out");
+    bool whole = given.format == FORMAT_json || given.format == FORMAT_page;
+    if (whole && (given.by != BY_NOT_GIVEN || given.threshold >= 0))
+        return pl_say_usage("%s has everything, so there is nothing to do for --by and --threshold; leave them out",
+                            words[given.format]);
     return PL_EXIT_OK;
 }
 
@@ -188,7 +168,8 @@ static enum pl_metric usual_metric(const struct pl_profile *profile)
     return profile->total[PL_METRIC_PEAK_SPACE].value > 0 ? PL_METRIC_PEAK_SPACE : PL_METRIC_ALLOC_SPACE;
 }
 
-static struct pl_export_options make_options(const struct pl_profile *profile, const char *selection)
+static struct pl_export_options make_options(const struct pl_profile *profile, const char *selection,
+                                             const struct pl_page_about *page)
 {
     double percent = given.threshold >= 0 ? given.threshold : formats[given.format].threshold;
     return (struct pl_export_options){
@@ -196,6 +177,7 @@ static struct pl_export_options make_options(const struct pl_profile *profile, c
         .metric = pl_select_metric(&given.select, usual_metric(profile)),
         .threshold = percent / 100,
         .by = given.by == BY_NOT_GIVEN ? PL_FLAT_BY_STACK : (unsigned) given.by,
+        .page = *page,
     };
 }
 
@@ -241,9 +223,9 @@ static enum pl_exit write_stacks(const struct pl_profile *profile, struct pl_exp
     return status;
 }
 
-static enum pl_exit write_any(const struct pl_profile *profile, const char *selection)
+static enum pl_exit write_any(const struct pl_profile *profile, const char *selection, const struct pl_page_about *page)
 {
-    struct pl_export_options how = make_options(profile, selection);
+    struct pl_export_options how = make_options(profile, selection, page);
     if (profile->difference && is(PL_EXPORT_TAGS))
         return pl_say_usage("%s is about what there is, not about what has changed; use --by tag with another format",
                             words[given.format]);
@@ -255,11 +237,12 @@ static enum pl_exit write_any(const struct pl_profile *profile, const char *sele
 }
 
 /* Large ones take a while. On a terminal, what is written there shows that by itself. */
-static enum pl_exit write_profile(const struct pl_profile *profile, const char *selection)
+static enum pl_exit write_profile(const struct pl_profile *profile, const char *selection,
+                                  const struct pl_page_about *page)
 {
     if (given.output || !isatty(STDOUT_FILENO))
         pl_term_busy("plimsoll: writing");
-    enum pl_exit status = write_any(profile, selection);
+    enum pl_exit status = write_any(profile, selection, page);
     pl_term_busy(NULL);
     return status;
 }
@@ -270,6 +253,8 @@ static enum pl_exit write_profile(const struct pl_profile *profile, const char *
 struct asked {
     struct pl_profile *whole;
     struct pl_selection selection;
+    char *subject; /* as one would type it */
+    char *title;
 };
 
 /* What a report would say at its head. */
@@ -290,6 +275,13 @@ static void forget_names(struct pl_profile *profile)
         profile->frame[i].places = 0;
 }
 
+static void close_whole(struct asked *asked)
+{
+    free(asked->subject);
+    free(asked->title);
+    pl_profile_close(asked->whole);
+}
+
 static enum pl_exit open_asked(const char *typed, struct asked *out)
 {
     struct pl_subject_options how = {
@@ -305,11 +297,11 @@ static enum pl_exit open_asked(const char *typed, struct asked *out)
     if (status == PL_EXIT_OK && given.no_symbols)
         forget_names(out->whole);
     if (status == PL_EXIT_OK) {
-        char *subject = pl_summary_typed(path);
-        status = pl_select_apply(&given.select, out->whole, subject, &out->selection);
-        free(subject);
+        out->subject = pl_summary_typed(path);
+        out->title = pl_invocation_print(out->whole);
+        status = pl_select_apply(&given.select, out->whole, out->subject, &out->selection);
         if (status != PL_EXIT_OK)
-            pl_profile_close(out->whole);
+            close_whole(out);
         else
             say_flaws(path, out);
     }
@@ -320,7 +312,16 @@ static enum pl_exit open_asked(const char *typed, struct asked *out)
 static void close_asked(struct asked *asked)
 {
     pl_selection_free(&asked->selection);
-    pl_profile_close(asked->whole);
+    close_whole(asked);
+}
+
+static struct pl_page_about describe(const struct asked *asked)
+{
+    return (struct pl_page_about){
+        .subject = asked->subject,
+        .title = asked->title,
+        .title_live = pl_view_title(asked->whole, PL_METRIC_INUSE_SPACE),
+    };
 }
 
 static enum pl_exit write_difference(const struct asked *base, const struct asked *now)
@@ -329,10 +330,20 @@ static enum pl_exit write_difference(const struct asked *base, const struct aske
     struct pl_profile *joined = pl_join(part, 2, PL_JOIN_DIFFERENCE);
     const char *part_of = now->selection.words;
     char *compared = pl_say_print("%s%scompared with %s", part_of ? part_of : "", part_of ? "; " : "", given.base);
-    enum pl_exit status = write_profile(joined, compared);
+    struct pl_page_about page = describe(now);
+    page.before = part[0];
+    page.after = part[1];
+    page.before_subject = base->subject;
+    enum pl_exit status = write_profile(joined, compared, &page);
     free(compared);
     pl_profile_close(joined);
     return status;
+}
+
+static enum pl_exit write_part(const struct asked *asked)
+{
+    struct pl_page_about page = describe(asked);
+    return write_profile(asked->selection.profile, asked->selection.words, &page);
 }
 
 /* A side may have nothing of what was selected, but not both. */
@@ -350,7 +361,7 @@ static enum pl_exit write_one(const char *typed)
     if (status != PL_EXIT_OK)
         return status;
     if (!given.base)
-        status = write_profile(now.selection.profile, now.selection.words);
+        status = write_part(&now);
     else if ((status = open_base(now.selection.profile, &base)) == PL_EXIT_OK) {
         status = write_difference(&base, &now);
         close_asked(&base);

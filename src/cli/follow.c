@@ -26,7 +26,9 @@ int pl_follow_tick(struct pl_follow *follow, const char *live, const char *root,
     if (!place)
         return 0;
     uint64_t wanted = follow->offset + place;
-    int result = pl_shot_take(&follow->options, live, root, wanted, &follow->last, &shot, why);
+    if (!follow->known)
+        follow->known = pl_known_new();
+    int result = pl_shot_take(&follow->options, live, root, wanted, follow->known, &shot, why);
     if (result < 0) {
         follow->failed++;
         return result;
@@ -42,11 +44,13 @@ int pl_follow_tick(struct pl_follow *follow, const char *live, const char *root,
 void pl_follow_rest(struct pl_follow *follow)
 {
     pl_shot_free(&follow->last);
+    pl_known_free(follow->known);
+    follow->known = NULL;
 }
 
 void pl_follow_free(struct pl_follow *follow)
 {
-    pl_shot_free(&follow->last);
+    pl_follow_rest(follow);
     pl_series_free(&follow->series);
 }
 

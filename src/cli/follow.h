@@ -12,7 +12,8 @@ struct pl_follow {
     struct pl_shot_options options;
     struct pl_series series;
     struct pl_shot last;
-    uint64_t offset; /* number in the name = place in the series + this */
+    struct pl_known *known; /* names, from one snapshot to the next; NULL before the first */
+    uint64_t offset;        /* number in the name = place in the series + this */
     uint64_t failed;
 };
 

@@ -19,6 +19,7 @@
 #include "figure.h"
 #include "page.h"
 #include "stackgroups.h"
+#include "suspicion.h"
 #include "tags.h"
 #include "utf8.h"
 
@@ -114,133 +115,6 @@ struct pl_suppressions *pl_leaks_suppressions(const struct pl_leaks_options *opt
     if (!options->no_defaults)
         pl_suppressions_add_builtin(set);
     return set;
-}
-
-/* --- what is to be thought of it --- */
-
-struct subject {
-    const struct pl_profile *profile;
-    enum pl_leftover_ending ending;
-    bool aged; /* there are stretches of the run to speak of */
-    const struct pl_leftover *item;
-};
-
-static char *say_freed(const struct pl_leftover *item)
-{
-    char share[PL_FIGURE_BYTES], life[PL_FIGURE_BYTES];
-    pl_figure_percent(share, item->freed);
-    pl_figure_span(life, item->life_s);
-    if (!(item->freed > 0))
-        return pl_say_print("none of its blocks was ever freed");
-    if (item->life_s > 0)
-        return pl_say_print("%s of its blocks were freed, nearly all within %s", share, life);
-    return pl_say_print("%s of its blocks were freed", share);
-}
-
-static const char *about(const struct pl_leftover *item)
-{
-    return item->metric[PL_METRIC_INUSE_SPACE].error > 0 ? "about " : "";
-}
-
-char *pl_leaks_growth(const struct pl_leftover *item)
-{
-    char rate[PL_FIGURE_BYTES], span[PL_FIGURE_BYTES];
-    pl_figure_bytes(rate, item->growth.bytes_per_s);
-    pl_figure_seconds(span, item->growth.seconds);
-    return pl_say_print("growing %s%s/s over %s", about(item), rate, span);
-}
-
-static char *say_suspected(const struct subject *subject)
-{
-    const struct pl_leftover *item = subject->item;
-    char old[PL_FIGURE_BYTES], age[PL_FIGURE_BYTES], *growth = pl_leaks_growth(item), *freed = say_freed(item);
-    pl_figure_count(old, item->old_objects);
-    pl_figure_seconds(age, subject->profile->duration_s - item->young_s);
-    char *text = pl_say_print("suspected leak: %s; %s%s are older than %s; %s", growth, about(item), old, age, freed);
-    free(freed);
-    free(growth);
-    return text;
-}
-
-/* Verdicts look past the odd block that was made at another time; what is said of them does not. */
-static bool all_made(const struct subject *subject, double from_s, double to_s)
-{
-    const double *age = subject->profile->age, *made = subject->item->spread.ages;
-    double start_s = 0;
-    for (uint32_t i = 0; i < PL_COHORTS; start_s = age[i++])
-        if (made[i] > 0 && (start_s < from_s || age[i] > to_s))
-            return false;
-    return true;
-}
-
-static char *say_young(const struct subject *subject)
-{
-    static const char *const endings[] = {
-        [PL_ENDING_RUNNING] = ": probably in use",
-        [PL_ENDING_EXITED] = " before it exited",
-        [PL_ENDING_KILLED] = ": probably in use when it was killed",
-    };
-    char age[PL_FIGURE_BYTES];
-    pl_figure_seconds(age, subject->profile->duration_s - subject->item->first_s);
-    bool all = all_made(subject, subject->item->first_s, INFINITY);
-    return pl_say_print("young: %smade in the last %s%s", all ? "" : "nearly all ", age, endings[subject->ending]);
-}
-
-static char *say_once(const struct subject *subject)
-{
-    const struct pl_leftover *item = subject->item;
-    char first[PL_FIGURE_BYTES], last[PL_FIGURE_BYTES];
-    bool single = item->metric[PL_METRIC_INUSE_OBJECTS].value == 1;
-    pl_figure_seconds(first, item->first_s);
-    pl_figure_seconds(last, item->last_s);
-    if (!subject->aged)
-        return pl_say_print("once: the only allocation here");
-    if (item->first_s > 0)
-        return pl_say_print("once: the only allocation here, between %s and %s", first, last);
-    bool all = all_made(subject, 0, item->last_s);
-    return pl_say_print("%s made in the first %s",
-                        single ? "once:"
-                        : all  ? "at the start: all"
-                               : "at the start: nearly all",
-                        last);
-}
-
-static char *say_stopped(const struct subject *subject)
-{
-    char last[PL_FIGURE_BYTES];
-    pl_figure_seconds(last, subject->item->last_s);
-    if (subject->item->turnover)
-        return pl_say_print("not growing: older blocks are freed as new ones come");
-    bool all = all_made(subject, 0, subject->item->last_s);
-    return pl_say_print("stopped growing: %s made after %s", all ? "none" : "hardly any", last);
-}
-
-static char *say_unknown(const struct subject *subject)
-{
-    const struct pl_leftover *item = subject->item;
-    char first[PL_FIGURE_BYTES], last[PL_FIGURE_BYTES], unseen[PL_FIGURE_BYTES];
-    pl_figure_seconds(first, item->first_s);
-    pl_figure_seconds(last, item->last_s);
-    pl_figure_seconds(unseen, item->unseen_s);
-    if (item->doubt == PL_DOUBT_UNSEEN)
-        return pl_say_print("not seen after %s: sampled too coarsely since then to tell; run --exact", unseen);
-    if (item->doubt == PL_DOUBT_SAMPLES)
-        return pl_say_print("too few samples to tell whether it grows");
-    if (item->doubt == PL_DOUBT_PATTERN)
-        return pl_say_print("made between %s and %s, without steady growth", first, last);
-    return say_freed(item); /* that the run was too short for more is said once, above the table */
-}
-
-static char *(*const say_verdict[PL_LEFT_VERDICTS])(const struct subject *subject) = {
-    [PL_LEFT_SUSPECTED] = say_suspected, [PL_LEFT_UNKNOWN] = say_unknown, [PL_LEFT_STOPPED] = say_stopped,
-    [PL_LEFT_ONCE] = say_once,           [PL_LEFT_YOUNG] = say_young,
-};
-
-char *pl_leaks_evidence(const struct pl_profile *profile, const struct pl_leftovers *leftovers,
-                        const struct pl_leftover *item)
-{
-    struct subject subject = {profile, leftovers->ending, item->aged && leftovers->classes > 1, item};
-    return say_verdict[item->verdict](&subject);
 }
 
 /* --- the table --- */
@@ -348,7 +222,7 @@ static void put_item(const struct table *table, const struct pl_leftover *item)
     pl_term_pad(term, term->column + GAP);
     put_made(table, item);
     put_site(table, item->group);
-    char *words = pl_leaks_evidence(table->view->profile, table->leftovers, item);
+    char *words = pl_suspicion_evidence(table->view->profile, table->leftovers, item);
     pl_term_pad(term, text_column(table));
     pl_term_words(term, suspected ? PL_STYLE_WARN : PL_STYLE_PLAIN, words, text_column(table));
     pl_term_end(term);

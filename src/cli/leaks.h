@@ -30,13 +30,6 @@ struct pl_suppressions *pl_leaks_suppressions(const struct pl_leaks_options *opt
 /* Says which of the rules that were asked for have matched nothing. */
 void pl_leaks_unmatched(const struct pl_suppressions *set, uint32_t asked_for);
 
-/* "growing 160 KiB/s over 9.1 s", of what is suspected. The caller frees it. */
-char *pl_leaks_growth(const struct pl_leftover *item);
-
-/* "suspected leak: growing 160 KiB/s over 9.1 s; ...": the verdict and what speaks for it. The caller frees it. */
-char *pl_leaks_evidence(const struct pl_profile *profile, const struct pl_leftovers *leftovers,
-                        const struct pl_leftover *item);
-
 /*
  * Prints the whole view, head and losses included; `top`, `depth` and `threshold` of the view are honoured. Fails, with
  * the reason said and nothing printed, only when a file of suppressions cannot be used.

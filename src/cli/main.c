@@ -13,6 +13,8 @@
 const struct pl_command *const pl_commands[] = {
     &pl_command_run,
     &pl_command_report,
+    &pl_command_view,
+    &pl_command_html,
     &pl_command_ls,
     &pl_command_snapshot,
     &pl_command_diff,

@@ -19,6 +19,7 @@
 #include "narrow.h"
 #include "select.h"
 #include "stackgroups.h"
+#include "suspicion.h"
 #include "view.h"
 
 #define DEPTH 6          /* of stacks, as in report --leaks: sites that agree so far are judged together */
@@ -213,7 +214,7 @@ static char *worst_suspect(struct pl_measure *measure, enum pl_metric metric)
     (void) metric;
     if (!left->suspected)
         return NULL;
-    char *name = name_leftover(measure, left->item), *growth = pl_leaks_growth(left->item);
+    char *name = name_leftover(measure, left->item), *growth = pl_suspicion_growth(left->item);
     char *text = pl_say_print("worst: %s, %s", name, growth);
     free(growth);
     free(name);

@@ -79,7 +79,7 @@ void pl_names_apply(const struct pl_names_options *options, struct pl_simplify *
     if (!set)
         return;
     pl_simplify_profile(set, profile, options->full);
-    if (options->file) { /* it is expected to do something; the user's own is for every program */
+    if (options->file && !options->quiet) { /* it is expected to do something; the user's own is for every program */
         say_idle(set, false, "met no name");
         say_idle(set, true, "would have left nothing of a name, and was not applied");
     }

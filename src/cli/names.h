@@ -31,6 +31,7 @@
 struct pl_names_options {
     const char *file; /* as typed; NULL: not given */
     bool full;        /* functions keep their names; only stacks become shorter */
+    bool quiet;       /* do not say which rules did nothing */
 };
 
 /* Reads the rules that these options, the environment and the user's files say; *out is NULL if there are to be none.

@@ -64,10 +64,19 @@ char *pl_say_clean(const char *text)
     return clean;
 }
 
+static bool is_hushed;
+
+void pl_say_hush(bool hushed)
+{
+    is_hushed = hushed;
+}
+
 /* One write per line, so that lines of several processes on one terminal do not mix. */
 static void say(const char *format, va_list arguments)
 {
     int error = errno;
+    if (is_hushed)
+        return;
     char *text = pl_say_vprint(format, arguments);
     char *clean = pl_say_clean(text);
     fprintf(stderr, "plimsoll: %s\n", clean);

@@ -9,6 +9,7 @@
 #define PL_SAY_H
 
 #include <stdarg.h>
+#include <stdbool.h>
 
 enum pl_exit {
     PL_EXIT_OK = 0,
@@ -23,6 +24,9 @@ void pl_say(const char *format, ...) PL_PRINTF(1, 2);
 /* The same, for the way out: `return pl_say_failure(...)`. */
 enum pl_exit pl_say_failure(const char *format, ...) PL_PRINTF(1, 2);
 enum pl_exit pl_say_usage(const char *format, ...) PL_PRINTF(1, 2);
+
+/* From now on nothing is said, or all is again: for what is tried again and again, and has been said once. */
+void pl_say_hush(bool hushed);
 
 /* Sends what was printed to stdout on its way. 0, or the errno with which that first failed: later calls of anything
  * have an errno of their own. */

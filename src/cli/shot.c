@@ -19,7 +19,6 @@
 #include <unistd.h>
 
 #include "annotate.h"
-#include "arena.h"
 #include "collect.h"
 #include "copy.h"
 #include "say.h"
@@ -187,73 +186,36 @@ static int store(const struct pl_shot_options *options, struct pl_copy *copy, co
 
 /* --- its names --- */
 
-static const struct pl_place *copy_places(struct pl_arena *arena, const struct pl_frame_view *frame)
+static int find_names(struct pl_profile *profile, const char *root, struct pl_known *known)
 {
-    struct pl_place *place = pl_arena_alloc(arena, frame->places * sizeof *place);
-    for (uint32_t i = 0; i < frame->places; i++) {
-        const struct pl_place *from = &frame->place[i];
-        place[i] = *from;
-        place[i].function = pl_arena_text(arena, from->function, strlen(from->function));
-        place[i].linkage = pl_arena_text(arena, from->linkage, strlen(from->linkage));
-        place[i].file = pl_arena_text(arena, from->file, strlen(from->file));
-    }
-    return place;
+    if (known && pl_known_apply(known, profile))
+        return 0;
+    int result = pl_symbolize(profile, &(struct pl_symbolize_options){.sysroot = root}, NULL);
+    if (result == 0 && known)
+        pl_known_learn(known, profile);
+    return result;
 }
 
-/* Index + 1 of the frame that has a record; the caller frees it. */
-static uint32_t *index_records(const struct pl_profile *profile, uint32_t *most)
-{
-    *most = 0;
-    for (uint32_t i = 0; i < profile->frames; i++)
-        *most = profile->frame[i].record > *most ? profile->frame[i].record : *most;
-    uint32_t *known = pl_say_memory(calloc(*most + 1ull, sizeof *known));
-    for (uint32_t i = 0; i < profile->frames; i++)
-        known[profile->frame[i].record] = i + 1;
-    return known;
-}
-
-/* Frames keep their record numbers as long as the program runs, so what one was called it is still called. True: there
- * is no other frame. */
-static bool take_over_names(struct pl_profile *profile, const struct pl_profile *last)
-{
-    uint32_t most, missing = 0;
-    if (last->header.start_monotonic_ns != profile->header.start_monotonic_ns)
-        return false;
-    uint32_t *known = index_records(last, &most);
-    for (uint32_t i = 0; i < profile->frames; i++) {
-        struct pl_frame_view *frame = &profile->frame[i];
-        uint32_t same = frame->record <= most ? known[frame->record] : 0;
-        if (same && last->frame[same - 1].address == frame->address) {
-            frame->place = copy_places(profile->arena, &last->frame[same - 1]);
-            frame->places = last->frame[same - 1].places;
-        } else {
-            missing++;
-        }
-    }
-    free(known);
-    return missing == 0;
-}
-
-static int store_names(struct pl_shot *shot, const char *root, const struct pl_shot *last, char *why)
+static int store_names(struct pl_shot *shot, const char *root, struct pl_known *known, char *why)
 {
     struct stat status;
-    int result = pl_profile_open(shot->path, &shot->named, why);
+    struct pl_profile *profile;
+    int result = pl_profile_open(shot->path, &profile, why);
     if (result != 0)
         return result;
-    bool complete = last && last->named && take_over_names(shot->named, last->named);
-    if (!complete)
-        result = pl_symbolize(shot->named, &(struct pl_symbolize_options){.sysroot = root}, NULL);
+    result = find_names(profile, root, known);
     if (result == 0)
-        result = pl_annotate(shot->path, shot->named, why);
+        result = pl_annotate(shot->path, profile, why);
     if (!stat(shot->path, &status))
         shot->file_bytes = (uint64_t) status.st_size;
+    pl_profile_close(profile);
     return result;
 }
 
 /* --- both --- */
 
 int pl_shot_take(const struct pl_shot_options *options, const char *live, const char *root, uint64_t number,
-                 const struct pl_shot *last, struct pl_shot *out, char why[PL_WHY_BYTES])
+                 struct pl_known *known, struct pl_shot *out, char why[PL_WHY_BYTES])
 {
     struct pl_copy *copy;
     struct pl_shot shot = {0};
@@ -264,7 +226,7 @@ int pl_shot_take(const struct pl_shot_options *options, const char *live, const 
     result = store(options, copy, live, place, number, &shot, why);
     free(place);
     pl_copy_free(copy);
-    if (result == 0 && !options->no_symbols && store_names(&shot, root, last, why) != 0)
+    if (result == 0 && !options->no_symbols && store_names(&shot, root, known, why) != 0)
         result = PL_SHOT_NAMELESS;
     if (result < 0)
         pl_shot_free(&shot);
@@ -276,6 +238,5 @@ int pl_shot_take(const struct pl_shot_options *options, const char *live, const 
 void pl_shot_free(struct pl_shot *shot)
 {
     free(shot->path);
-    pl_profile_close(shot->named);
     *shot = (struct pl_shot){0};
 }

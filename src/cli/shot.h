@@ -10,6 +10,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "known.h"
 #include "profile.h"
 
 /* Where snapshots go and what is in them. */
@@ -22,23 +23,21 @@ struct pl_shot_options {
     bool no_symbols;
 };
 
-/* A snapshot, and what the next one of the same process may make use of. */
 struct pl_shot {
     char *path; /* NULL: none was taken */
     uint64_t number;
     uint64_t file_bytes;
-    struct pl_profile *named; /* NULL: without symbols */
 };
 
 /*
  * `live` is the profile of a running process; `root` is where its files are, if it sees others than we do. The number
- * is at least `number`, and more than any that is there already. Names are taken over from `last`, which may be NULL.
- * 0; PL_SHOT_NAMELESS, if it is there but names could not be stored in it; or a negative errno, and no file. `why` has
- * a line on the latter two.
+ * is at least `number`, and more than any that is there already. Names are taken from, and added to, `known`, which may
+ * be NULL. 0; PL_SHOT_NAMELESS, if it is there but names could not be stored in it; or a negative errno, and no file.
+ * `why` has a line on the latter two.
  */
 #define PL_SHOT_NAMELESS 1
 int pl_shot_take(const struct pl_shot_options *options, const char *live, const char *root, uint64_t number,
-                 const struct pl_shot *last, struct pl_shot *out, char why[PL_WHY_BYTES]);
+                 struct pl_known *known, struct pl_shot *out, char why[PL_WHY_BYTES]);
 void pl_shot_free(struct pl_shot *shot);
 
 #endif

@@ -64,9 +64,10 @@ static enum pl_exit refuse_none(const char *command)
     return PL_EXIT_USAGE;
 }
 
-static bool is_pid(const char *word)
+pid_t pl_subject_pid(const char *word)
 {
-    return *word && strlen(word) < 10 && word[strspn(word, "0123456789")] == 0 && access(word, F_OK);
+    bool number = *word && strlen(word) < 10 && word[strspn(word, "0123456789")] == 0 && access(word, F_OK);
+    return number ? (pid_t) atoi(word) : -1;
 }
 
 static bool exists(pid_t pid)
@@ -175,37 +176,54 @@ static void warn_modules(const struct pl_profile *profile, const struct pl_modul
         pl_say("and %u more; `plimsoll run` stores names in the profile, unless told not to", missing - MISSING_SAID);
 }
 
-static void symbolize(struct pl_profile *profile, const struct pl_subject_options *options, const char *root)
+static void look_up(struct pl_profile *profile, const struct pl_subject_options *options, const char *root)
 {
     struct pl_module_status *status = pl_say_memory(calloc(profile->modules + 1u, sizeof *status));
     struct pl_symbolize_options how = {
         .force = options->force,
         .sysroot = root,
-        .progress = pl_term_progress,
+        .progress = options->again ? NULL : pl_term_progress,
         .context = "plimsoll: reading symbols",
     };
     int error = pl_symbolize(profile, &how, status);
-    pl_term_progress(how.context, 1);
-    if (error)
+    if (!options->again)
+        pl_term_progress(how.context, 1);
+    if (error && !options->again)
         pl_say("cannot read symbols: %s", strerror(-error));
-    if (!error)
+    if (!error && !options->again)
         warn_modules(profile, status, options->force);
     free(status);
 }
 
+static void symbolize(struct pl_profile *profile, const struct pl_subject_options *options, const char *root)
+{
+    if (!options->known || !pl_known_apply(options->known, profile))
+        look_up(profile, options, root);
+    if (options->known)
+        pl_known_learn(options->known, profile);
+}
+
 /* --- both --- */
 
-static enum pl_exit open_path(const struct pl_subject_options *options, const char *path, const char *root,
-                              struct pl_profile **out)
+static int open_profile(const struct pl_subject_options *options, const char *path, struct pl_profile **out, char *why)
+{
+    if (!options->again)
+        pl_term_busy("plimsoll: reading the profile");
+    int error = pl_profile_open(path, out, why);
+    if (!options->again)
+        pl_term_busy(NULL);
+    return error;
+}
+
+enum pl_exit pl_subject_read(const struct pl_subject_options *options, const char *path, const char *root,
+                             struct pl_profile **out)
 {
     char why[PL_WHY_BYTES] = "";
     struct pl_simplify *rules = NULL;
     enum pl_exit status = options->no_symbols ? PL_EXIT_OK : pl_names_read(&options->names, &rules);
     if (status != PL_EXIT_OK)
         return status;
-    pl_term_busy("plimsoll: reading the profile");
-    int error = pl_profile_open(path, out, why);
-    pl_term_busy(NULL);
+    int error = open_profile(options, path, out, why);
     if (error) {
         pl_names_forget(rules);
         return refuse_file(path, error, why);
@@ -219,7 +237,7 @@ static enum pl_exit open_path(const struct pl_subject_options *options, const ch
 static enum pl_exit open_left(const struct pl_subject_options *options, pid_t pid, struct pl_profile **out)
 {
     char *left = pl_proc_left_by(pid);
-    enum pl_exit status = left && !exists(pid) ? open_path(options, left, NULL, out) : refuse_pid(pid, left);
+    enum pl_exit status = left && !exists(pid) ? pl_subject_read(options, left, NULL, out) : refuse_pid(pid, left);
     free(left);
     return status;
 }
@@ -230,7 +248,7 @@ static enum pl_exit open_pid(const struct pl_subject_options *options, pid_t pid
     if (!path)
         return open_left(options, pid, out);
     char *root = pl_proc_root(pid);
-    enum pl_exit status = open_path(options, path, root, out);
+    enum pl_exit status = pl_subject_read(options, path, root, out);
     free(root);
     free(path);
     return status;
@@ -250,9 +268,10 @@ enum pl_exit pl_subject_open(const struct pl_subject_options *options, int argc,
     enum pl_exit status = pl_subject_check(options->command, argc, argv);
     if (status != PL_EXIT_OK)
         return status;
-    if (is_pid(argv[0]))
-        return open_pid(options, (pid_t) atoi(argv[0]), out);
-    return open_path(options, argv[0], NULL, out);
+    pid_t pid = pl_subject_pid(argv[0]);
+    if (pid >= 0)
+        return open_pid(options, pid, out);
+    return pl_subject_read(options, argv[0], NULL, out);
 }
 
 enum pl_exit pl_subject_live(pid_t pid, char **path)

@@ -9,6 +9,7 @@
 
 #include "flat.h"
 #include "profile.h"
+#include "suppress.h"
 #include "tagtree.h"
 
 /* What a format is like. */
@@ -46,7 +47,22 @@ enum pl_export_trait {
       "a picture of the call tree: a flame graph to look at in a browser")                                             \
     X(tags_json, "tags-json", PL_EXPORT_TAGS, 0, "the tree of tags with its figures, also in docs/json.md")            \
     X(tags_dot, "tags-dot", PL_EXPORT_TAGS | PL_EXPORT_ONE_METRIC, 1, "the tree of tags for Graphviz")                 \
-    X(tags_svg, "tags-svg", PL_EXPORT_TAGS | PL_EXPORT_ONE_METRIC, 0.1, "a picture of the tree of tags")
+    X(tags_svg, "tags-svg", PL_EXPORT_TAGS | PL_EXPORT_ONE_METRIC, 0.1, "a picture of the tree of tags")               \
+    X(page, "page", PL_EXPORT_SIGNED | PL_EXPORT_BINARY, 0,                                                            \
+      "what the page of `plimsoll html` is given: columns, by docs/page-data.md")
+
+/* What the page is to say beside the profile's figures. What is NULL, or false, goes without saying. */
+struct pl_page_about {
+    const char *subject;                  /* the file or the pid, as one would type it */
+    const char *title;                    /* "indexer data/": the program and how it was called */
+    const char *title_live;               /* "Live", "Never freed": what live memory is to be called */
+    bool live;                            /* a process that is running, and will be looked at again */
+    bool no_sources;                      /* no lines of source code */
+    struct pl_suppressions *suppressions; /* of leaks; NULL: the built-in ones */
+    /* Of a difference of two profiles: both, and what they are called. */
+    const struct pl_profile *before, *after;
+    const char *before_subject;
+};
 
 /* What formats need to know beside the profile. */
 struct pl_export_options {
@@ -56,9 +72,11 @@ struct pl_export_options {
     unsigned by;                /* enum pl_flat_by */
     const struct pl_flat *flat; /* of STACKS: threshold (but of BY_NODE) and `by` are in it already */
     const struct pl_tag_forest *forest; /* of TAGS: grown for `metric`; threshold is theirs to honour */
+    struct pl_page_about page;          /* of page */
 };
 
-/* Writes as it goes: nothing the size of the profile is built in memory. Errors stay in the stream (ferror). */
+/* Writes as it goes: nothing the size of the profile is built in memory, but for page's tree of calls. Errors stay in
+ * the stream (ferror). */
 typedef void pl_export_function(const struct pl_profile *profile, const struct pl_export_options *options, FILE *out);
 
 #define PL_DECLARE(name, word, traits, threshold, help) pl_export_function pl_export_##name;

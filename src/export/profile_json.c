@@ -7,6 +7,8 @@
  *
  * Elements of the long arrays have a line each: files can be compared with diff and read with grep.
  */
+#include "profile_json.h"
+
 #include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
@@ -19,7 +21,6 @@
 #include "json.h"
 
 #define SCHEMA_VERSION 1
-#define ADVICE_DEPTH 6 /* of stacks that are told apart, as in reports */
 
 /* --- figures --- */
 
@@ -442,6 +443,16 @@ static void write_shares(struct pl_json *json, const struct pl_snapshot_view *sn
     pl_json_end(json, ']');
 }
 
+void pl_profile_json_snapshot(struct pl_json *json, const struct pl_snapshot_view *snapshot)
+{
+    pl_json_add_real(json, "time_s", snapshot->seconds);
+    pl_json_add_real(json, "live_bytes", snapshot->live_bytes);
+    pl_json_add_real(json, "live_blocks", snapshot->live_objects);
+    pl_json_add_real(json, "left_out_bytes", snapshot->left_out_bytes);
+    pl_json_add_real(json, "allocated_bytes", snapshot->allocated_bytes);
+    pl_json_add_real(json, "calls", snapshot->allocated_calls);
+}
+
 static void write_snapshots(struct pl_json *json, const struct pl_profile *profile)
 {
     pl_json_begin(json, '[');
@@ -449,12 +460,7 @@ static void write_snapshots(struct pl_json *json, const struct pl_profile *profi
         const struct pl_snapshot_view *snapshot = &profile->snapshot[i];
         pl_json_line(json);
         pl_json_begin(json, '{');
-        pl_json_add_real(json, "time_s", snapshot->seconds);
-        pl_json_add_real(json, "live_bytes", snapshot->live_bytes);
-        pl_json_add_real(json, "live_blocks", snapshot->live_objects);
-        pl_json_add_real(json, "left_out_bytes", snapshot->left_out_bytes);
-        pl_json_add_real(json, "allocated_bytes", snapshot->allocated_bytes);
-        pl_json_add_real(json, "calls", snapshot->allocated_calls);
+        pl_profile_json_snapshot(json, snapshot);
         pl_json_key(json, "sites");
         write_shares(json, snapshot);
         pl_json_end(json, '}');
@@ -480,14 +486,17 @@ static uint32_t stack_of(const struct pl_profile *profile, const struct pl_paths
 }
 
 static void write_piece(struct pl_json *json, const struct pl_profile *profile, const struct pl_spots *spots,
-                        const struct pl_paths *paths, const struct pl_advice *advice)
+                        const struct pl_paths *paths, const struct pl_advice *advice, const uint32_t *node_of_stack)
 {
     bool placed = advice->path != PL_ADVICE_NO_PATH;
+    uint32_t stack = placed ? stack_of(profile, paths, advice->path) : PL_NO_STACK;
     const struct pl_spot *spot = placed ? &spots->spot[paths->path[advice->path].spot[0]] : NULL;
     pl_json_line(json);
     pl_json_begin(json, '{');
     pl_json_add_text(json, "kind", pl_advice_info[advice->kind].word);
-    pl_json_add_index(json, "stack", placed ? stack_of(profile, paths, advice->path) : UINT32_MAX);
+    pl_json_add_index(json, "stack", stack);
+    if (node_of_stack)
+        pl_json_add_index(json, "node", stack == PL_NO_STACK ? UINT32_MAX : node_of_stack[stack]);
     pl_json_add_text(json, "function", spot ? spot->name : NULL);
     pl_json_add_text(json, "file", spot ? spot->file : NULL);
     pl_json_add_real(json, "line", spot ? spot->line : NAN);
@@ -500,6 +509,18 @@ static void write_piece(struct pl_json *json, const struct pl_profile *profile, 
     pl_json_end(json, '}');
 }
 
+void pl_profile_json_advice(struct pl_json *json, const struct pl_profile *profile, struct pl_spots *spots,
+                            const struct pl_paths *paths, const uint32_t *node_of_stack)
+{
+    struct pl_advices advices;
+    pl_advice_find(profile, spots, paths, &advices);
+    pl_json_begin(json, '[');
+    for (uint32_t i = 0; i < advices.count; i++)
+        write_piece(json, profile, spots, paths, &advices.advice[i], node_of_stack);
+    pl_json_end(json, ']');
+    pl_advice_free(&advices);
+}
+
 static void write_advice(struct pl_json *json, const struct pl_profile *profile)
 {
     if (profile->difference) { /* has none, and it takes memory to find that out */
@@ -508,14 +529,8 @@ static void write_advice(struct pl_json *json, const struct pl_profile *profile)
         return;
     }
     struct pl_spots *spots = pl_spots_new(profile, &(struct pl_spot_options){0});
-    struct pl_paths paths = pl_paths_new(profile, spots, PL_SHAPE_SITE, ADVICE_DEPTH);
-    struct pl_advices advices;
-    pl_advice_find(profile, spots, &paths, &advices);
-    pl_json_begin(json, '[');
-    for (uint32_t i = 0; i < advices.count; i++)
-        write_piece(json, profile, spots, &paths, &advices.advice[i]);
-    pl_json_end(json, ']');
-    pl_advice_free(&advices);
+    struct pl_paths paths = pl_paths_new(profile, spots, PL_SHAPE_SITE, PL_ADVICE_DEPTH);
+    pl_profile_json_advice(json, profile, spots, &paths, NULL);
     pl_spots_free(spots);
 }
 
@@ -532,18 +547,46 @@ static const struct part {
     {"sites", write_sites},     {"timeline", write_timeline}, {"snapshots", write_snapshots}, {"advice", write_advice},
 };
 
+#define PARTS (sizeof parts / sizeof *parts)
+
+static bool is_listed(const char *name, const char *const *list)
+{
+    for (; list && *list; list++)
+        if (!strcmp(*list, name))
+            return true;
+    return false;
+}
+
+static void add_part(struct pl_json *json, const struct pl_profile *profile, const struct part *part)
+{
+    pl_json_line(json);
+    pl_json_key(json, part->name);
+    part->write(json, profile);
+}
+
+void pl_profile_json_members(struct pl_json *json, const struct pl_profile *profile,
+                             const struct pl_export_options *options, const char *const *left_out)
+{
+    pl_json_add_whole(json, "plimsoll", SCHEMA_VERSION);
+    pl_json_line(json);
+    pl_json_key(json, "extent");
+    write_extent(json, profile, options);
+    for (size_t i = 0; i < PARTS; i++)
+        if (!is_listed(parts[i].name, left_out))
+            add_part(json, profile, &parts[i]);
+}
+
+void pl_profile_json_some(struct pl_json *json, const struct pl_profile *profile, const char *const *names)
+{
+    for (size_t i = 0; i < PARTS; i++)
+        if (is_listed(parts[i].name, names))
+            add_part(json, profile, &parts[i]);
+}
+
 void pl_export_json(const struct pl_profile *profile, const struct pl_export_options *options, FILE *out)
 {
     struct pl_json json = {.out = out};
     pl_json_begin(&json, '{');
-    pl_json_add_whole(&json, "plimsoll", SCHEMA_VERSION);
-    pl_json_line(&json);
-    pl_json_key(&json, "extent");
-    write_extent(&json, profile, options);
-    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
-        pl_json_line(&json);
-        pl_json_key(&json, parts[i].name);
-        parts[i].write(&json, profile);
-    }
+    pl_profile_json_members(&json, profile, options, NULL);
     fputs("\n}\n", out);
 }

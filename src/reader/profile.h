@@ -190,6 +190,7 @@ struct pl_snapshot_view {
     /* Sites that are not named: so large a part of all that they have asked for in the end. */
     double others_allocated, others_calls; /* they had asked for then, */
     double others_bytes, others_objects;   /* and was live */
+    double unnamed_bytes, unnamed_calls;   /* what they had asked for then, all together */
     uint32_t shares;
     const struct pl_snapshot_share *share;
 };

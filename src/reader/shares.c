@@ -233,6 +233,8 @@ static void find_others(const struct list *list, struct pl_snapshot_view *view)
         named.allocated += list->share[i].allocated;
     }
     view->left_out_bytes = fmax(view->live_bytes - named.bytes, 0); /* threads went on while they were asked */
+    view->unnamed_bytes = fmax(view->allocated_bytes - named.allocated, 0);
+    view->unnamed_calls = fmax(view->allocated_calls - named.calls, 0);
     view->others_allocated = rest(view->allocated_bytes, named.allocated, bytes);
     view->others_calls = rest(view->allocated_calls, named.calls, calls);
     view->others_bytes = fmin(rest(view->live_bytes, named.bytes, bytes), view->others_allocated);

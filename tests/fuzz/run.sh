@@ -47,7 +47,7 @@ needs()
 
 make_seeds()
 {
-    mkdir -p "$seeds" "$corpus" "$findings" "$TMPDIR"
+    mkdir -p "$seeds" "$corpus" "$findings"
     for scenario in $scenarios; do
         "$build/tests/reader/forge" "$scenario" "$seeds/$scenario.plim"
     done
@@ -84,6 +84,7 @@ fuzz_profile()
 
 export UBSAN_OPTIONS=halt_on_error=1:print_stacktrace=1 ASAN_OPTIONS=handle_abort=1
 export TMPDIR="$build/tmp" # what breaks leaves its files there
+mkdir -p "$TMPDIR"
 needs reader/forge fuzz/seed_hostile fuzz/seed_chain fuzz/seed_crowd fuzz/fuzz_exports_replay
 make_seeds
 if [ "$CC" = clang ]; then

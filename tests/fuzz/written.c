@@ -50,6 +50,24 @@ static void check_text(const struct format *format, const struct fuzz_sink *sink
     }
 }
 
+/* The JSON text in front of the columns. */
+#define PAGE_HEAD_BYTES 16u
+static void check_page(const struct fuzz_sink *sink)
+{
+    uint32_t text_bytes;
+    if (!sink->whole)
+        return;
+    if (sink->bytes < PAGE_HEAD_BYTES || memcmp(sink->text, "PLIMPAGE", 8))
+        abort();
+    memcpy(&text_bytes, sink->text + 12, sizeof text_bytes);
+    if (text_bytes > sink->bytes - PAGE_HEAD_BYTES || (PAGE_HEAD_BYTES + text_bytes) % 8 || sink->bytes % 8)
+        abort();
+    char *text = strndup(sink->text + PAGE_HEAD_BYTES, text_bytes);
+    if (!text || strlen(text) != text_bytes || !fuzz_is_json(text))
+        abort();
+    free(text);
+}
+
 static void write_one(const struct format *format, const struct pl_profile *profile,
                       const struct pl_export_options *options)
 {
@@ -59,6 +77,8 @@ static void write_one(const struct format *format, const struct pl_profile *prof
     if (ferror(out) || fclose(out))
         abort();
     check_text(format, &sink);
+    if (format->write == pl_export_page)
+        check_page(&sink);
 }
 
 /* ---- stacks ---- */
@@ -141,6 +161,7 @@ void fuzz_write_all(const struct pl_profile *profile, unsigned traits, uint64_t 
         .metric = (enum pl_metric)(random / 2 % PL_METRIC_COUNT),
         .by = (unsigned) (random >> 16) % 4,
         .threshold = thresholds[(random >> 32) % (sizeof thresholds / sizeof *thresholds)],
+        .page = {.no_sources = true, .before = profile, .after = profile},
     };
     for (size_t i = 0; i < FORMATS; i++) {
         const struct format *format = &formats[i];

@@ -15,7 +15,8 @@ MAY_READ = {
     "reader": {"reader", "format"},
     "analysis": {"analysis", "reader", "format"},
     "export": {"export", "analysis", "reader", "format"},
-    "cli": {"cli", "export", "analysis", "reader", "format"},
+    "page": {"page", "export", "analysis", "reader", "format"},
+    "cli": {"cli", "page", "export", "analysis", "reader", "format"},
 }
 
 # Headers that the core may include: for their types and constants. (That it calls nothing is seen in its objects.)

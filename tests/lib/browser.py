@@ -14,12 +14,17 @@ TESTS = Path(__file__).resolve().parent.parent
 TIMEOUT_S = 180
 
 
-def browse(script, *arguments):
-    """`script` is a path; it gets `arguments`, and what it passes to print() is returned. It fails where it fails."""
+def needed():
+    """Skips the claim where a browser, or what drives it, is missing."""
     if not (TESTS / "node_modules" / "playwright-core").is_dir() or not shutil.which("node"):
         raise Skip("node or its packages are missing: tools/setup check installs them")
     if not Path(os.environ.get("CHROMIUM", "/usr/bin/chromium")).exists():
         raise Skip("chromium is not installed")
+
+
+def browse(script, *arguments):
+    """`script` is a path; it gets `arguments`, and what it passes to print() is returned. It fails where it fails."""
+    needed()
     command = ["node", str(script), *map(str, arguments)]
     done = subprocess.run(command, capture_output=True, env=environment(), stdin=subprocess.DEVNULL, timeout=TIMEOUT_S)
     said = done.stderr.decode(errors="replace")

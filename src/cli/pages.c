@@ -1,0 +1,186 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * pages.c - what was asked for, one profile or two, as the page's data.
+ */
+#include "pages.h"
+
+#include <stdlib.h>
+
+#include "assets.h"
+#include "export.h"
+#include "highlights.h"
+#include "invocation.h"
+#include "join.h"
+#include "summary.h"
+#include "view.h"
+
+static bool in_time(const struct pl_select *select)
+{
+    return select->since != PL_SELECT_NO_TIME || select->until != PL_SELECT_NO_TIME;
+}
+
+static enum pl_exit check(const struct pl_pages_options *options, int argc, char **argv)
+{
+    if (pl_assets_absent)
+        return pl_say_failure(
+            "this plimsoll was built without its page (%s): install npm and libmicrohttpd-dev and build again (make "
+            "clean all), or try plimsoll export --format svg",
+            pl_assets_absent);
+    if (argc > 2)
+        return pl_say_usage("%s takes one FILE or PID, or two to compare; got %d", options->command, argc);
+    if (argc == 2 && in_time(&options->select))
+        return pl_say_usage("--since and --until are about one profile; leave out %s", argv[1]);
+    if (argc == 2 && options->select.snapshot)
+        return pl_say_usage("--snapshot is about one profile; leave out %s, or name the snapshot's file", argv[1]);
+    return argc == 2 ? PL_EXIT_OK : pl_subject_check(options->command, argc, argv);
+}
+
+enum pl_exit pl_pages_begin(struct pl_pages_options *options, int argc, char **argv)
+{
+    uint32_t asked_for;
+    enum pl_exit status = check(options, argc, argv);
+    if (status != PL_EXIT_OK)
+        return status;
+    options->suppressions = pl_leaks_suppressions(&options->leaks, &asked_for);
+    return options->suppressions ? PL_EXIT_OK : PL_EXIT_FAILURE;
+}
+
+void pl_pages_end(struct pl_pages_options *options)
+{
+    pl_suppressions_free(options->suppressions);
+}
+
+/* --- sides --- */
+
+static void close_side(struct pl_side *side)
+{
+    pl_selection_free(&side->selection);
+    free(side->subject);
+    pl_profile_close(side->whole);
+}
+
+static enum pl_exit take_side(const struct pl_pages_options *options, struct pl_profile *profile, const char *typed,
+                              struct pl_side *out)
+{
+    struct pl_side side = {.whole = profile, .subject = pl_summary_typed(typed)};
+    enum pl_exit status = pl_select_apply(&options->select, profile, side.subject, &side.selection);
+    if (status == PL_EXIT_OK) {
+        *out = side;
+        return status;
+    }
+    free(side.subject);
+    pl_profile_close(profile);
+    return status;
+}
+
+struct pl_subject_options pl_pages_reading(const struct pl_pages_options *options)
+{
+    return (struct pl_subject_options){
+        .command = options->command, .force = options->force, .names = {.file = options->names}};
+}
+
+static enum pl_exit open_side(const struct pl_pages_options *options, const char *typed, struct pl_side *out)
+{
+    struct pl_subject_options how = pl_pages_reading(options);
+    struct pl_profile *profile;
+    char *path = pl_select_file(&options->select, typed);
+    if (!path)
+        return PL_EXIT_USAGE;
+    enum pl_exit status = pl_subject_open(&how, 1, &path, &profile);
+    if (status == PL_EXIT_OK)
+        status = take_side(options, profile, path, out);
+    free(path);
+    return status;
+}
+
+/* --- one, or two --- */
+
+static void complete(struct pl_pages *pages)
+{
+    pages->title = pl_invocation_print(pages->side[pages->sides - 1].whole);
+    if (pages->sides == 2) {
+        const struct pl_profile *part[] = {pages->side[0].selection.profile, pages->side[1].selection.profile};
+        pages->joined = pl_join(part, 2, PL_JOIN_DIFFERENCE);
+    }
+}
+
+/* A side may have nothing of what was selected, but not both. */
+enum pl_exit pl_pages_open(struct pl_pages_options *options, int argc, char **argv, struct pl_pages *out)
+{
+    struct pl_pages pages = {.options = options};
+    enum pl_exit status = PL_EXIT_OK;
+    for (int i = 0; i < argc && status == PL_EXIT_OK; i++) {
+        options->select.may_be_empty = argc == 2 && (i == 0 || pages.side[0].selection.profile->sites > 0);
+        status = open_side(options, argv[i], &pages.side[i]);
+        pages.sides += status == PL_EXIT_OK;
+    }
+    if (status != PL_EXIT_OK) {
+        pl_pages_close(&pages);
+        return status;
+    }
+    complete(&pages);
+    *out = pages;
+    return status;
+}
+
+enum pl_exit pl_pages_take(const struct pl_pages_options *options, struct pl_profile *profile, const char *typed,
+                           struct pl_pages *out)
+{
+    struct pl_pages pages = {.options = options, .sides = 1};
+    enum pl_exit status = take_side(options, profile, typed, &pages.side[0]);
+    if (status != PL_EXIT_OK)
+        return status;
+    complete(&pages);
+    *out = pages;
+    return status;
+}
+
+void pl_pages_close(struct pl_pages *pages)
+{
+    for (int i = 0; i < pages->sides; i++)
+        close_side(&pages->side[i]);
+    pl_profile_close(pages->joined);
+    free(pages->title);
+}
+
+/* --- its data --- */
+
+/* As in report: live memory or, where hardly any is left, what was live at the peak. */
+static enum pl_metric usual_metric(const struct pl_profile *profile)
+{
+    if (profile->difference || pl_highlights_live(profile))
+        return PL_METRIC_INUSE_SPACE;
+    return profile->total[PL_METRIC_PEAK_SPACE].value > 0 ? PL_METRIC_PEAK_SPACE : PL_METRIC_ALLOC_SPACE;
+}
+
+static struct pl_page_about describe(const struct pl_pages *pages)
+{
+    const struct pl_side *last = &pages->side[pages->sides - 1];
+    struct pl_page_about about = {
+        .subject = last->subject,
+        .title = pages->title,
+        .title_live = pl_view_title(last->selection.profile, PL_METRIC_INUSE_SPACE),
+        .live = pages->live,
+        .no_sources = pages->options->no_source,
+        .suppressions = pages->options->suppressions,
+    };
+    if (pages->sides == 2) {
+        about.before = pages->side[0].selection.profile;
+        about.before_subject = pages->side[0].subject;
+        about.after = pages->side[1].selection.profile;
+    }
+    return about;
+}
+
+void pl_pages_write(void *context, FILE *out)
+{
+    const struct pl_pages *pages = context;
+    const struct pl_side *last = &pages->side[pages->sides - 1];
+    const struct pl_profile *profile = pages->joined ? pages->joined : last->selection.profile;
+    struct pl_export_options how = {
+        .selection = last->selection.words,
+        .metric = pl_select_metric(&pages->options->select, usual_metric(profile)),
+        .page = describe(pages),
+    };
+    pl_export_page(profile, &how, out);
+}

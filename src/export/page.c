@@ -1,0 +1,204 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * page.c - what the page of `plimsoll html` and `plimsoll view` is given: all that a profile has, as columns of numbers
+ * for what is long, and as JSON for the rest. docs/page-data.md describes it; the other side is web/src/data.
+ *
+ * The JSON text says where columns begin, so it is made in memory and columns follow from where they are.
+ */
+#include <stdlib.h>
+#include <time.h>
+
+#include "grow.h"
+#include "page_work.h"
+#include "profile_json.h"
+
+/* --- columns --- */
+
+static void add_texts(struct pl_page_work *work)
+{
+    const struct pl_page_texts *texts = &work->tree->texts;
+    pl_columns_table(work->columns, "text", texts->count);
+    pl_columns_add(work->columns, "text.end", PL_COLUMN_U32, texts->end, sizeof *texts->end);
+    pl_columns_table(work->columns, "bytes", texts->used);
+    pl_columns_add(work->columns, "bytes.text", PL_COLUMN_U8, texts->bytes, 1);
+}
+
+static void add_tree(struct pl_page_work *work)
+{
+    const struct pl_page_tree *tree = work->tree;
+    struct pl_columns *columns = work->columns;
+    size_t function = sizeof *tree->function, place = sizeof *tree->place, node = sizeof *tree->node;
+    pl_columns_table(columns, "function", tree->functions);
+    pl_columns_add(columns, "function.name", PL_COLUMN_U32, &tree->function->name, function);
+    pl_columns_add(columns, "function.full", PL_COLUMN_U32, &tree->function->full, function);
+    pl_columns_add(columns, "function.file", PL_COLUMN_U32, &tree->function->file, function);
+    pl_columns_add(columns, "function.source", PL_COLUMN_U32, &tree->function->source, function);
+    pl_columns_add(columns, "function.module", PL_COLUMN_U32, &tree->function->module, function);
+    pl_columns_add(columns, "function.role", PL_COLUMN_U8, &tree->function->role, function);
+    pl_columns_table(columns, "place", tree->places);
+    pl_columns_add(columns, "place.function", PL_COLUMN_U32, &tree->place->function, place);
+    pl_columns_add(columns, "place.line", PL_COLUMN_U32, &tree->place->line, place);
+    pl_columns_table(columns, "node", tree->nodes);
+    pl_columns_add(columns, "node.parent", PL_COLUMN_U32, &tree->node->parent, node);
+    pl_columns_add(columns, "node.place", PL_COLUMN_U32, &tree->node->place, node);
+}
+
+static void add_columns(struct pl_page_work *work)
+{
+    pl_page_add_sites(work);
+    pl_page_add_shares(work);
+    pl_page_add_scopes(work);
+    add_tree(work);
+    add_texts(work);
+}
+
+/* --- members --- */
+
+/* Of a part of a profile, those that are in it. */
+static uint32_t count_stacks(const struct pl_page_work *work)
+{
+    const struct pl_profile *profile = work->profile;
+    if (!work->options->selection)
+        return profile->stacks;
+    bool *seen = pl_grow_zeroed(profile->stacks + 1ull, sizeof *seen);
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < profile->sites; i++) {
+        uint32_t stack = profile->site[i].stack;
+        if (stack == PL_NO_STACK || seen[stack])
+            continue;
+        seen[stack] = true;
+        count++;
+    }
+    free(seen);
+    return count;
+}
+
+static void write_page(struct pl_json *json, const struct pl_page_work *work)
+{
+    const struct pl_page_about *about = &work->options->page;
+    const char *epoch = getenv("SOURCE_DATE_EPOCH");
+    time_t now = epoch && *epoch ? (time_t) strtoll(epoch, NULL, 10) : time(NULL);
+    struct tm parts;
+    char written[64] = "";
+    if (gmtime_r(&now, &parts))
+        strftime(written, sizeof written, "%Y-%m-%dT%H:%M:%SZ", &parts);
+    pl_json_begin(json, '{');
+    pl_json_add_text(json, "version", PL_EXPORT_VERSION);
+    pl_json_add_text(json, "subject", about->subject ? about->subject : "");
+    pl_json_add_text(json, "title", about->title ? about->title : work->profile->comm);
+    pl_json_add_bool(json, "live", about->live);
+    pl_json_add_text(json, "metric", pl_metric_info[work->options->metric].word);
+    pl_json_add_text(json, "title_live", about->title_live ? about->title_live : "Live");
+    pl_json_add_whole(json, "stacks", count_stacks(work));
+    pl_json_add_text(json, "written", written);
+    pl_json_end(json, '}');
+}
+
+static void write_snapshots(struct pl_json *json, const struct pl_page_work *work)
+{
+    pl_json_begin(json, '[');
+    for (uint32_t i = 0; i < work->profile->snapshots; i++) {
+        const struct pl_snapshot_view *snapshot = &work->profile->snapshot[i];
+        pl_json_line(json);
+        pl_json_begin(json, '{');
+        pl_profile_json_snapshot(json, snapshot);
+        pl_json_add_real(json, "others_allocated", snapshot->others_allocated);
+        pl_json_add_real(json, "others_calls", snapshot->others_calls);
+        pl_json_add_real(json, "others_bytes", snapshot->others_bytes);
+        pl_json_add_real(json, "others_objects", snapshot->others_objects);
+        pl_json_add_real(json, "unnamed_bytes", snapshot->unnamed_bytes);
+        pl_json_add_real(json, "unnamed_calls", snapshot->unnamed_calls);
+        pl_json_end(json, '}');
+    }
+    pl_json_end(json, ']');
+}
+
+static void write_advice(struct pl_json *json, const struct pl_page_work *work)
+{
+    if (!work->profile->difference) {
+        pl_profile_json_advice(json, work->profile, work->spots, &work->paths, work->tree->node_of_stack);
+        return;
+    }
+    pl_json_begin(json, '[');
+    pl_json_end(json, ']');
+}
+
+static void write_loss_help(struct pl_json *json, const struct pl_page_work *work)
+{
+    pl_json_begin(json, '{');
+    for (int i = 0; i < PL_LOSS_COUNT; i++)
+        if (work->profile->header.losses[i])
+            pl_json_add_text(json, pl_loss_info[i].key, pl_loss_info[i].help);
+    pl_json_end(json, '}');
+}
+
+static void write_metric_help(struct pl_json *json, const struct pl_page_work *work)
+{
+    (void) work;
+    pl_json_begin(json, '{');
+    for (int m = 0; m < PL_METRIC_COUNT; m++)
+        pl_json_add_text(json, pl_metric_info[m].key, pl_metric_info[m].help);
+    pl_json_end(json, '}');
+}
+
+/* Beside those of the JSON export. */
+static const struct part {
+    const char *name;
+    void (*write)(struct pl_json *json, const struct pl_page_work *work);
+} parts[] = {
+    {"page", write_page},           {"snapshots", write_snapshots},     {"advice", write_advice},
+    {"leaks", pl_page_write_leaks}, {"sources", pl_page_write_sources}, {"diff", pl_page_write_changes},
+    {"loss_help", write_loss_help}, {"metric_help", write_metric_help},
+};
+
+/* What columns have, or this file writes in its own way. */
+static const char *const not_as_json[] = {"frames", "stacks", "scopes", "sites", "snapshots", "advice", NULL};
+
+/* --- the whole --- */
+
+static void write_text(const struct pl_page_work *work, FILE *out)
+{
+    struct pl_json json = {.out = out};
+    pl_json_begin(&json, '{');
+    pl_profile_json_members(&json, work->profile, work->options, not_as_json);
+    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
+        pl_json_line(&json);
+        pl_json_key(&json, parts[i].name);
+        parts[i].write(&json, work);
+    }
+    pl_columns_describe(work->columns, &json);
+    fputs("\n}\n", out);
+}
+
+static void write_all(const struct pl_page_work *work, FILE *out)
+{
+    char *text = NULL;
+    size_t bytes = 0;
+    FILE *memory = pl_grow_check(open_memstream(&text, &bytes), 1, 1);
+    write_text(work, memory);
+    pl_grow_check(fclose(memory) ? NULL : text, bytes, 1);
+    pl_columns_write(work->columns, text, bytes, out);
+    free(text);
+}
+
+void pl_export_page(const struct pl_profile *profile, const struct pl_export_options *options, FILE *out)
+{
+    struct pl_spots *spots = pl_spots_new(profile, &(struct pl_spot_options){0});
+    struct pl_page_work work = {
+        .profile = profile,
+        .options = options,
+        .spots = spots,
+        .paths = pl_paths_new(profile, spots, PL_SHAPE_SITE, PL_ADVICE_DEPTH),
+        .tree = pl_page_tree_new(profile, spots),
+        .columns = pl_columns_new(),
+        .arena = pl_arena_new(),
+    };
+    add_columns(&work);
+    write_all(&work, out);
+    for (int h = 0; h < PL_PAGE_HISTOGRAMS; h++)
+        free(work.bars[h].bar);
+    pl_arena_free(work.arena);
+    pl_columns_free(work.columns);
+    pl_page_tree_free(work.tree);
+    pl_spots_free(spots);
+}

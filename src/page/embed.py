@@ -1,0 +1,40 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""embed - writes the C file that has other files in it, byte for byte: what assets.h promises.
+
+usage: embed.py OUTPUT.c FILE...
+
+The assembler fetches the bytes. Their hash is written beside them, so that a file that changed is another C file, also
+for compilers that remember what they have compiled.
+"""
+
+import hashlib
+import sys
+from pathlib import Path
+
+HEAD = """\
+/* Made by embed.py. */
+#include "assets.h"
+
+#define EMBED(symbol, path, hash)                                                             \\
+    __asm__(".section .rodata\\n" #symbol ":\\n"                                              \\
+            ".incbin \\"" path "\\" /* " hash " */\\n.byte 0\\n.previous\\n");                  \\
+    extern const char symbol[] __attribute__((visibility("hidden")))
+"""
+
+
+def main():
+    output, *files = map(Path, sys.argv[1:])
+    rows = []
+    text = HEAD
+    for number, file in enumerate(files):
+        data = file.read_bytes()
+        text += f'\nEMBED(pl_asset_{number}, "{file}", "{hashlib.sha256(data).hexdigest()}");'
+        rows.append(f'    {{"{file.name}", pl_asset_{number}, {len(data)}}},')
+    text += "\n\nconst char *const pl_assets_absent = NULL;\nconst struct pl_asset pl_assets[] = {\n"
+    text += "\n".join(rows) + "\n    {0},\n};\n"
+    output.write_text(text)
+
+
+if __name__ == "__main__":
+    main()

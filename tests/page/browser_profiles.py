@@ -1,0 +1,82 @@
+# SPDX-License-Identifier: MIT
+"""browser_profiles - the profiles that a browser is shown, and a report of each, made with what was built.
+
+make() writes all of them into a directory and returns what scenarios need to know:
+
+    {"plimsoll": PATH, "grow": PATH, "profiles": {NAME: {"profile": PATH, "report": PATH}}}
+
+Reports of two profiles have the first as "base".
+"""
+
+import subprocess
+from pathlib import Path
+
+from built import BUILD, PLIMSOLL, SOURCE, environment
+from claims import Skip
+
+TIMEOUT_S = 120
+MISSING = "built without its page"
+SHAPES = BUILD / "tests/export/shapes"
+FORGE = BUILD / "tests/reader/forge"
+EXACT = ["--exact"]
+
+# name -> options of `plimsoll run`, and the program that is profiled.
+RECORDED = {
+    "leaky": (EXACT, [BUILD / "examples/leaky/indexer", "--rounds", "3", SOURCE / "docs"]),
+    "server": (EXACT, [BUILD / "examples/server/server", "4", "100"]),
+    "phases": (EXACT, [BUILD / "tests/export/phases"]),
+    "shapes": (EXACT, [SHAPES]),
+    "before": (EXACT, [SHAPES, "before"]),
+    "after": (EXACT, [SHAPES, "after"]),
+    "sampled": (["--sample=2K", "--seed=5"], [SHAPES]),
+}
+# name -> scenario of tests/reader/forge.
+FORGED = {
+    "empty": "empty",
+    "losses": "losses",
+    "tags sampled": "tags-sampled",
+    "auto": "auto",
+    "exact": "exact",
+    "pools": "pools",
+}
+LARGE = ("100000", "60000", "/opt/example/bin/example", "0123456789abcdef", "0x1000", "0x4000000")
+DIFFERENCES = {"difference": ("before", "after")}
+OPTIONS = {"hostile": ["--names=none"]}
+
+HOSTILE_LINES = """#include <b>bold</b>
+void *quoted = malloc(10); // </script><script>window.hacked=20</script>
+"><img src=/hacked onerror=window.hacked=21> {{7*7}} ${7*7}
+""" + "x" * 3000 + "\n"
+
+
+def run(directory, *command):
+    done = subprocess.run([str(word) for word in command], capture_output=True, env=environment(), cwd=directory,
+                          stdin=subprocess.DEVNULL, timeout=TIMEOUT_S)
+    said = done.stderr.decode(errors="replace")
+    if MISSING in said:
+        raise Skip(f"this plimsoll was {MISSING}")
+    assert done.returncode == 0, f"{' '.join(map(str, command))}: status {done.returncode}: {said}"
+
+
+def record(directory):
+    """Every profile, by its name."""
+    for name, (options, program) in RECORDED.items():
+        run(directory, PLIMSOLL, "run", *options, "-o", f"{name}.plim", "--", *program)
+    for name, scenario in FORGED.items():
+        run(directory, FORGE, scenario, f"{name}.plim")
+    run(directory, BUILD / "tests/export/large", "large.plim", *LARGE)
+    (directory / "lines.c").write_text(HOSTILE_LINES)
+    run(directory, BUILD / "tests/page/hostile", "hostile.plim", directory / "lines.c")
+    return {path.stem: {"profile": path} for path in directory.glob("*.plim")}
+
+
+def make(directory):
+    directory = Path(directory)
+    profiles = record(directory)
+    for name, (base, profile) in DIFFERENCES.items():
+        profiles[name] = {"profile": profiles[profile]["profile"], "base": profiles[base]["profile"]}
+    for name, each in profiles.items():
+        each["report"] = directory / f"{name}.html"
+        files = [each[key] for key in ("base", "profile") if key in each]
+        run(directory, PLIMSOLL, "html", *OPTIONS.get(name, []), "-o", each["report"], *files)
+    return {"plimsoll": PLIMSOLL, "grow": BUILD / "tests/page/grow", "directory": directory, "profiles": profiles}

@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: MIT
+// details.mjs - tags, threads, sizes and lifetimes: each adds up to the export, and narrows the rest of the page.
+
+import assert from "node:assert/strict";
+import { figure, key, sums, sumsBy } from "./figures.mjs";
+import { near } from "./sight.mjs";
+
+const sum = (values) => values.reduce((total, value) => total + value, 0);
+const data = (view, selector, name) => view.page.locator(selector).first().getAttribute(`data-${name}`).then(Number);
+
+/** Tags that are not below another, and have something. */
+function topTags(exported) {
+  const tags = exported.tags.map((tag, index) => ({ ...tag, index }));
+  return tags.filter((tag) => tag.parent === 0 && tag.kind === "named");
+}
+
+/** What is under a tag, or one below it. */
+function bytesUnder({ tags, ...exported }, tag) {
+  const within = (index) => index === tag || (index !== null && within(tags[index].parent));
+  return sums({ tags, ...exported }, (site) => within(site.tag))[key("allocated")];
+}
+
+async function comesTo(view, wanted, what) {
+  const total = await view.until(view.total, (found) => Math.abs(found - wanted) < 1, `${wanted} of ${what}`);
+  near(total, wanted, what);
+}
+
+export const claims = {
+  "a click on a tag leaves what export --tag leaves": async (sight) => {
+    const exported = sight.exported("server");
+    const tag = topTags(exported)[0];
+    const view = await sight.open("server", { hash: "tab=tags&metric=allocated" });
+    await view.page.locator(`#tag-tree [data-tag="${tag.index}"] button.plain`).click();
+    const wanted = sums(sight.exported("server", "--tag", tag.path))[key("allocated")];
+    await comesTo(view, wanted, tag.path);
+    assert.ok((await view.text(".chips")).includes(tag.name));
+    await view.page.locator(".chip").first().click();
+    await view.becomes(view.total, sums(exported)[key("allocated")]);
+  },
+
+  "the tree of tags has the figures of the export": async (sight) => {
+    const exported = sight.exported("server");
+    const view = await sight.open("server", { hash: "tab=tags&metric=allocated" });
+    const said = await view.text("#tag-tree");
+    for (const tag of topTags(exported)) {
+      const bytes = bytesUnder(exported, tag.index);
+      assert.ok(said.includes(tag.name) && said.includes(figure("allocated", bytes)), `${tag.name}: ${bytes}`);
+    }
+  },
+
+  "the treemap of tags has all of it, and its boxes narrow too": async (sight) => {
+    const exported = sight.exported("server");
+    const view = await sight.open("server", { hash: "tab=tags&metric=allocated" });
+    const map = view.page.locator("#treemap");
+    if (!(await map.count())) await view.page.getByRole("button", { name: /treemap/i }).click();
+    near(await data(view, "#treemap", "total"), sums(exported)[key("allocated")], "all");
+    const box = view.page.locator("#treemap button[data-box]").last();
+    await box.click();
+    await view.page.locator(".chip").waitFor();
+    assert.ok((await view.total()) < sums(exported)[key("allocated")]);
+  },
+
+  "threads have the calls of the export, and narrow to their name": async (sight) => {
+    const exported = sight.exported("server");
+    const view = await sight.open("server", { hash: "tab=threads&metric=calls" });
+    const wanted = sumsBy(exported, "calls", (site) => exported.threads[site.thread].name);
+    const said = await view.text("#threads-table");
+    for (const [name, calls] of wanted) {
+      assert.ok(said.includes(name), name);
+      assert.ok(said.includes(figure("calls", calls)), `${name}: ${calls}: ${said}`);
+    }
+    const [name, calls] = [...wanted].sort((a, b) => b[1] - a[1])[0];
+    await view.page.locator("#threads-table").getByRole("button", { name, exact: true }).click();
+    await comesTo(view, calls, name);
+  },
+
+  "sizes are the histogram of the export": async (sight) => {
+    for (const name of ["leaky", "sampled"]) {
+      const view = await sight.open(name, { hash: "tab=sizes" });
+      near(await data(view, "#sizes-chart", "total"), sum(sight.exported(name).totals.sizes), name);
+    }
+  },
+
+  "lifetimes and ages are those of the export": async (sight) => {
+    const { totals } = sight.exported("leaky");
+    const view = await sight.open("leaky", { hash: "tab=lifetimes" });
+    near(await data(view, "#lifetimes-chart", "total"), sum(totals.lifetimes), "lifetimes");
+    near(await data(view, "#ages-chart", "total"), sum(totals.ages), "ages");
+  },
+
+  "a profile without tags says what they are": async (sight) => {
+    const view = await sight.open("leaky", { hash: "tab=tags" });
+    assert.match(await view.text("#tabpanel"), /plimsoll_push|PLIMSOLL_TAG|plimsoll\.h/);
+  },
+};

@@ -1,0 +1,187 @@
+# SPDX-License-Identifier: MIT
+"""model - what the page computes is what the reader computes: web/tests/*.test.ts, each a claim, without a browser.
+
+Tests of figures are given profiles to compare with: PLIMSOLL_MODEL names a directory, in which profiles.json lists
+
+    {"name", "difference": of two profiles?, "page": page data, "json": the JSON export of the same,
+     "parts": [{"narrowing": what the page calls it, "since", "until", "json": the export of that part}]}
+
+NAME.report is what `plimsoll report` says of each, and figures.txt is what tests/page/figures.c prints.
+"""
+
+import functools
+import json
+import shutil
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+HERE = Path(__file__).resolve().parent
+sys.path.insert(0, str(HERE.parent / "lib"))
+
+import claims  # noqa: E402
+from built import BUILD, PLIMSOLL, SOURCE, environment  # noqa: E402
+from claims import Skip, say  # noqa: E402
+
+WEB = SOURCE / "web"
+TIMEOUT_S = 120
+EXPORTED = BUILD / "tests/export"
+MIXTURE = BUILD / "tests/page/mixture"
+FIGURES = BUILD / "tests/page/figures"
+FORGE = BUILD / "tests/reader/forge"
+
+# name -> options of `plimsoll run`, and the program that is profiled.
+RECORDED = {
+    "exact": (["--exact"], [MIXTURE, 1000]),
+    "sampled": (["--sample=1K", "--seed=7"], [MIXTURE, 1000]),
+    "coarse": (["--sample=64K", "--seed=7"], [MIXTURE, 1000]),
+    "turned": (["--overhead=1%"], [MIXTURE, 200000]),
+    "large": (["--exact", "--above=1000"], [MIXTURE, 1000]),
+    "phases": (["--exact"], [EXPORTED / "phases"]),
+    "swarm": (["--exact"], [EXPORTED / "swarm", 600]),
+    "shapes": (["--sample=2K", "--seed=5"], [EXPORTED / "shapes"]),
+    "before": (["--exact"], [EXPORTED / "shapes", "before"]),
+    "after": (["--exact"], [EXPORTED / "shapes", "after"]),
+}
+# what has changed: name -> what it is compared with, and what is.
+DIFFERENCES = {"difference": ("before", "after"), "sampled-difference": ("coarse", "sampled")}
+# scenarios of tests/reader/forge.
+FORGED = ("empty", "leak", "losses", "threads", "pools", "exact", "auto", "tags", "tags-sampled", "reset", "1k-stacks")
+
+NOTHING = {"tag": None, "thread": None, "focus": [], "hide": []}
+
+# Parts of a profile: options of `plimsoll export`, and what the page is told. Functions are told by name.
+NARROWED = {
+    "--tag=request": {"tag": "request"},
+    "--tag=parse": {"tag": "request/parse"},
+    "--thread=^odd$": {"thread": "odd"},
+    "--thread=^even$ --tag=answer": {"thread": "even", "tag": "request/answer"},
+    "--focus=^remember$": {"focus": ["remember"]},
+    "--ignore=^remember$": {"hide": ["remember"]},
+    "--focus=^left$ --ignore=^parse$ --thread=^even$": {"focus": ["left"], "hide": ["parse"], "thread": "even"},
+    "--focus=^left$ --thread=^mixture$": {"focus": ["left"], "thread": "mixture"},
+}
+PARTS = {
+    **dict.fromkeys(("exact", "sampled", "coarse", "turned", "large"), NARROWED),
+    "forged-losses": {"--ignore=^string_new$": {"hide": ["string_new"]}},
+    "forged-tags": {"--tag=request": {"tag": "request"}},
+    "forged-tags-sampled": {"--tag=request": {"tag": "request"}},
+    "difference": {"--focus=^main$": {"focus": ["main"]}, "--ignore=audit": {"hide": ["shapes::audit"]}},
+}
+# and of stretches of time.
+NARROWED_IN_TIME = {"--focus=^left$ --thread=^even$": {"focus": ["left"], "thread": "even"}}
+PARTS_IN_TIME = dict.fromkeys(("exact", "sampled", "turned"), NARROWED_IN_TIME)
+
+
+def run(place, *command, status=0):
+    done = subprocess.run([str(word) for word in command], capture_output=True, env=environment(), cwd=place,
+                          stdin=subprocess.DEVNULL, timeout=TIMEOUT_S)
+    said = done.stderr.decode(errors="replace")
+    assert done.returncode == status, f"{' '.join(map(str, command))}: status {done.returncode}: {said}"
+    return done.stdout
+
+
+def subject(name):
+    """What plimsoll is given for it."""
+    base, now = DIFFERENCES.get(name, (None, name))
+    return [f"{now}.plim"] if base is None else [f"--diff-base={base}.plim", f"{now}.plim"]
+
+
+def export(place, name, form, *options):
+    """Writes an export, and returns where."""
+    path = place / f"{name}.{len(list(place.iterdir()))}.{form}"
+    run(place, PLIMSOLL, "export", "--format", form, *options, "-o", path, *subject(name))
+    return path
+
+
+def intervals(moments):
+    """Pairs of moments, in seconds; None is the start, or the end. A short run may have one moment, or none."""
+    if not moments:
+        return []
+    early, middle, late = moments[0], moments[len(moments) // 2], moments[-1]
+    return [(None, middle), (middle, None), (0, middle)] + ([(early, late)] if early < late else [])
+
+
+def describe_part(place, name, options, narrowing, since=None, until=None):
+    given = {"since": since, "until": until}
+    times = [f"--{word}={seconds:.9f}s" for word, seconds in given.items() if seconds is not None]
+    return {"narrowing": {**NOTHING, **narrowing}, "since": since, "until": until,
+            "json": export(place, name, "json", *options.split(), *times)}
+
+
+def describe(place, name):
+    page, whole = export(place, name, "page"), export(place, name, "json")
+    parts = [describe_part(place, name, *part) for part in PARTS.get(name, {}).items()]
+    snapshots = [] if name in DIFFERENCES else json.loads(whole.read_bytes())["snapshots"]
+    moments = [each["time_s"] for each in snapshots]
+    for times in intervals(sorted(set(moments))):
+        for part in {"": {}, **PARTS_IN_TIME.get(name, {})}.items():
+            parts.append(describe_part(place, name, *part, *times))
+    return {"name": name, "difference": name in DIFFERENCES, "page": page, "json": whole, "parts": parts}
+
+
+def write_report(place, name):
+    (place / f"{name}.report").write_bytes(run(place, PLIMSOLL, "report", "--metric=calls", "--top=1000000",
+                                               "--all-digits", "--color=never", f"{name}.plim"))
+
+
+def write_tags(place, name):
+    (place / f"{name}.tags.json").write_bytes(run(place, PLIMSOLL, "export", "--format", "tags-json", f"{name}.plim"))
+
+
+def profiles(place):
+    for name, (options, program) in RECORDED.items():
+        run(place, PLIMSOLL, "run", *options, "-o", f"{name}.plim", "--", *program)
+    for scenario in FORGED:
+        run(place, FORGE, scenario, f"forged-{scenario}.plim")
+    names = [*RECORDED, *(f"forged-{scenario}" for scenario in FORGED)]
+    for name in names:
+        write_report(place, name)
+        write_tags(place, name)
+    described = [describe(place, name) for name in [*names, *DIFFERENCES]]
+    (place / "profiles.json").write_text(json.dumps(described, default=str))
+    (place / "figures.txt").write_bytes(run(place, FIGURES))
+
+
+def bundle(place):
+    """Makes of each test one file for node."""
+    if not shutil.which("node"):
+        raise Skip("node is not installed")
+    if not (WEB / "node_modules/esbuild").is_dir():
+        raise Skip("web/node_modules is not there: tools/setup build installs it")
+    run(place, "node", WEB / "build.mjs", "--out", place, "--tests")
+
+
+@functools.cache
+def prepare(place):
+    """Once for all claims. Returns what went wrong, if anything did."""
+    try:
+        bundle(place)
+        profiles(place)
+    except Exception as problem:
+        return problem
+    return None
+
+
+def check(place, test):
+    problem = prepare(place)
+    if problem:
+        raise problem
+    bundled = place / "tests" / f"{test.stem}.mjs"
+    done = subprocess.run(["node", "--test", bundled], capture_output=True, text=True, cwd=place, timeout=TIMEOUT_S,
+                          env=environment(PLIMSOLL_MODEL=place))
+    if done.returncode != 0:
+        say(done.stdout + done.stderr)
+    assert done.returncode == 0, f"status {done.returncode}"
+
+
+def main():
+    with tempfile.TemporaryDirectory(prefix="plimsoll-test.", dir="/dev/shm") as name:
+        for test in sorted((WEB / "tests").glob("*.test.ts")):
+            claims.add(f"the page's model: {test.name}", functools.partial(check, Path(name), test))
+        return claims.main()
+
+
+if __name__ == "__main__":
+    sys.exit(main())

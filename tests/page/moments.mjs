@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: MIT
+// moments.mjs - the timeline: an interval that is chosen there is what every view is about.
+//
+// phases.c does three things one after the other; the profile remembers who held what about every 0.1 s.
+
+import assert from "node:assert/strict";
+import { figure, key, sums } from "./figures.mjs";
+import { near } from "./sight.mjs";
+
+const METRICS = ["allocated", "calls", "live", "blocks"];
+
+/** The seconds between which the page is now. */
+async function interval(view) {
+  const { since, until } = await view.page.locator("#timeline").evaluate((element) => ({ ...element.dataset }));
+  return [Number(since), Number(until)];
+}
+
+async function drag(view, from, to) {
+  const plot = view.page.locator("#timeline .u-over").first();
+  const { x, y, width, height } = await plot.boundingBox();
+  await view.page.mouse.move(x + from * width, y + height / 2);
+  await view.page.mouse.down();
+  await view.page.mouse.move(x + ((from + to) / 2) * width, y + height / 2, { steps: 4 });
+  await view.page.mouse.move(x + to * width, y + height / 2, { steps: 4 });
+  await view.page.mouse.up();
+  await view.until(() => view.page.url(), (url) => /since=|until=/.test(url), "the interval in the link");
+}
+
+/** Every metric of the interval is what `export --since --until` says. */
+async function agrees(sight, view) {
+  const [since, until] = await interval(view);
+  assert.ok(since < until, `${since} to ${until}`);
+  const exported = sight.exported("phases", "--since", `${since}s`, "--until", `${until}s`);
+  const wanted = sums(exported);
+  for (const metric of METRICS) {
+    await view.metric(metric);
+    await view.page.waitForTimeout(60);
+    near(await view.total(), wanted[key(metric)], `${metric} from ${since} to ${until}`);
+  }
+  await view.metric("allocated");
+  const said = (await view.text('.strip [data-metric="allocated"]')).replace(/\s+/g, " ");
+  assert.ok(said.includes(figure("allocated", exported.totals[key("allocated")].value)), said);
+  return exported;
+}
+
+export const claims = {
+  "an interval that is dragged has the figures of export --since --until": async (sight) => {
+    for (const [from, to] of [
+      [0.05, 0.3],
+      [0.4, 0.62],
+      [0.7, 0.97],
+    ]) {
+      const view = await sight.open("phases", { hash: "metric=allocated" });
+      await drag(view, from, to);
+      await agrees(sight, view);
+      await view.page.context().close();
+    }
+  },
+
+  "so has one that is chosen without a mouse": async (sight) => {
+    const view = await sight.open("phases", { hash: "metric=allocated" });
+    const choices = view.page.locator(".timeline select");
+    assert.equal(await choices.count(), 2);
+    const moments = await view.page.locator("#since option").count();
+    await view.page.selectOption("#since", String(Math.floor(moments / 3)));
+    await view.page.selectOption("#until", String(Math.floor((2 * moments) / 3)));
+    await view.until(() => view.page.url(), (url) => /since=.*until=/.test(url), "the interval in the link");
+    await agrees(sight, view);
+  },
+
+  "what happened in another phase is not in it": async (sight) => {
+    const view = await sight.open("phases", { hash: "metric=allocated" });
+    await drag(view, 0.04, 0.28);
+    const names = (await view.boxes()).filter((box) => box.value > 0).map((box) => box.name);
+    assert.ok(names.includes("make_first") && !names.includes("make_last"), `${names}`);
+  },
+
+  "metrics that are not known of an interval are not offered in it": async (sight) => {
+    const view = await sight.open("phases", { hash: "metric=allocated" });
+    await drag(view, 0.3, 0.8);
+    const offered = await view.page.locator("#metric option").evaluateAll((all) => all.map((option) => option.value));
+    assert.deepEqual(offered.sort(), [...METRICS].sort());
+  },
+
+  "the whole run comes back": async (sight) => {
+    const view = await sight.open("phases", { hash: "metric=allocated" });
+    await drag(view, 0.3, 0.8);
+    await view.page.getByRole("button", { name: /whole run/i }).click();
+    await view.becomes(view.total, sight.exported("phases").totals[key("allocated")].value);
+  },
+
+  "live memory, RSS and the peak are on it": async (sight) => {
+    const view = await sight.open("phases");
+    const said = await view.text(".timeline");
+    for (const part of [/live/i, /RSS/, /allocated/]) assert.match(said, part);
+    const { totals } = sight.exported("phases");
+    const words = await view.page.locator("#timeline").getAttribute("aria-label");
+    assert.ok(words.includes(`peak ${figure("peak", totals.peak_space.value)}`), words);
+    assert.ok((await view.page.locator("#timeline canvas").count()) > 0);
+  },
+
+  "layers by site add up to what was live": async (sight) => {
+    const view = await sight.open("phases");
+    await view.page.locator("#layers-by").getByText(/site/i).click();
+    const said = await view.text(".timeline");
+    for (const name of ["make_first", "make_last"]) assert.ok(said.includes(name), said);
+  },
+
+  "a function that is picked has a curve of its own": async (sight) => {
+    const view = await sight.open("phases");
+    await view.page.locator("#sites-table tr[data-row]").filter({ hasText: "make_last" }).click();
+    await view.until(() => view.text(".timeline"), (words) => words.includes("make_last"), "its name in the legend");
+  },
+
+  "a link reopens the interval": async (sight) => {
+    const view = await sight.open("phases", { hash: "metric=allocated" });
+    await drag(view, 0.4, 0.7);
+    const again = await sight.visit(view.page.url());
+    assert.deepEqual(await interval(again), await interval(view));
+    assert.equal(await again.total(), await view.total());
+  },
+};

@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: MIT
+// overview.mjs - what one sees first: what the program is, how its figures were obtained, the figures, what stands out.
+
+import assert from "node:assert/strict";
+import { errorOf, figure, key } from "./figures.mjs";
+import { tabsOf } from "./walk.mjs";
+
+const HEADLINES = ["allocated", "calls", "peak", "live"];
+const TABS = ["sites", "functions", "leaks", "tags", "threads", "sizes", "lifetimes"];
+
+async function headline(view, metric) {
+  return (await view.text(`.strip [data-metric="${metric}"]`)).replace(/\s+/g, " ");
+}
+
+/** The headline of each metric says what the export says of it. */
+async function agrees(view, totals) {
+  for (const metric of HEADLINES) {
+    const said = await headline(view, metric);
+    const estimate = totals[key(metric)];
+    assert.ok(said.includes(figure(metric, estimate.value)), `${metric}: "${said}" is not ${estimate.value}`);
+    assert.ok(said.includes(errorOf(metric, estimate)), `${metric}: "${said}" is not ± ${estimate.error}`);
+    if (!(estimate.error > 0)) assert.ok(!said.includes("±"), `${metric}: "${said}" is exact`);
+  }
+}
+
+const all = (view) => view.page.locator("main").innerText();
+
+const ALL = ["leaky", "server", "shapes", "sampled", "tags sampled", "auto", "exact", "pools", "phases", "losses"];
+export const claims = {};
+
+for (const name of ALL)
+  claims[`every view has something to show of the profile ${name}`] = async (sight) => {
+    const view = await sight.open(name);
+    assert.ok((await view.total()) > 0);
+    assert.ok(Number((await view.graph()).drawn) > 0);
+    const tabs = await tabsOf(view);
+    assert.deepEqual(tabs.filter((tab) => tab !== "source"), TABS);
+    for (const tab of tabs) {
+      await view.tab(tab);
+      assert.ok((await view.text("#tabpanel")).trim().length > 20, tab);
+    }
+  };
+
+Object.assign(claims, {
+  "headlines are the figures of the export": async (sight) => {
+    for (const name of ["leaky", "server", "sampled"])
+      await agrees(await sight.open(name), sight.exported(name).totals);
+  },
+
+  "the share of temporary calls is that of the export": async (sight) => {
+    const { totals } = sight.exported("shapes");
+    const share = (100 * totals.temp_objects.value) / totals.alloc_objects.value;
+    const view = await sight.open("shapes");
+    assert.ok((await headline(view, "temporary")).includes(`${share.toFixed(1)}%`), `${share}`);
+  },
+
+  "a click on a headline shows everything by that metric": async (sight) => {
+    const view = await sight.open("leaky");
+    const { totals } = sight.exported("leaky");
+    for (const metric of ["calls", "peak", "allocated"]) {
+      await view.page.locator(`.strip [data-metric="${metric}"]`).click();
+      await view.becomes(view.total, totals[key(metric)].value, metric);
+      assert.equal(await view.page.locator("#metric").inputValue(), metric);
+    }
+  },
+
+  "it says what the program was, how it ran, and how figures were obtained": async (sight) => {
+    const { process, sampling } = sight.exported("leaky");
+    const view = await sight.open("leaky");
+    const said = await all(view);
+    assert.ok((await view.text("h1")).includes("indexer"));
+    for (const fact of [String(process.pid), process.exe, sampling.method]) assert.ok(said.includes(fact), fact);
+    assert.equal(await view.text(".method"), "exact");
+    assert.equal(await (await sight.open("sampled")).text(".method"), "sampled");
+  },
+
+  "what stands out is the advice of the export, in its order": async (sight) => {
+    const { advice } = sight.exported("exact");
+    const view = await sight.open("exact");
+    const items = await view.page.locator(".findings li").allInnerTexts();
+    assert.ok(advice.length > 0, "there is none to look at");
+    const places = advice.map(({ headline }) => items.findIndex((item) => item.includes(headline)));
+    assert.deepEqual(places, [...places].sort((a, b) => a - b), `${items}`);
+    advice.forEach((each, i) => {
+      for (const part of [each.headline, each.function, each.action])
+        assert.ok(items[places[i]]?.includes(part), `${part} is not in ${items}`);
+    });
+  },
+
+  "a function that stands out is a button that picks it everywhere": async (sight) => {
+    const view = await sight.open("exact");
+    const button = view.page.locator(".findings li button").first();
+    await button.click();
+    assert.equal(await button.getAttribute("aria-pressed"), "true");
+    await view.page.locator("#sites-table tr[aria-selected=true]").first().waitFor();
+    assert.match(view.page.url(), /picked=/);
+  },
+
+  "losses are told where there are any, and only there": async (sight) => {
+    const losses = Object.values(sight.exported("losses").losses).filter((count) => count > 0);
+    const view = await sight.open("losses");
+    const rows = await view.page.locator(".notice tbody tr").count();
+    assert.ok(rows >= losses.length && losses.length > 10, `${rows} rows`);
+    const sound = await sight.open("leaky");
+    assert.equal(await sound.page.locator(".notice").count(), 0);
+  },
+
+  "a profile of a program that allocated nothing says so": async (sight) => {
+    const view = await sight.open("empty");
+    assert.match(await all(view), /nothing was allocated/i);
+    for (const tab of await tabsOf(view)) await view.tab(tab);
+  },
+
+  "the about box names every bundled package and its licence": async (sight) => {
+    const view = await sight.open("leaky");
+    await view.page.locator(".brand").click();
+    const said = await view.page.locator("dialog").textContent();
+    for (const part of ["preact", "uplot", "d3-hierarchy", "MIT", "ISC", "Permission"])
+      assert.ok(said.toLowerCase().includes(part.toLowerCase()), part);
+  },
+
+  "? opens help with the keys and what metrics mean": async (sight) => {
+    const view = await sight.open("leaky");
+    await view.press("?");
+    const said = await view.page.locator("dialog[open]").innerText();
+    for (const part of ["search", "Temporary", "±"]) assert.ok(said.includes(part), part);
+    await view.press("Escape");
+    await view.page.locator("dialog[open]").waitFor({ state: "detached" });
+  },
+});

@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: MIT
+// search.mjs - a search marks what matches, and says how much that is: what is inside of another match counts once.
+
+import assert from "node:assert/strict";
+import { figure, functionsOf, key, sums } from "./figures.mjs";
+import { near } from "./sight.mjs";
+
+async function search(view, text) {
+  await view.page.fill("#search", text);
+  await view.until(() => view.page.url(), (url) => new URL(url).hash.includes("search="), "the search in the link");
+  return view.until(view.graph, ({ matches }) => Number(matches) > 0, `matches of ${text}`);
+}
+
+function wantedOf(exported, pattern, metric) {
+  const matches = (site) => functionsOf(site, exported).some((name) => pattern.test(name));
+  return sums(exported, matches)[key(metric)];
+}
+
+export const claims = {
+  "matches add up to the export's stacks with such a function": async (sight) => {
+    for (const [name, pattern, metric] of [
+      ["leaky", "^index_", "allocated"],
+      ["leaky", "index_|parse_", "calls"],
+      ["shapes", "shapes::", "allocated"],
+      ["sampled", "shapes::", "calls"],
+    ]) {
+      const view = await sight.open(name, { hash: `metric=${metric}` });
+      const { matchTotal } = await search(view, pattern);
+      const wanted = wantedOf(sight.exported(name), new RegExp(pattern), metric);
+      assert.ok(wanted > 0);
+      near(Number(matchTotal), wanted, `${name}: ${pattern}, ${metric}`);
+      const said = await view.text(".flame");
+      assert.ok(said.includes(figure(metric, wanted)), `${figure(metric, wanted)} is not in "${said.slice(0, 400)}"`);
+    }
+  },
+
+  "a pattern that is none is said to be none, and the last good one stays": async (sight) => {
+    const view = await sight.open("leaky", { hash: "metric=allocated" });
+    const { matches } = await search(view, "index_");
+    await view.page.fill("#search", "index_(");
+    await view.page.locator("#search[aria-invalid=true]").waitFor();
+    assert.match(await view.text(".search"), /not a regular expression/);
+    assert.equal((await view.graph()).matches, matches);
+  },
+
+  "/ goes to the search, Enter to the graph's next match, Escape takes it back": async (sight) => {
+    const view = await sight.open("leaky", { hash: "metric=allocated" });
+    await view.press("/");
+    assert.equal(await view.page.evaluate(() => document.activeElement.id), "search");
+    await view.page.keyboard.type("main");
+    await view.press("Enter");
+    await view.until(view.graph, ({ matches }) => Number(matches) > 0, "matches");
+    await view.page.locator("#search").focus();
+    await view.press("Escape");
+    await view.until(view.graph, ({ matches }) => Number(matches ?? 0) === 0, "no match");
+  },
+
+  "what is not there has no match": async (sight) => {
+    const view = await sight.open("leaky");
+    await view.page.fill("#search", "no_such_function");
+    await view.until(() => view.page.url(), (url) => url.includes("no_such"), "the search in the link");
+    await view.until(view.graph, ({ matches }) => Number(matches) === 0, "no match");
+  },
+};

@@ -1,0 +1,166 @@
+// SPDX-License-Identifier: MIT
+// tables.mjs - sites, functions, leaks and lines of source: all rows, in order, and only those that are asked for.
+
+import assert from "node:assert/strict";
+import { figure, functionsOf, key, sums } from "./figures.mjs";
+import { near } from "./sight.mjs";
+
+const DOCUMENT_ROWS_MAX = 200;
+
+function table(view, name) {
+  const locator = view.page.locator(`#${name}-table`);
+  const data = async (what) => Number(await locator.getAttribute(`data-${what}`));
+  return {
+    locator,
+    count: () => data("rows"),
+    shown: () => data("shown"),
+    rows: () => locator.locator("tr[data-row]").allInnerTexts(),
+    names: async () => (await locator.locator("tr[data-row] > :first-child").allInnerTexts()).map(nameIn),
+    head: (column) => locator.locator(`th[data-column="${column}"]`),
+  };
+}
+
+/** The function, of a cell that may have more in it. */
+function nameIn(cell) {
+  return cell.replace(/^[^\w(]+/, "").split(/\s/)[0];
+}
+
+/** Turns "1.5 MiB", "12,345" and "1.03 M" back into numbers. */
+function number(text) {
+  const [, digits, unit] = text.trim().match(/^(-?[\d.,]+)\s*([KMGT]?i?B?)/) ?? [];
+  const scale = { B: 1, KiB: 2 ** 10, MiB: 2 ** 20, GiB: 2 ** 30, M: 1e6, G: 1e9, "": 1 }[unit ?? ""];
+  return Number((digits ?? "NaN").replaceAll(",", "")) * scale;
+}
+
+function descending(values) {
+  return values.every((value, i) => i === 0 || value <= values[i - 1]);
+}
+
+/** The cells of a column, in the order of rows. */
+async function column(view, name, id) {
+  return view.page.locator(`#${name}-table`).evaluate((element, wanted) => {
+    const heads = [...element.querySelectorAll("thead th")];
+    const at = heads.findIndex((head) => head.dataset.column === wanted);
+    return [...element.querySelectorAll("tr[data-row]")].map((row) => row.children[at].innerText);
+  }, id);
+}
+
+export const claims = {
+  "functions have the totals of their stacks": async (sight) => {
+    const exported = sight.exported("leaky");
+    const view = await sight.open("leaky", { hash: "tab=functions&metric=allocated&filter=parse_" });
+    const functions = table(view, "functions");
+    const names = await functions.names();
+    const totals = await column(view, "functions", "total");
+    assert.ok(names.length >= 2, `${names}`);
+    names.forEach((name, i) => {
+      const wanted = sums(exported, (site) => functionsOf(site, exported).includes(name))[key("allocated")];
+      assert.ok(totals[i].includes(figure("allocated", wanted)), `${name}: ${totals[i]}, not ${wanted}`);
+    });
+  },
+
+  "a click on a header sorts by it, another one the other way round": async (sight) => {
+    const view = await sight.open("leaky", { hash: "tab=sites&metric=allocated" });
+    const sites = table(view, "sites");
+    await sites.head("calls").locator("button").click();
+    await view.becomes(() => sites.head("calls").getAttribute("aria-sort"), "descending");
+    const most = (await column(view, "sites", "calls")).map(number);
+    assert.ok(most.length > 3 && descending(most), `${most}`);
+    await sites.head("calls").locator("button").click();
+    await view.becomes(() => sites.head("calls").getAttribute("aria-sort"), "ascending");
+    assert.ok(descending((await column(view, "sites", "calls")).map(number).reverse()));
+    assert.equal(await sites.locator.locator("th[aria-sort=ascending], th[aria-sort=descending]").count(), 1);
+  },
+
+  "a filter leaves the rows that match, and says how many": async (sight) => {
+    const view = await sight.open("leaky", { hash: "tab=functions" });
+    const functions = table(view, "functions");
+    const all = await functions.count();
+    await view.page.fill("#functions-table-filter", "parse_");
+    const some = await view.until(functions.shown, (shown) => shown < all, "fewer rows");
+    assert.ok(some > 0);
+    for (const row of await functions.rows()) assert.match(row, /parse_/);
+    await view.page.fill("#functions-table-filter", "/^parse_l/");
+    await view.until(functions.shown, (shown) => shown < some, "fewer still");
+    await view.page.fill("#functions-table-filter", "/(/");
+    await view.page.locator("#functions-table-filter[aria-invalid=true]").waitFor();
+    await view.page.fill("#functions-table-filter", "");
+    await view.becomes(functions.shown, all);
+  },
+
+  "columns can be chosen, and the choice is in the link": async (sight) => {
+    const view = await sight.open("leaky", { hash: "tab=sites" });
+    const sites = table(view, "sites");
+    const boxes = view.page.locator("#sites-table-columns input[type=checkbox]");
+    await view.page.locator("#sites-table-columns summary").click();
+    const names = await boxes.evaluateAll((all) => all.filter((box) => !box.checked).map((box) => box.name));
+    assert.ok(names.length > 0, "all columns are there already");
+    assert.equal(await sites.head(names[0]).count(), 0);
+    await view.page.locator(`#sites-table-columns input[name="${names[0]}"]`).check();
+    await sites.head(names[0]).waitFor();
+    const again = await sight.visit(view.page.url());
+    await table(again, "sites").head(names[0]).waitFor();
+  },
+
+  "a row that is clicked is picked, and unfolds its stack": async (sight) => {
+    const view = await sight.open("leaky", { hash: "tab=sites&metric=live" });
+    const first = view.page.locator("#sites-table tr[data-row]").first();
+    await first.click();
+    assert.equal(await first.getAttribute("aria-selected"), "true");
+    assert.match(view.page.url(), /picked=/);
+    await first.locator(".unfold").click();
+    const stack = await view.text("#sites-table .unfolded");
+    for (const name of ["main", "main.c:"]) assert.ok(stack.includes(name), `${name}: ${stack}`);
+  },
+
+  "100,000 sites scroll with a few rows in the document, down to the last": async (sight) => {
+    const view = await sight.open("large", { hash: "tab=sites" });
+    const sites = table(view, "sites");
+    const all = await sites.count();
+    assert.ok(all >= 90_000, `${all} rows`);
+    assert.ok((await sites.locator.locator("tr").count()) < DOCUMENT_ROWS_MAX);
+    await sites.locator.focus();
+    await view.press("End");
+    const last = view.page.locator(`#sites-table tr[aria-rowindex="${all + 1}"]`);
+    await last.waitFor();
+    assert.ok(await last.isVisible());
+    assert.ok((await sites.locator.locator("tr").count()) < DOCUMENT_ROWS_MAX);
+    await view.press("Home");
+    await view.page.locator('#sites-table tr[aria-rowindex="2"]').waitFor();
+    await view.page.locator(".table-scroll").first().evaluate((element) => (element.scrollTop = element.scrollHeight));
+    await last.waitFor();
+  },
+
+  "leaks are what report --leaks says": async (sight) => {
+    const view = await sight.open("leaky", { hash: "tab=leaks" });
+    const said = (await view.text("#tabpanel")).replace(/\s+/g, " ");
+    const { profile } = sight.plan.profiles.leaky;
+    const report = sight.told("report", "--leaks", profile).replace(/\s+/g, " ");
+    const [inAll] = report.match(/[\d.,]+ [KM]?i?B in [\d.,]+ M? ?blocks (never freed|live)/);
+    assert.ok(said.includes(inAll), `${inAll} is not in ${said}`);
+    const rows = [...report.matchAll(/([\d.,]+ [KM]?i?B) +([\d.,]+) +[^ \d]+ +(\w+) +\S+\.c:\d+/g)];
+    assert.ok(rows.length > 0, report);
+    for (const [, bytes, blocks, name] of rows)
+      for (const part of [bytes, blocks, name]) assert.ok(said.includes(part), `${part} is not in ${said}`);
+  },
+
+  "lines of source are shown with what they allocated": async (sight) => {
+    const view = await sight.open("leaky", { hash: "tab=source&metric=allocated" });
+    const said = await view.text("#tabpanel");
+    assert.match(said, /malloc|calloc|realloc|strdup/);
+    assert.match(said, /\.c/);
+    assert.match(said, /[\d.]+ [KM]iB/);
+  },
+
+  "narrowing to a function leaves what export --focus leaves": async (sight) => {
+    const view = await sight.open("leaky", { hash: "tab=functions&metric=allocated&filter=parse_" });
+    const row = view.page.locator("#functions-table tr[data-row]").first();
+    const name = nameIn(await row.locator(":first-child").first().innerText());
+    await row.locator(".unfold").click();
+    await view.page.locator("#functions-table [data-action=focus]").first().click();
+    const wanted = sight.exported("leaky", "--focus", `^${name}$`).totals[key("allocated")].value;
+    near(await view.until(view.total, (total) => total === wanted, `${wanted} through ${name}`), wanted, name);
+    await view.page.locator(".chip").first().click();
+    await view.becomes(view.total, sight.exported("leaky").totals[key("allocated")].value);
+  },
+};

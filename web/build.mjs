@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: MIT
+// build.mjs - makes the page: page.js, page.css, and the two documents around them.
+//
+// usage: node build.mjs --out DIR [--depfile FILE] [--tests]
+//
+// With --depfile, FILE says what the page was made of, as make and ninja read it. With --tests: tests/*.test.ts as
+// DIR/tests/*.mjs instead, for node --test.
+//
+// Licences of what is bundled come from the packages themselves, into the page's about box.
+
+import { createHash } from "node:crypto";
+import fs from "node:fs";
+import path from "node:path";
+import { fileURLToPath } from "node:url";
+import * as esbuild from "esbuild";
+
+const HERE = path.dirname(fileURLToPath(import.meta.url));
+const TARGET = ["chrome109", "firefox115", "safari16.4"];
+
+function option(name) {
+  const at = process.argv.indexOf(name);
+  return at < 0 ? undefined : process.argv[at + 1];
+}
+
+/** Name, version, licence and its text, of each package that is bundled. */
+function licences() {
+  const { dependencies } = JSON.parse(fs.readFileSync(path.join(HERE, "package.json"), "utf8"));
+  return Object.keys(dependencies).map((name) => {
+    const folder = path.join(HERE, "node_modules", name);
+    const about = JSON.parse(fs.readFileSync(path.join(folder, "package.json"), "utf8"));
+    const file = fs.readdirSync(folder).find((entry) => /^licen[cs]e/i.test(entry));
+    const text = file ? fs.readFileSync(path.join(folder, file), "utf8").trim() : "";
+    return { name, version: about.version, licence: about.license, text };
+  });
+}
+
+function source(text) {
+  return `'sha256-${createHash("sha256").update(text).digest("base64")}'`;
+}
+
+/** A browser must see in a document what is hashed here: it ends the element at its end tag, and has no carriage returns. */
+function checkInline(name, text, tag) {
+  if (new RegExp(`</${tag}|<!--|[\\r\\0]`, "i").test(text)) throw new Error(`${name} cannot be put into a document`);
+}
+
+async function buildPage(out) {
+  const built = await esbuild.build({
+    absWorkingDir: HERE,
+    entryPoints: { page: "src/main.tsx" },
+    outdir: out,
+    bundle: true,
+    minify: true,
+    format: "iife",
+    target: TARGET,
+    charset: "utf8",
+    legalComments: "none",
+    jsx: "automatic",
+    jsxImportSource: "preact",
+    define: { LICENCES: JSON.stringify(licences()) },
+    metafile: true,
+    logLevel: "warning",
+  });
+  const inputs = Object.keys(built.metafile.inputs).map((input) => path.join(HERE, input));
+  const script = fs.readFileSync(path.join(out, "page.js"), "utf8").trim();
+  const style = fs.readFileSync(path.join(out, "page.css"), "utf8").trim();
+  checkInline("page.js", script, "script");
+  checkInline("page.css", style, "style");
+  fs.writeFileSync(path.join(out, "page.js"), script);
+  fs.writeFileSync(path.join(out, "page.css"), style);
+  for (const name of ["standalone.html", "served.html"]) {
+    const text = fs.readFileSync(path.join(HERE, name), "utf8");
+    fs.writeFileSync(
+      path.join(out, name),
+      text.replace("@SCRIPT_HASH@", source(script)).replace("@STYLE_HASH@", source(style)),
+    );
+  }
+  return [...inputs, ...["standalone.html", "served.html", "package.json", "build.mjs"].map((f) => path.join(HERE, f))];
+}
+
+async function buildTests(out) {
+  const tests = fs.readdirSync(path.join(HERE, "tests")).filter((name) => name.endsWith(".test.ts"));
+  await esbuild.build({
+    absWorkingDir: HERE,
+    entryPoints: tests.map((name) => `tests/${name}`),
+    outdir: path.join(out, "tests"),
+    outExtension: { ".js": ".mjs" },
+    bundle: true,
+    format: "esm",
+    platform: "node",
+    target: "node18",
+    jsx: "automatic",
+    jsxImportSource: "preact",
+    loader: { ".css": "empty" },
+    define: { LICENCES: "[]" },
+    logLevel: "warning",
+  });
+}
+
+/** What the page was made of, for the build to know when to make it again. `target` is as the build calls it. */
+function writeDepfile(file, target, inputs) {
+  const quoted = inputs.map((input) => input.replace(/ /g, "\\ "));
+  fs.writeFileSync(file, `${target}: ${quoted.join(" ")}\n`);
+}
+
+const named = option("--out") ?? path.join(HERE, "dist");
+const depfile = option("--depfile");
+const out = path.resolve(named);
+fs.mkdirSync(out, { recursive: true });
+if (process.argv.includes("--tests")) await buildTests(out);
+else {
+  const inputs = await buildPage(out);
+  if (depfile) writeDepfile(depfile, path.join(named, "page.js"), inputs);
+}

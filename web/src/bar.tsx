@@ -1,0 +1,228 @@
+// SPDX-License-Identifier: MIT
+// bar.tsx - the bar at the top: what this is, and the selection that everything below follows.
+
+import { useEffect, useRef, useState } from "preact/hooks";
+import type { Liveness } from "./app";
+import type { Header, Sampling } from "./data/header";
+import type { Profile } from "./data/profile";
+import type { Look } from "./look";
+import { searchProblem } from "./model/flame_search";
+import { METRICS, metricTitle, type Metric } from "./model/metric";
+import { GROUPINGS, type Grouping } from "./state";
+import { About } from "./views/about";
+import { Help } from "./views/help";
+import { useTheme } from "./theme";
+
+const GROUPING_TITLES: Record<Grouping, string> = { stack: "Stack", tag: "Tag", thread: "Thread" };
+
+/** Whose profile this is; of a comparison, which two. */
+function title(look: Look): string {
+  const { page, diff } = look.profile.header;
+  return diff ? `${diff.before.subject} → ${diff.after.subject}` : page.title;
+}
+
+/** How the figures were obtained, in a word; of a comparison, in two where they differ. */
+function method({ sampling, diff }: Header): string {
+  const word = ({ exact }: Sampling) => (exact ? "exact" : "sampled");
+  if (!diff) return word(sampling);
+  const [before, after] = [word(diff.before.sampling), word(diff.after.sampling)];
+  return before === after ? after : `${before} → ${after}`;
+}
+
+function MetricChoice({ look }: { look: Look }) {
+  const offered = METRICS.filter((info) => look.dataset.kind !== "interval" || !info.onlyWhole);
+  return (
+    <label class="choice">
+      <span>Metric</span>
+      <select
+        id="metric"
+        value={look.state.metric}
+        onChange={(event) => look.set({ metric: event.currentTarget.value as Metric })}
+      >
+        {offered.map((info) => (
+          <option key={info.metric} value={info.metric} title={info.help}>
+            {metricTitle(look.profile.header, info.metric, look.dataset.kind === "interval")}
+          </option>
+        ))}
+      </select>
+    </label>
+  );
+}
+
+function GroupingChoice({ look }: { look: Look }) {
+  return (
+    <div class="segments" role="group" aria-label="Group by">
+      {GROUPINGS.map((by) => (
+        <button
+          key={by}
+          type="button"
+          id={`by-${by}`}
+          aria-pressed={look.state.by === by}
+          onClick={() => look.set({ by, zoom: "" })}
+        >
+          {GROUPING_TITLES[by]}
+        </button>
+      ))}
+    </div>
+  );
+}
+
+const SHOWN_MOST = 24;
+
+/** What is wrong with what is typed, and what is marked meanwhile. */
+function describeProblem(problem: string, shown: string): string {
+  const short = shown.length > SHOWN_MOST ? `${shown.slice(0, SHOWN_MOST)}…` : shown;
+  return `not a regular expression (${problem})${short && `; still showing ${short}`}`;
+}
+
+function Search({ look }: { look: Look }) {
+  const [typed, setTyped] = useState(look.state.search);
+  const input = useRef<HTMLInputElement>(null);
+  const problem = searchProblem(typed);
+  const valid = problem === null;
+  useEffect(() => setTyped(look.state.search), [look.state.search]);
+  useEffect(() => {
+    if (!valid || typed === look.state.search) return;
+    const timer = setTimeout(() => look.set({ search: typed }), 120);
+    return () => clearTimeout(timer);
+  }, [typed]);
+  return (
+    <label class="search">
+      <span class="hidden">Search functions, a regular expression</span>
+      <input
+        ref={input}
+        id="search"
+        type="search"
+        placeholder="Search ( / )"
+        value={typed}
+        aria-invalid={!valid}
+        spellcheck={false}
+        autocomplete="off"
+        onInput={(event) => setTyped(event.currentTarget.value)}
+        onKeyDown={(event) => {
+          if (event.key === "Escape") setTyped(""), look.set({ search: "" }), event.currentTarget.blur();
+          if (event.key === "Enter" && valid) look.set({ search: typed });
+          event.stopPropagation();
+        }}
+      />
+      <span role="status" class={valid ? "hidden" : "invalid"}>
+        {problem !== null && describeProblem(problem, look.state.search)}
+      </span>
+    </label>
+  );
+}
+
+function LiveControl({ liveness, header }: { liveness: Liveness; header: Header }) {
+  if (!liveness.live && !liveness.trouble && !liveness.over) return null;
+  return (
+    <span class="liveness">
+      {liveness.live && (
+        <button
+          type="button"
+          id="freeze"
+          aria-pressed={liveness.frozen}
+          onClick={() => liveness.setFrozen(!liveness.frozen)}
+        >
+          {liveness.frozen ? "Frozen: go on" : "Live: freeze"}
+        </button>
+      )}
+      {liveness.over && (
+        <span role="status" id="ended">
+          Ended: {header.process.ended}
+        </span>
+      )}
+      {liveness.trouble && <span role="status" class="trouble">{liveness.trouble}; trying again</span>}
+    </span>
+  );
+}
+
+function nameTag({ header }: Profile, tag: number): string {
+  const found = header.tags[tag];
+  return found ? `tag ${found.path || "(none)"}` : "a tag that is not in this profile";
+}
+
+/** What has been left out of the view, each with a button to take it back. */
+function Narrowings({ look }: { look: Look }) {
+  const { state, set, profile } = look;
+  const name = (key: string) => {
+    const index = profile.functionOfKey(key);
+    return index === undefined ? "a function that is not in this profile" : profile.functionName(index);
+  };
+  const chips: { text: string; undo: () => void }[] = [];
+  if (state.tag !== null)
+    chips.push({ text: nameTag(profile, state.tag), undo: () => set({ tag: null }) });
+  if (state.thread !== null) chips.push({ text: `thread ${state.thread}`, undo: () => set({ thread: null }) });
+  for (const key of state.focus)
+    chips.push({ text: `through ${name(key)}`, undo: () => set({ focus: state.focus.filter((k) => k !== key) }) });
+  for (const key of state.hide)
+    chips.push({ text: `not through ${name(key)}`, undo: () => set({ hide: state.hide.filter((k) => k !== key) }) });
+  if (chips.length === 0) return null;
+  return (
+    <div class="chips" aria-label="Only">
+      {chips.map((chip) => (
+        <button key={chip.text} type="button" class="chip" onClick={chip.undo} title="Take this back">
+          <span>{chip.text}</span> <span aria-hidden="true">×</span>
+        </button>
+      ))}
+    </div>
+  );
+}
+
+/** Keys that work wherever nothing is being typed. */
+function useKeys(look: Look, openHelp: () => void): void {
+  useEffect(() => {
+    const press = (event: KeyboardEvent) => {
+      const target = event.target as HTMLElement | null;
+      const typing = target?.closest("input, textarea, select, dialog");
+      if (typing || event.ctrlKey || event.metaKey || event.altKey) return;
+      if (event.key === "/") document.getElementById("search")?.focus();
+      else if (event.key === "m") document.getElementById("metric")?.focus();
+      else if (event.key === "g")
+        look.set((now) => ({ by: GROUPINGS[(GROUPINGS.indexOf(now.by) + 1) % GROUPINGS.length], zoom: "" }));
+      else if (event.key === "?") openHelp();
+      else return;
+      event.preventDefault();
+    };
+    addEventListener("keydown", press);
+    return () => removeEventListener("keydown", press);
+  });
+}
+
+export function Bar({ look, liveness }: { look: Look; liveness: Liveness }) {
+  const [box, setBox] = useState<"about" | "help" | null>(null);
+  const [theme, nextTheme] = useTheme();
+  const { header } = look.profile;
+  useKeys(look, () => setBox("help"));
+  return (
+    <header class="bar">
+      <div class="who">
+        <button type="button" class="brand" onClick={() => setBox("about")} title="About this page">
+          Plimsoll
+        </button>
+        <h1 title={header.process.command.join(" ")}>{title(look)}</h1>
+        <span class="method" title={header.sampling.method}>{method(header)}</span>
+        <LiveControl liveness={liveness} header={header} />
+      </div>
+      <div class="controls">
+        <MetricChoice look={look} />
+        <GroupingChoice look={look} />
+        <Search look={look} />
+        <button
+          type="button"
+          class="icon"
+          onClick={nextTheme}
+          aria-label={`Colours: ${theme}`}
+          title={`Colours: ${theme}`}
+        >
+          <span aria-hidden="true">{theme === "auto" ? "◐" : theme === "light" ? "○" : "●"}</span>
+        </button>
+        <button type="button" class="icon" onClick={() => setBox("help")} aria-label="Help" title="Help ( ? )">
+          <span aria-hidden="true">?</span>
+        </button>
+      </div>
+      <Narrowings look={look} />
+      {box === "about" && <About look={look} close={() => setBox(null)} />}
+      {box === "help" && <Help look={look} close={() => setBox(null)} />}
+    </header>
+  );
+}

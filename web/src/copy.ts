@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: MIT
+// copy.ts - text to the clipboard, where the browser allows it.
+
+/** The way of before there was a clipboard to write to: select something, and copy the selection. */
+function copySelection(text: string): boolean {
+  const before = document.activeElement;
+  const area = document.createElement("textarea");
+  area.value = text;
+  area.readOnly = true;
+  area.className = "hidden";
+  document.body.append(area);
+  area.select();
+  const copied = document.execCommand("copy");
+  area.remove();
+  if (before instanceof HTMLElement) before.focus();
+  return copied;
+}
+
+/** False: it was refused. */
+export async function copyText(text: string): Promise<boolean> {
+  try {
+    await navigator.clipboard.writeText(text);
+    return true;
+  } catch {
+    return copySelection(text);
+  }
+}

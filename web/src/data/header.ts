@@ -1,0 +1,249 @@
+// SPDX-License-Identifier: MIT
+// header.ts - the JSON text of page data, as types: docs/json.md and docs/page-data.md say what each member means.
+
+/** A figure and its 95% interval; an exact one has an error of 0. */
+export interface Estimate {
+  value: number;
+  error: number;
+  low: number;
+  high: number;
+}
+
+export type MetricKey =
+  | "alloc_objects"
+  | "alloc_space"
+  | "inuse_objects"
+  | "inuse_space"
+  | "peak_objects"
+  | "peak_space"
+  | "temp_objects";
+
+export type Estimates = Record<MetricKey, Estimate>;
+
+export type AllocationFunction = "malloc" | "calloc" | "realloc" | "aligned" | "new";
+
+export interface Totals extends Estimates {
+  smallest: number | null;
+  largest: number | null;
+  sizes: number[];
+  lifetimes: number[];
+  ages: number[];
+  reallocs: { calls: number; in_place: number; moved_bytes: number };
+  freed_at_exit: { blocks: number; bytes: number };
+  functions: Record<AllocationFunction, number>;
+}
+
+export interface ProcessInfo {
+  pid: number;
+  parent_pid: number;
+  uid: number;
+  name: string;
+  command: string[];
+  exe: string;
+  allocator: number | null;
+  directory: string;
+  machine: number;
+  start: string;
+  start_unix_ns: number;
+  duration_s: number;
+  exit_s: number | null;
+  running: boolean;
+  ended: string;
+  exit_status?: number;
+  signal?: number;
+  forked: boolean;
+}
+
+export interface Sampling {
+  method: string;
+  exact: boolean;
+  exact_calls: number;
+  exact_bytes: number;
+  mode: string;
+  interval_bytes: number;
+  call_charge: number;
+  samples: number;
+  samples_live: number;
+}
+
+export interface Moment {
+  time_s: number;
+  live_bytes: number;
+  live_blocks: number;
+  allocated_bytes: number;
+  calls: number;
+  rss_bytes: number | null;
+  file_bytes: number | null;
+  interval_bytes: number;
+}
+
+export interface Thread {
+  tid: number;
+  name: string;
+  threads: number;
+  alive: boolean;
+  start_s: number;
+  end_s: number | null;
+  calls: number;
+  bytes: number;
+  functions: Record<AllocationFunction, number>;
+}
+
+export interface Tag {
+  name: string;
+  path: string | null;
+  parent: number | null;
+  depth: number;
+  kind: "root" | "named" | "off" | "paused";
+}
+
+export interface Module {
+  path: string;
+  build_id: string;
+  bias: string;
+  start: string;
+  end: string;
+}
+
+export interface Advice {
+  kind: string;
+  node: number | null;
+  function: string | null;
+  file: string | null;
+  line: number | null;
+  headline: string;
+  evidence: string;
+  action: string;
+  gain_bytes: number;
+  gain_calls: number;
+  weight: number;
+}
+
+/** A moment at which the profile remembers who had allocated and who held what. Sites without a share of their own had
+ * such parts (others_*) of what they have asked for in the end. */
+export interface Snapshot {
+  time_s: number;
+  live_bytes: number;
+  live_blocks: number;
+  left_out_bytes: number;
+  allocated_bytes: number;
+  calls: number;
+  others_allocated: number;
+  others_calls: number;
+  others_bytes: number;
+  others_objects: number;
+  /** What they had asked for then, all together. */
+  unnamed_bytes: number;
+  unnamed_calls: number;
+}
+
+export type Verdict = "suspected" | "unknown" | "stopped" | "once" | "young";
+
+export interface Leak {
+  node: number;
+  stacks: number;
+  blocks: Estimate;
+  bytes: Estimate;
+  verdict: Verdict;
+  evidence: string;
+  bytes_per_s: number | null;
+  first_s: number | null;
+  last_s: number | null;
+}
+
+export interface Leaks {
+  ending: "running" | "exited" | "killed";
+  suppressed: { stacks: number; blocks: number; bytes: number };
+  items: Leak[];
+  items_left_out: number;
+}
+
+export interface Snippet {
+  file: string;
+  younger: boolean;
+  first: number;
+  lines: string[];
+}
+
+export interface Side {
+  subject: string;
+  process: ProcessInfo;
+  sampling: Sampling;
+  totals: Totals;
+  timeline: Moment[];
+  peak: { time_s: number; slack_bytes: number };
+}
+
+export interface Change {
+  node: number;
+  what: "grew" | "shrank" | "new" | "gone" | "same";
+  before: Estimate;
+  after: Estimate;
+  change: Estimate;
+  q: number;
+  significant: boolean;
+  moved: boolean;
+}
+
+export interface Changes {
+  significant: number;
+  compared: number;
+  items: Change[];
+}
+
+export interface Header {
+  columns: Record<string, { type: "u8" | "u32" | "f64"; offset: number; count: number }>;
+  tables: Record<string, number>;
+  extent: {
+    selection: string | null;
+    resets: number;
+    reset_s: number | null;
+    snapshot: string | null;
+    snapshot_s: number | null;
+    merged: number;
+    difference: boolean;
+    base_sites: number;
+    size_from: number;
+    size_to: number | null;
+  };
+  process: ProcessInfo;
+  sampling: Sampling;
+  auto: {
+    overhead: number;
+    exact_now: boolean;
+    interval_bytes: number;
+    interval_max: number;
+    left_exact: number;
+    returned_to_exact: number;
+    exact_calls: number;
+    exact_cpu_s: number;
+  };
+  cost: { profiler_cpu_s: number | null; process_cpu_s: number | null };
+  peak: { time_s: number; slack_bytes: number };
+  scales: { unit_s: number | null; sizes_from: number[]; lifetimes_from_s: number[]; ages_until_s: number[] };
+  totals: Totals;
+  losses: Record<string, number>;
+  stops: Record<string, number>;
+  reading: { file_bytes: number; damage: number; in_flight: number; bad_settings: number };
+  modules: Module[];
+  threads: Thread[];
+  tags: Tag[];
+  timeline: Moment[];
+  snapshots: Snapshot[];
+  advice: Advice[];
+  page: {
+    version: string;
+    subject: string;
+    title: string;
+    live: boolean;
+    metric: string;
+    title_live: string;
+    stacks: number;
+    written: string;
+  };
+  leaks: Leaks | null;
+  sources: Snippet[];
+  loss_help: Record<string, string>;
+  metric_help: Record<string, string>;
+  diff: null | { before: Side; after: Side; changes: Partial<Record<MetricKey, Changes>> };
+}

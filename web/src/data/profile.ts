@@ -1,0 +1,321 @@
+// SPDX-License-Identifier: MIT
+// profile.ts - a profile as the page sees it: tables of columns that refer to each other by index.
+//
+//   site ──► node ──► place ──► function ──► texts, module
+//    │         └─► parent node (outermost frames are children of node 0)
+//    └──► thread, tag
+//
+// Texts are decoded when they are asked for, once: most of a large profile is never shown.
+
+import { openContainer, type Container } from "./container";
+import type { Header } from "./header";
+
+/** Whose code a function is. */
+export const enum Role {
+  Own = 0,
+  Library = 1,
+  Allocator = 2,
+  Start = 3,
+  Threshold = 4,
+}
+
+export interface Functions {
+  count: number;
+  name: Uint32Array;
+  full: Uint32Array;
+  file: Uint32Array;
+  source: Uint32Array;
+  module: Uint32Array;
+  role: Uint8Array;
+}
+
+export interface Places {
+  count: number;
+  function: Uint32Array;
+  line: Uint32Array;
+}
+
+export interface Nodes {
+  count: number;
+  parent: Uint32Array;
+  place: Uint32Array;
+}
+
+/** Objects and bytes: those that were counted, and those that samples stand for. */
+export interface Amount {
+  exactObjects: Float64Array;
+  exactSpace: Float64Array;
+  objects: Float64Array;
+  space: Float64Array;
+  objectsVariance: Float64Array;
+  spaceVariance: Float64Array;
+  samples: Float64Array;
+}
+
+/** What figures of sites are computed from; each is a column with a row per site. */
+export interface Amounts {
+  allocated: Amount;
+  freed: Amount;
+  peak: Amount;
+  temporary: Amount;
+  skewObjects: Float64Array;
+  skewSpace: Float64Array;
+  unseenInterval: Float64Array;
+}
+
+/** How many blocks of a site are in a bucket; rows are in the order of sites. */
+export interface Histogram {
+  site: Uint32Array;
+  bucket: Uint8Array;
+  count: Float64Array;
+}
+
+export interface Sites {
+  count: number;
+  node: Uint32Array;
+  /** Nodes on the way to `node`: the usual stack goes from `outer` to `inner`, without what starts programs and without
+   * what only hands memory on; `own` is the one that the site is named after. */
+  inner: Uint32Array;
+  outer: Uint32Array;
+  own: Uint32Array;
+  thread: Uint32Array;
+  tag: Uint32Array;
+  otherSizes: Uint8Array;
+  /** 1 where the stack is not known: not wanted, or no room for it. */
+  stackless: Uint8Array;
+  amounts: Amounts;
+  smallest: Float64Array;
+  largest: Float64Array;
+  reallocCalls: Float64Array;
+  reallocMoved: Float64Array;
+  reallocInPlace: Float64Array;
+  exitObjects: Float64Array;
+  exitSpace: Float64Array;
+  sizes: Histogram;
+  lives: Histogram;
+  ages: Histogram;
+}
+
+/** What a site had asked for and held at a snapshot; rows are in the order of snapshots. */
+export interface Shares {
+  snapshot: Uint32Array;
+  site: Uint32Array;
+  objects: Float64Array;
+  bytes: Float64Array;
+  calls: Float64Array;
+  allocated: Float64Array;
+  divided: Uint8Array;
+}
+
+export interface Scopes {
+  count: number;
+  thread: Uint32Array;
+  tag: Uint32Array;
+  entered: Float64Array;
+  calls: Float64Array;
+  bytes: Float64Array;
+}
+
+export interface Profile {
+  header: Header;
+  text(index: number): string;
+  functions: Functions;
+  places: Places;
+  nodes: Nodes;
+  sites: Sites;
+  shares: Shares;
+  scopes: Scopes;
+  /** A short name for a function that is the same in every reading of the profile: for links. */
+  functionKey(index: number): string;
+  /** The other way; undefined where there is none. */
+  functionOfKey(key: string): number | undefined;
+  /** The same for tags. */
+  tagKey(index: number): string;
+  tagOfKey(key: string): number | undefined;
+  functionName(index: number): string;
+  /** Last part of the module's path. */
+  moduleName(module: number): string;
+}
+
+function readTexts(container: Container): (index: number) => string {
+  const end = container.u32("text.end");
+  const bytes = container.u8("bytes.text");
+  const decoder = new TextDecoder();
+  const known: string[] = new Array<string>(end.length);
+  return (index) => {
+    const text = known[index];
+    if (text !== undefined) return text;
+    if (!(index < end.length)) return "";
+    return (known[index] = decoder.decode(bytes.subarray(index > 0 ? end[index - 1] : 0, end[index])));
+  };
+}
+
+function readAmount(container: Container, name: string): Amount {
+  const column = (part: string) => container.f64(`site.${name}.${part}`);
+  return {
+    exactObjects: column("exact_objects"),
+    exactSpace: column("exact_space"),
+    objects: column("objects"),
+    space: column("space"),
+    objectsVariance: column("objects_variance"),
+    spaceVariance: column("space_variance"),
+    samples: column("samples"),
+  };
+}
+
+function readAmounts(container: Container): Amounts {
+  return {
+    allocated: readAmount(container, "allocated"),
+    freed: readAmount(container, "freed"),
+    peak: readAmount(container, "peak"),
+    temporary: readAmount(container, "temporary"),
+    skewObjects: container.f64("site.skew.objects"),
+    skewSpace: container.f64("site.skew.space"),
+    unseenInterval: container.f64("site.unseen_interval"),
+  };
+}
+
+function readHistogram(container: Container, name: string): Histogram {
+  return {
+    site: container.u32(`${name}.site`),
+    bucket: container.u8(`${name}.bucket`),
+    count: container.f64(`${name}.count`),
+  };
+}
+
+function readSites(container: Container): Sites {
+  return {
+    count: container.header.tables["site"] ?? 0,
+    node: container.u32("site.node"),
+    inner: container.u32("site.inner"),
+    outer: container.u32("site.outer"),
+    own: container.u32("site.own"),
+    thread: container.u32("site.thread"),
+    tag: container.u32("site.tag"),
+    otherSizes: container.u8("site.other_sizes"),
+    stackless: container.u8("site.stackless"),
+    amounts: readAmounts(container),
+    smallest: container.f64("site.smallest"),
+    largest: container.f64("site.largest"),
+    reallocCalls: container.f64("site.realloc_calls"),
+    reallocMoved: container.f64("site.realloc_moved"),
+    reallocInPlace: container.f64("site.realloc_in_place"),
+    exitObjects: container.f64("site.exit_objects"),
+    exitSpace: container.f64("site.exit_space"),
+    sizes: readHistogram(container, "sizes"),
+    lives: readHistogram(container, "lives"),
+    ages: readHistogram(container, "ages"),
+  };
+}
+
+function readFunctions(container: Container): Functions {
+  return {
+    count: container.header.tables["function"] ?? 0,
+    name: container.u32("function.name"),
+    full: container.u32("function.full"),
+    file: container.u32("function.file"),
+    source: container.u32("function.source"),
+    module: container.u32("function.module"),
+    role: container.u8("function.role"),
+  };
+}
+
+function readShares(container: Container): Shares {
+  return {
+    snapshot: container.u32("share.snapshot"),
+    site: container.u32("share.site"),
+    objects: container.f64("share.objects"),
+    bytes: container.f64("share.bytes"),
+    calls: container.f64("share.calls"),
+    allocated: container.f64("share.allocated"),
+    divided: container.u8("share.divided"),
+  };
+}
+
+function readScopes(container: Container): Scopes {
+  return {
+    count: container.header.tables["scope"] ?? 0,
+    thread: container.u32("scope.thread"),
+    tag: container.u32("scope.tag"),
+    entered: container.f64("scope.entered"),
+    calls: container.f64("scope.calls"),
+    bytes: container.f64("scope.bytes"),
+  };
+}
+
+/** FNV-1a in two lanes: 52 bits, enough that two functions of a profile do not meet. */
+function hash(text: string): string {
+  let low = 0x811c9dc5;
+  let high = 0x01000193;
+  for (let i = 0; i < text.length; i++) {
+    low = Math.imul(low ^ text.charCodeAt(i), 0x01000193);
+    high = Math.imul(high ^ text.charCodeAt(i), 0x85ebca6b);
+  }
+  return (low >>> 0).toString(36) + ((high >>> 12) & 0xfffff).toString(36);
+}
+
+interface Keys {
+  keyOf(index: number): string;
+  indexOf(key: string): number | undefined;
+}
+
+/** Keys of things by what they are called; of two that are called the same, the first is meant. */
+function makeKeys(count: number, name: (index: number) => string): Keys {
+  const keys: string[] = new Array<string>(count);
+  const keyOf = (index: number) => (keys[index] ??= hash(name(index)));
+  let byKey: Map<string, number> | undefined;
+  const indexOf = (key: string) => {
+    if (!byKey) {
+      byKey = new Map();
+      for (let i = count - 1; i >= 0; i--) byKey.set(keyOf(i), i);
+    }
+    return byKey.get(key);
+  };
+  return { keyOf, indexOf };
+}
+
+/** A tag is called by its path; one of another kind by that of the tag it is below. */
+function tagNames({ tags }: Header): string[] {
+  const names: string[] = [];
+  for (const { kind, path, parent } of tags)
+    names.push(path !== null ? `named ${path}` : `${kind} ${parent === null ? "" : (names[parent] ?? "")}`);
+  return names;
+}
+
+export function openProfile(bytes: Uint8Array): Profile {
+  const container = openContainer(bytes);
+  const { header } = container;
+  const text = readTexts(container);
+  const functions = readFunctions(container);
+  const moduleName = (module: number) => header.modules[module]?.path.replace(/^.*\//s, "") ?? "";
+  const functionKeys = makeKeys(
+    functions.count,
+    (index) => `${text(functions.full[index])}\n${text(functions.source[index])}\n${moduleName(functions.module[index])}`,
+  );
+  const tags = tagNames(header);
+  const tagKeys = makeKeys(tags.length, (index) => tags[index]);
+  return {
+    header,
+    text,
+    functions,
+    places: {
+      count: header.tables["place"] ?? 0,
+      function: container.u32("place.function"),
+      line: container.u32("place.line"),
+    },
+    nodes: {
+      count: header.tables["node"] ?? 0,
+      parent: container.u32("node.parent"),
+      place: container.u32("node.place"),
+    },
+    sites: readSites(container),
+    shares: readShares(container),
+    scopes: readScopes(container),
+    functionKey: functionKeys.keyOf,
+    functionOfKey: functionKeys.indexOf,
+    tagKey: tagKeys.keyOf,
+    tagOfKey: tagKeys.indexOf,
+    functionName: (index) => text(functions.name[index]),
+    moduleName,
+  };
+}

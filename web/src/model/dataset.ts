@@ -1,0 +1,134 @@
+// SPDX-License-Identifier: MIT
+// dataset.ts - the sites that the page is about: of the whole run, of a stretch of it, or of two runs.
+//
+// A stretch of time and a comparison have the same shape: the first `base` sites are what there was before, and count
+// negatively; the others are what there is. Sites of a stretch are those of the profile twice over.
+
+import type { Estimate, Estimates } from "../data/header";
+import type { Amounts, Profile } from "../data/profile";
+import { addSites, estimateSums, newSums, siteValues, subtractEstimates } from "./figures";
+import { amountsAt, instantNear, instantSeconds, type Instant, INSTANT_END, INSTANT_START } from "./instant";
+import { METRICS, metricInfo, type Metric } from "./metric";
+
+export interface Dataset {
+  profile: Profile;
+  kind: "whole" | "interval" | "difference";
+  count: number;
+  base: number;
+  node: Uint32Array;
+  inner: Uint32Array;
+  outer: Uint32Array;
+  own: Uint32Array;
+  thread: Uint32Array;
+  tag: Uint32Array;
+  amounts: Amounts;
+  /** The site of the profile that each stands for. */
+  site(index: number): number;
+  since: number;
+  until: number;
+  /** Figures of small sites are guesses, even where everything was counted. */
+  guessed: boolean;
+  /** By site, of one metric, all positive: computed once. */
+  values(metric: Metric): Float64Array;
+}
+
+function rememberValues(amounts: Amounts): (metric: Metric) => Float64Array {
+  const known = new Map<Metric, Float64Array>();
+  return (metric) => {
+    let values = known.get(metric);
+    if (!values) known.set(metric, (values = siteValues(amounts, metricInfo(metric).key)));
+    return values;
+  };
+}
+
+export function wholeDataset(profile: Profile): Dataset {
+  const { sites, header } = profile;
+  return {
+    profile,
+    kind: header.extent.difference ? "difference" : "whole",
+    count: sites.count,
+    base: header.extent.base_sites,
+    node: sites.node,
+    inner: sites.inner,
+    outer: sites.outer,
+    own: sites.own,
+    thread: sites.thread,
+    tag: sites.tag,
+    amounts: sites.amounts,
+    site: (index) => index,
+    since: 0,
+    until: header.process.duration_s,
+    guessed: false,
+    values: rememberValues(sites.amounts),
+  };
+}
+
+function twice(column: Uint32Array): Uint32Array {
+  const both = new Uint32Array(2 * column.length);
+  both.set(column);
+  both.set(column, column.length);
+  return both;
+}
+
+/** What happened from one moment to another. Moments are those that the profile remembers, nearest to what is asked. What
+ * small sites had then is shared out among those that are `included`. */
+export function intervalDataset(
+  profile: Profile,
+  since: number,
+  until: number,
+  included: Uint8Array | null = null,
+): Dataset {
+  const { sites } = profile;
+  const from: Instant = instantNear(profile, since);
+  const to: Instant = instantNear(profile, until);
+  const { amounts, guessed } = amountsAt(profile, from, to, included);
+  return {
+    profile,
+    kind: "interval",
+    count: 2 * sites.count,
+    base: sites.count,
+    node: twice(sites.node),
+    inner: twice(sites.inner),
+    outer: twice(sites.outer),
+    own: twice(sites.own),
+    thread: twice(sites.thread),
+    tag: twice(sites.tag),
+    amounts,
+    site: (index) => (index < sites.count ? index : index - sites.count),
+    since: instantSeconds(profile, from),
+    until: instantSeconds(profile, to),
+    guessed,
+    values: rememberValues(amounts),
+  };
+}
+
+/** The moments between which an interval can be chosen, in order, without doubles. */
+export function chooseableMoments(profile: Profile): number[] {
+  const all: Instant[] = [INSTANT_START, ...profile.header.snapshots.map((_, index) => index), INSTANT_END];
+  return [...new Set(all.map((instant) => instantSeconds(profile, instant)))].sort((a, b) => a - b);
+}
+
+/** The figures of some sites together, of every metric; what is compared with has been subtracted. */
+export function estimateSites(dataset: Dataset, sites: Iterable<number>): Estimates {
+  const before = newSums();
+  const after = newSums();
+  for (const site of sites) addSites(site < dataset.base ? before : after, dataset.amounts, site);
+  const now = estimateSums(after);
+  if (dataset.base === 0) return now;
+  const then = estimateSums(before);
+  const changes = {} as Estimates;
+  for (const { key } of METRICS) changes[key] = subtractEstimates(now[key], then[key], key, dataset.kind === "interval");
+  return changes;
+}
+
+/** What some sites had before and have now: for comparisons. */
+export function estimateSides(dataset: Dataset, sites: Iterable<number>): { before: Estimates; after: Estimates } {
+  const before = newSums();
+  const after = newSums();
+  for (const site of sites) addSites(site < dataset.base ? before : after, dataset.amounts, site);
+  return { before: estimateSums(before), after: estimateSums(after) };
+}
+
+export function zeroEstimate(): Estimate {
+  return { value: 0, error: 0, low: 0, high: 0 };
+}

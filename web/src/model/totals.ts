@@ -1,0 +1,143 @@
+// SPDX-License-Identifier: MIT
+// totals.ts - what a selection has in all, as reports and exports of that selection say (src/analysis/narrow.c).
+//
+// Calls and bytes of a part by tags and threads are exact in every mode, since scopes are, and nothing of the part can
+// be more than that. The rest is added up from its sites, and estimated once. Of a part by stacks scopes know nothing.
+
+import type { Estimate, Estimates, Header, MetricKey } from "../data/header";
+import type { Profile } from "../data/profile";
+import { estimateSites, type Dataset } from "./dataset";
+import { exactly, nothingSeen } from "./estimate";
+import { addRange, estimateSums, newSums, samplesIn } from "./figures";
+import { METRICS } from "./metric";
+import { isNarrowed, tagsBelow, type Narrowing } from "./narrow";
+
+function inBytes(key: MetricKey): boolean {
+  return key.endsWith("_space");
+}
+
+function withHigh(estimate: Estimate, high: number): Estimate {
+  const { value, low } = estimate;
+  return { value, low, high, error: value > 0 ? (high - low) / 2 : high };
+}
+
+// --- what no sample was taken of ---
+
+/** The most that a sample stood for. */
+function hiddenInterval({ sampling, auto }: Header): number {
+  return sampling.mode !== "sampled" && auto.interval_bytes > 0 ? auto.interval_bytes : sampling.interval_bytes;
+}
+
+/** Where not one sample was taken there may be memory all the same: lets intervals reach that far. */
+export function allowForTheHidden(header: Header, samples: number, figures: Estimates): void {
+  if (header.sampling.exact || samples > 0) return;
+  const bytes = hiddenInterval(header);
+  const objects = bytes / (header.sampling.call_charge || 1);
+  for (const { key } of METRICS) {
+    const hidden = nothingSeen(inBytes(key) ? bytes : objects, 0).high;
+    figures[key] = withHigh(figures[key], Math.max(figures[key].high, figures[key].value + hidden));
+  }
+}
+
+// --- what scopes know ---
+
+interface Asked {
+  calls: number;
+  bytes: number;
+}
+
+/** A value that is too large goes down, and its lower end in proportion: it has become no more certain. */
+function bound(part: Estimate, most: number): Estimate {
+  if (part.high <= most) return part;
+  if (!(part.value > most)) return withHigh(part, most);
+  return withHigh({ ...part, value: most, low: Math.min(part.low * (most / part.value), most) }, most);
+}
+
+/** No more can be of anything than was asked for, which is known exactly. */
+export function boundByAsked(figures: Estimates, { calls, bytes }: Asked): Estimates {
+  const bounded = {} as Estimates;
+  for (const { key } of METRICS) bounded[key] = bound(figures[key], inBytes(key) ? bytes : calls);
+  bounded.alloc_objects = exactly(calls);
+  bounded.alloc_space = exactly(bytes);
+  return bounded;
+}
+
+/** Scopes of the selection's tags and threads; `marks` of tags, where tags were chosen. */
+function isScopeOf(profile: Profile, scope: number, state: Narrowing, tags: Uint8Array | null): boolean {
+  const { scopes, header } = profile;
+  if (tags && !tags[scopes.tag[scope]]) return false;
+  return state.thread === null || header.threads[scopes.thread[scope]]?.name === state.thread;
+}
+
+/** All that was asked for; and of it what was when nothing else was recorded, while switched off or paused. */
+function askedBy(profile: Profile, state: Narrowing): { all: Asked; unrecorded: Asked } {
+  const { scopes, header } = profile;
+  const tags = state.tag === null ? null : tagsBelow(profile, state.tag);
+  const all: Asked = { calls: 0, bytes: 0 };
+  const unrecorded: Asked = { calls: 0, bytes: 0 };
+  for (let scope = 0; scope < scopes.count; scope++) {
+    if (!isScopeOf(profile, scope, state, tags)) continue;
+    const kind = header.tags[scopes.tag[scope]]?.kind;
+    for (const sum of kind === "off" || kind === "paused" ? [all, unrecorded] : [all]) {
+      sum.calls += scopes.calls[scope];
+      sum.bytes += scopes.bytes[scope];
+    }
+  }
+  return { all, unrecorded };
+}
+
+// --- selections ---
+
+function partTotals(dataset: Dataset, included: Uint8Array, state: Narrowing): Estimates {
+  const { profile, amounts, count } = dataset;
+  const sums = newSums();
+  addRange(sums, amounts, 0, count, included);
+  const figures = estimateSums(sums);
+  allowForTheHidden(profile.header, samplesIn(sums), figures);
+  if (state.focus.length > 0 || state.hide.length > 0) return figures;
+  const { all, unrecorded } = askedBy(profile, state);
+  const counted = countedIn(dataset, included);
+  const recorded = {
+    calls: Math.max(all.calls - unrecorded.calls, counted.calls),
+    bytes: Math.max(all.bytes - unrecorded.bytes, counted.bytes),
+  };
+  const bounded = boundByAsked(figures, recorded);
+  bounded.alloc_objects = exactly(Math.max(all.calls, recorded.calls));
+  bounded.alloc_space = exactly(Math.max(all.bytes, recorded.bytes));
+  return bounded;
+}
+
+/** What was counted one by one. */
+function countedIn({ amounts }: Dataset, included: Uint8Array): Asked {
+  const { exactObjects, exactSpace } = amounts.allocated;
+  const counted = { calls: 0, bytes: 0 };
+  for (let i = 0; i < included.length; i++) {
+    if (!included[i]) continue;
+    counted.calls += exactObjects[i];
+    counted.bytes += exactSpace[i];
+  }
+  return counted;
+}
+
+function* chosen(included: Uint8Array): Iterable<number> {
+  for (let i = 0; i < included.length; i++) if (included[i]) yield i;
+}
+
+/** Of all together nothing is guessed, where everything was counted. */
+function intervalTotals(dataset: Dataset, included: Uint8Array): Estimates {
+  const figures = estimateSites(dataset, chosen(included));
+  if (!dataset.profile.header.sampling.exact) return figures;
+  for (const { key } of METRICS) {
+    const { value } = figures[key];
+    figures[key] = { value, error: 0, low: value, high: value };
+  }
+  return figures;
+}
+
+/** Figures of the selected sites together. */
+export function selectionTotals(dataset: Dataset, included: Uint8Array, state: Narrowing): Estimates {
+  if (dataset.kind === "interval") return intervalTotals(dataset, included);
+  if (!isNarrowed(state)) return dataset.profile.header.totals;
+  if (dataset.kind === "difference") return estimateSites(dataset, chosen(included));
+  return partTotals(dataset, included, state);
+}

@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: MIT
+// theme.ts - light, dark, or as the system has it; remembered where the browser allows.
+
+import { useLayoutEffect, useState } from "preact/hooks";
+
+const THEMES = ["auto", "light", "dark"] as const;
+export type Theme = (typeof THEMES)[number];
+const KEY = "plimsoll-theme";
+
+function remembered(): Theme {
+  try {
+    const word = localStorage.getItem(KEY);
+    return THEMES.find((theme) => theme === word) ?? "auto";
+  } catch {
+    return "auto";
+  }
+}
+
+function remember(theme: Theme): void {
+  try {
+    localStorage.setItem(KEY, theme);
+  } catch {
+    /* a browser that keeps nothing for files */
+  }
+}
+
+/** What is drawn on a canvas has to be drawn again when this event comes. */
+export const THEME_EVENT = "plimsoll-theme";
+
+const SYSTEM_DARK = "(prefers-color-scheme: dark)";
+
+/** What style.css knows is light or dark; what "auto" is, the system says. */
+export function applyTheme(theme = remembered()): void {
+  const dark = theme === "auto" ? matchMedia(SYSTEM_DARK).matches : theme === "dark";
+  document.documentElement.dataset["theme"] = dark ? "dark" : "light";
+  dispatchEvent(new Event(THEME_EVENT));
+}
+
+export function useTheme(): [Theme, () => void] {
+  const [theme, setTheme] = useState(remembered);
+  useLayoutEffect(() => {
+    const system = matchMedia(SYSTEM_DARK);
+    const follow = () => applyTheme(theme);
+    follow();
+    system.addEventListener("change", follow);
+    return () => system.removeEventListener("change", follow);
+  }, [theme]);
+  const next = () => {
+    const following = THEMES[(THEMES.indexOf(theme) + 1) % THEMES.length];
+    remember(following);
+    setTheme(following);
+  };
+  return [theme, next];
+}
+
+export function isDark(): boolean {
+  return document.documentElement.dataset["theme"] === "dark";
+}

@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: MIT
+// columns.tsx - the kinds of columns that tables have: texts, numbers, figures of a metric, shares.
+
+import type { Estimates } from "../data/header";
+import type { Look } from "../look";
+import { formatPercent } from "../model/format";
+import { isChange } from "../model/groups";
+import { metricInfo, type MetricInfo } from "../model/metric";
+import { rankTexts } from "../model/sorting";
+import { exactly, Figure, Location } from "./cells";
+import type { Lazy } from "./lazy";
+import type { Column } from "./table";
+
+export type Heading = Pick<Column, "id" | "title" | "usual"> & { help?: string };
+
+const SHARE_DIGITS = 6; /* of what is copied */
+const TITLE_WIDTH = 34; /* pixels beside the letters of a title, and for each of them */
+const LETTER_WIDTH = 8;
+
+/** As wide as what is in it, and at least as its title. */
+function widthFor(title: string, contents: number): number {
+  return Math.max(contents, TITLE_WIDTH + LETTER_WIDTH * title.length);
+}
+
+/** Of a figure, with its error where there is one. */
+export function figureWidth(look: Look, title: string): number {
+  return widthFor(title, look.profile.header.sampling.exact ? 108 : 164);
+}
+
+export function textColumn(of: Heading, width: number, count: number, text: (row: number) => string): Column {
+  return {
+    ...of,
+    width,
+    numeric: false,
+    keys: () => rankTexts(count, text),
+    cell: (row) => <span class="name dim" title={text(row)}>{text(row)}</span>,
+    plain: text,
+  };
+}
+
+/** Of files, and lines in them. */
+export function locationColumn(of: Heading, width: number, count: number, text: (row: number) => string): Column {
+  return { ...textColumn(of, width, count, text), cell: (row) => <Location text={text(row)} /> };
+}
+
+/** Values are computed when they are needed first; what is not a number is not known. */
+export function numberColumn(of: Heading, values: () => Float64Array, print: (value: number) => string): Column {
+  let known: Float64Array | undefined;
+  const get = () => (known ??= values());
+  return {
+    ...of,
+    width: widthFor(of.title, 84),
+    numeric: true,
+    keys: get,
+    cell: (row) => (Number.isNaN(get()[row]) ? <span class="dim">–</span> : print(get()[row])),
+    plain: (row) => get()[row],
+  };
+}
+
+/** A metric, with its errors as soon as they are computed. */
+export function figureColumn(
+  look: Look,
+  of: Heading,
+  info: MetricInfo,
+  values: () => Float64Array,
+  estimates: Lazy<Estimates>,
+): Column {
+  const change = isChange(look.dataset, info.metric);
+  const estimate = (row: number) => estimates.get(row)?.[info.key] ?? exactly(values()[row]);
+  return {
+    ...of,
+    width: figureWidth(look, of.title),
+    numeric: true,
+    keys: values,
+    cell: (row) => <Figure unit={info.unit} estimate={estimate(row)} change={change} />,
+    plain: (row) => values()[row],
+  };
+}
+
+/** Where figures are changes there is no whole that they are shares of, and no column. */
+export function shareColumn(look: Look, of: Heading, values: () => Float64Array): Column[] {
+  const { metric } = look.state;
+  const whole = look.totals[metricInfo(metric).key].value;
+  if (isChange(look.dataset, metric) || !(whole > 0)) return [];
+  return [
+    {
+      ...of,
+      width: widthFor(of.title, 78),
+      numeric: true,
+      keys: values,
+      cell: (row) => formatPercent(values()[row] / whole),
+      plain: (row) => Number((values()[row] / whole).toFixed(SHARE_DIGITS)),
+    },
+  ];
+}
+
+export function largestOf(values: ArrayLike<number>): number {
+  let most = 0;
+  for (let i = 0; i < values.length; i++) most = Math.max(most, Math.abs(values[i]));
+  return most;
+}
+
+/** With a bar for each value; one of `most` fills the cell. */
+export function withBar(column: Column, values: ArrayLike<number>, most: number): Column {
+  return { ...column, bar: (row) => (most > 0 ? Math.abs(values[row]) / most : 0) };
+}

@@ -1,0 +1,239 @@
+// SPDX-License-Identifier: MIT
+// findings.tsx - "What stands out", the weightiest first, each with its evidence; of two runs, what changed by more
+// than noise explains. A function that is named is a button: every view then shows where it is.
+
+import { useMemo } from "preact/hooks";
+import type { Advice, Change, Header, MetricKey } from "../data/header";
+import type { Look, ViewProps } from "../look";
+import { findFindings, type Finding } from "../model/findings";
+import { formatBytes, formatChangeEstimate, formatCount, formatEstimate } from "../model/format";
+import { METRICS, metricInfo, metricTitle, type Metric, type MetricInfo } from "../model/metric";
+import { ownNodeOf, placeLocation, viaAt } from "../model/stacks";
+import { usePainted } from "./lazy";
+
+const MOST = 6;
+
+/** What is said of a kind of advice. */
+const KIND_TITLES: Record<string, string> = {
+  leak: "live bytes that only grow",
+  reserve: "containers that grow by realloc",
+  reuse: "sites dominated by temporaries",
+  pool: "many equal small blocks",
+  slack: "sizes that allocators round up",
+  fragmentation: "memory that is resident and not in use",
+};
+
+const NAME_MOST = 120;
+const TEXT_MOST = 800;
+
+/** Names may be of any length, and sentences have names in them. */
+function cut(text: string, most: number): string {
+  return text.length > most ? `${text.slice(0, most)}…` : text;
+}
+
+interface NameProps {
+  look: Look;
+  function: number;
+  name: string;
+  metric: Metric;
+}
+
+function FunctionButton({ look, function: index, name, metric }: NameProps) {
+  const key = look.profile.functionKey(index);
+  const picked = look.state.picked === key;
+  return (
+    <button
+      type="button"
+      class="function"
+      aria-pressed={picked}
+      title={`${picked ? "Highlighted" : "Highlight"} in every view`}
+      onClick={() => look.set(picked ? { picked: "" } : { picked: key, metric })}
+    >
+      {cut(name, NAME_MOST)}
+    </button>
+  );
+}
+
+/** What of a library it called: functions that allocate in several ways are told apart by that. */
+function Via({ name }: { name: string }) {
+  return name === "" ? null : <span class="dim via">→ {cut(name, NAME_MOST)} </span>;
+}
+
+/** Where advice sends people who read it elsewhere, and what there is of that here. */
+const LEAKS_ELSEWHERE = /; plimsoll report --leaks shows (when they were made)$/;
+
+function describeGain(advice: Advice): string {
+  const parts: string[] = [];
+  if (advice.gain_bytes > 0) parts.push(formatBytes(advice.gain_bytes));
+  if (advice.gain_calls > 0) parts.push(`${formatCount(advice.gain_calls)} calls`);
+  return parts.length ? `to gain: at least ${parts.join(", ")}` : "";
+}
+
+function LeaksButton({ look, what }: { look: Look; what: string }) {
+  const show = () => {
+    look.set({ tab: "leaks", sort: "", columns: "", filter: "" });
+    document.getElementById("tab-leaks")?.focus();
+  };
+  return (
+    <button type="button" class="function" onClick={show}>
+      {what}
+    </button>
+  );
+}
+
+function Consequence({ look, advice }: { look: Look; advice: Advice }) {
+  const gain = describeGain(advice);
+  const [, elsewhere] = LEAKS_ELSEWHERE.exec(advice.action) ?? [];
+  return (
+    <>
+      <p>
+        <span aria-hidden="true">→ </span>
+        {cut(advice.action.replace(LEAKS_ELSEWHERE, ""), TEXT_MOST)}
+        {elsewhere && (
+          <>
+            : <LeaksButton look={look} what={elsewhere} />
+          </>
+        )}
+        {gain && <span class="dim"> ({gain})</span>}
+      </p>
+      <details>
+        <summary>evidence</summary>
+        <p>{cut(advice.evidence, TEXT_MOST)}</p>
+      </details>
+    </>
+  );
+}
+
+function FindingItem({ look, finding }: { look: Look; finding: Finding }) {
+  const { kind, name, place, via, headline, advice, metric } = finding;
+  return (
+    <li data-kind={kind}>
+      <p>
+        <span class="kind" title={KIND_TITLES[kind] ?? metricInfo(metric).help}>
+          {kind}
+        </span>{" "}
+        {finding.function !== null ? (
+          <FunctionButton look={look} function={finding.function} name={name} metric={metric} />
+        ) : (
+          <strong>{cut(name, NAME_MOST)}</strong>
+        )}{" "}
+        {place && <span class="dim">({place}) </span>}
+        <Via name={via} />
+        {cut(headline, TEXT_MOST)}
+      </p>
+      {advice && <Consequence look={look} advice={advice} />}
+    </li>
+  );
+}
+
+function describeQuiet(header: Header): string {
+  const { sampling, extent, totals } = header;
+  if (!(totals.alloc_objects.value > 0)) return "Nothing was allocated.";
+  if (!sampling.exact && sampling.exact_calls === 0 && sampling.samples < 100)
+    return "There are too few samples to say anything for certain; plimsoll run --exact counts every allocation.";
+  if (extent.merged)
+    return "Of several profiles as one, what needs a course of time (growth, leaks) is not looked for.";
+  return (
+    "No function has a large part of anything, and no pattern that advice knows (growth, reallocs, temporaries, many " +
+    "small blocks, slack, fragmentation) is large enough to matter."
+  );
+}
+
+function FoundList({ look }: ViewProps) {
+  const { profile } = look;
+  const findings = useMemo(() => findFindings(profile), [profile]);
+  if (findings.length === 0)
+    return (
+      <p>
+        Nothing stands out. <span class="dim">{describeQuiet(profile.header)}</span>
+      </p>
+    );
+  const items = findings.map((finding, index) => <FindingItem key={index} look={look} finding={finding} />);
+  return (
+    <>
+      {(look.dataset.kind === "interval" || look.narrowed) && <p class="dim">Of the whole run:</p>}
+      <ol>{items.slice(0, MOST)}</ol>
+      {items.length > MOST && (
+        <details>
+          <summary>{items.length - MOST} more</summary>
+          <ol start={MOST + 1}>{items.slice(MOST)}</ol>
+        </details>
+      )}
+    </>
+  );
+}
+
+function FindingList({ look }: ViewProps) {
+  return usePainted(look.profile.sites.count) ? <FoundList look={look} /> : <p class="dim">Looking…</p>;
+}
+
+// --- of two runs ---
+
+function ChangeItem({ look, change, info }: { look: Look; change: Change; info: MetricInfo }) {
+  const { profile } = look;
+  const place = profile.nodes.place[ownNodeOf(profile, change.node)];
+  const index = profile.places.function[place];
+  const location = placeLocation(profile, place);
+  return (
+    <li data-kind={change.what}>
+      <p>
+        <span class={`kind ${change.change.value > 0 ? "grew" : "shrank"}`}>{change.what}</span>{" "}
+        <strong>{formatChangeEstimate(info.unit, change.change)}</strong>{" "}
+        <FunctionButton look={look} function={index} name={profile.functionName(index)} metric={info.metric} />{" "}
+        {location && <span class="dim">({location}) </span>}
+        <Via name={viaAt(profile, change.node)} />
+      </p>
+      <p class="dim">
+        {formatEstimate(info.unit, change.before)} → {formatEstimate(info.unit, change.after)}
+        {change.moved && "; the code has moved"}
+      </p>
+    </li>
+  );
+}
+
+/** The metric that is shown, if it was compared by stack; else the first of those that were. */
+function comparedMetric(look: Look): MetricInfo | null {
+  const changes: Partial<Record<MetricKey, unknown>> = look.profile.header.diff?.changes ?? {};
+  const shown = metricInfo(look.state.metric);
+  return changes[shown.key] ? shown : (METRICS.find((info) => changes[info.key]) ?? null);
+}
+
+function ChangeList({ look }: ViewProps) {
+  const { header } = look.profile;
+  const info = comparedMetric(look);
+  const changes = info && header.diff?.changes[info.key];
+  if (!info || !changes) return <p>Nothing was compared.</p>;
+  const title = metricTitle(header, info.metric).toLowerCase();
+  const shown = changes.items.filter((item) => item.significant).slice(0, MOST);
+  const compared = `${formatCount(changes.compared)} stack${changes.compared === 1 ? "" : "s"} compared by ${title}`;
+  if (shown.length === 0)
+    return (
+      <p>
+        Nothing stands out. <span class="dim">{compared}: none changed by more than noise explains.</span>
+      </p>
+    );
+  return (
+    <>
+      <p class="dim">{`${compared}: ${formatCount(changes.significant)} changed significantly`}</p>
+      <ol>
+        {shown.map((change) => (
+          <ChangeItem key={change.node} look={look} change={change} info={info} />
+        ))}
+      </ol>
+      {changes.significant > shown.length && (
+        <button type="button" onClick={() => look.set({ tab: "changes", sort: "", columns: "", filter: "" })}>
+          All changes
+        </button>
+      )}
+    </>
+  );
+}
+
+export function Findings({ look }: ViewProps) {
+  return (
+    <section class="card findings">
+      <h2>What stands out</h2>
+      {look.profile.header.diff ? <ChangeList look={look} /> : <FindingList look={look} />}
+    </section>
+  );
+}

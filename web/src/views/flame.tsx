@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: MIT
+// flame.tsx - the flame graph: where memory comes from, as boxes that one can look into.
+//
+// What is drawn is made in flame_scene.ts, drawn by flame_canvas.ts, and handled in flame_drawing.tsx.
+
+import { useRef } from "preact/hooks";
+import type { Look, ViewProps } from "../look";
+import { formatChangeEstimate, formatEstimate } from "../model/format";
+import { metricInfo, metricTitle } from "../model/metric";
+import { keyName } from "../model/tree";
+import { Drawing } from "./flame_drawing";
+import { Empty, FewSamples } from "./flame_empty";
+import { useParts, useSubject, type Part } from "./flame_scene";
+import { showable } from "./flame_text";
+import { Found, Tools, useDirection } from "./flame_tools";
+import "./flame.css";
+
+/** While something is searched for, what was found takes the place of the total. */
+function Title({ look, part, searched }: { look: Look; part: Part; searched: boolean }) {
+  const { state, profile, totals, dataset } = look;
+  const { key, unit } = metricInfo(state.metric);
+  const write = part.tree.widths === "value" ? formatEstimate : formatChangeEstimate;
+  if (state.sandwich !== "") return <h2>Callers and callees of {showable(keyName(profile, part.tree.key[0]))}</h2>;
+  return (
+    <h2>
+      Flame graph{" "}
+      <span class="dim">
+        {metricTitle(profile.header, state.metric, dataset.kind === "interval")}
+        {!searched && `, ${write(unit, totals[key])}`}
+      </span>
+    </h2>
+  );
+}
+
+export function Flame({ look }: ViewProps) {
+  const subject = useSubject(look);
+  const [direction, choose] = useDirection();
+  const parts = useParts(look, subject, direction);
+  const walk = useRef<(by: 1 | -1) => void>(() => {});
+  const last = parts[parts.length - 1];
+  const empty = !(last.tree.size[0] > 0);
+  const found = empty ? null : parts[0].matches;
+  return (
+    <section class="card flame" aria-label="Flame graph">
+      <header>
+        <div class="flame-title">
+          <Title look={look} part={last} searched={found !== null} />
+          {found && <Found look={look} part={parts[0]} matches={found} walk={(by) => walk.current(by)} />}
+        </div>
+        <Tools look={look} parts={empty ? [] : parts} direction={direction} choose={choose} />
+      </header>
+      {empty ? <Empty look={look} /> : <FewSamples look={look} />}
+      {!empty && <Drawing look={look} subject={subject} parts={parts} walk={walk} />}
+    </section>
+  );
+}

@@ -1,0 +1,433 @@
+// SPDX-License-Identifier: MIT
+// flame_drawing.tsx - the drawn part of the flame graph, and what hands do with it: pointing, pressing, walking.
+//
+// The box that has the focus is remembered by its way from the root: boxes are numbered anew when anything changes.
+
+import type { RefObject } from "preact";
+import { useCallback, useEffect, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
+import type { Look } from "../look";
+import { announce, factsOf } from "../model/flame_facts";
+import { boxValue, keyName, type Subject } from "../model/tree";
+import { actionsFor, fewActions } from "./flame_actions";
+import { newGraph, type Graph } from "./flame_canvas";
+import type { Rect, Target } from "./flame_layout";
+import { Legend } from "./flame_legend";
+import { CopyBox, copyText, Menu, type Point } from "./flame_menu";
+import { find, spell, useLooks, usePanes, type Looks, type Part } from "./flame_scene";
+import { showable } from "./flame_text";
+import { Tip } from "./flame_tip";
+import { isInside, step, walkMatches, WALKING_KEYS } from "./flame_walk";
+
+const ROW_PX = 20;
+const ROW_TOUCH_PX = 28;
+const READABLE_PX = 3;
+const LABEL =
+  "Flame graph. Arrows walk, Enter zooms, Escape backs out, full stop opens a menu. " +
+  "The tables below have the same figures.";
+
+interface Elements {
+  wrapper: RefObject<HTMLDivElement>;
+  scroller: RefObject<HTMLDivElement>;
+  spacer: RefObject<HTMLDivElement>;
+  canvas: RefObject<HTMLCanvasElement>;
+}
+
+interface Pointed {
+  target: Target;
+  point: Point;
+  /** By a finger: what is said about it stays, with buttons. */
+  stays: boolean;
+}
+
+/** All that hands need to know. */
+interface Stage {
+  look: Look;
+  subject: Subject;
+  parts: Part[];
+  elements: Elements;
+  graph: RefObject<Graph>;
+  focus: Target | null;
+  setFocus: (target: Target | null) => void;
+  pointed: Pointed | null;
+  point: (pointed: Pointed | null) => void;
+  openMenu: (target: Target, point: Point) => void;
+  zoom: (target: Target) => void;
+}
+
+const isSame = (a: Target | null, b: Target | null) => a?.pane === b?.pane && a?.box === b?.box;
+
+/* --- the graph itself --- */
+
+function useElements(): Elements {
+  return {
+    wrapper: useRef<HTMLDivElement>(null),
+    scroller: useRef<HTMLDivElement>(null),
+    spacer: useRef<HTMLDivElement>(null),
+    canvas: useRef<HTMLCanvasElement>(null),
+  };
+}
+
+function useCoarse(): boolean {
+  const [coarse, setCoarse] = useState(() => matchMedia("(pointer: coarse)").matches);
+  useEffect(() => {
+    const query = matchMedia("(pointer: coarse)");
+    const follow = () => setCoarse(query.matches);
+    query.addEventListener("change", follow);
+    return () => query.removeEventListener("change", follow);
+  }, []);
+  return coarse;
+}
+
+/** Makes the graph, and says after each drawing where the focused box is. */
+function useGraph(elements: Elements, focus: Target | null): { graph: RefObject<Graph>; focused: Rect | null } {
+  const graph = useRef<Graph | null>(null);
+  const [focused, setFocused] = useState<Rect | null>(null);
+  const wanted = useRef(focus);
+  wanted.current = focus;
+  useLayoutEffect(() => {
+    const { canvas, scroller, spacer, wrapper } = elements;
+    if (!canvas.current || !scroller.current || !spacer.current) return;
+    const stand = { canvas: canvas.current, scroller: scroller.current, spacer: spacer.current };
+    const it = newGraph(stand, () => {
+      if (wrapper.current) wrapper.current.dataset["drawn"] = String(it.counts().drawn);
+      const place = wanted.current && it.rect(wanted.current);
+      setFocused((old) => (place?.x === old?.x && place?.y === old?.y && place?.width === old?.width ? old : place));
+    });
+    graph.current = it;
+    return () => it.end();
+  }, []);
+  return { graph, focused };
+}
+
+function useShow(stage: Stage, looks: Looks): void {
+  const { look, parts, graph, focus, pointed } = stage;
+  const { by, inverted, frames, sandwich } = look.state;
+  const panes = usePanes(look, parts, looks);
+  const coarse = useCoarse();
+  const hover = pointed?.target ?? null;
+  useLayoutEffect(() => {
+    const name = [by, inverted, frames, sandwich, panes[0].up].join();
+    const rowHeight = coarse ? ROW_TOUCH_PX : ROW_PX;
+    graph.current?.show({ name, panes, ink: looks.ink, rowHeight, focus, hover });
+  }, [panes, looks, coarse, focus, hover?.pane, hover?.box]);
+}
+
+/* --- what hands do --- */
+
+/** Keys that work wherever nothing is being typed; Enter in the search goes to the next match. */
+function useKeysAnywhere(press: (event: KeyboardEvent) => boolean): void {
+  useEffect(() => {
+    const listen = (event: KeyboardEvent) => {
+      const target = event.target instanceof Element ? event.target : null;
+      if (event.defaultPrevented || event.ctrlKey || event.metaKey || event.altKey) return;
+      const searches = target?.id === "search" && event.key === "Enter";
+      if (!searches && target?.closest("input, textarea, select, dialog, [role=menu]")) return;
+      if (press(event)) event.preventDefault();
+    };
+    addEventListener("keydown", listen, true);
+    return () => removeEventListener("keydown", listen, true);
+  });
+}
+
+function backOut({ look, pointed, point }: Stage): boolean {
+  const { state, set } = look;
+  if (pointed?.stays) point(null);
+  else if (state.zoom !== "") set({ zoom: "" });
+  else if (state.sandwich !== "") set({ sandwich: "" });
+  else if (state.picked !== "") set({ picked: "" });
+  else return false;
+  return true;
+}
+
+function toMatch({ look, parts, elements, graph, focus, setFocus }: Stage, by: 1 | -1): boolean {
+  const target = walkMatches(parts, focus, by);
+  if (!target) return false;
+  const tooNarrow = (graph.current?.rect(target)?.width ?? 0) < READABLE_PX;
+  if (tooNarrow && isInside(parts[target.pane], target.box)) look.set({ zoom: spell(look, parts, target) });
+  else if (!isInside(parts[target.pane], target.box)) look.set({ zoom: "" });
+  setFocus(target);
+  elements.canvas.current?.focus({ preventScroll: true });
+  return true;
+}
+
+function pressAnywhere(stage: Stage, event: KeyboardEvent): boolean {
+  const { search } = stage.look.state;
+  const { key, target, shiftKey } = event;
+  if (key === "Escape") return backOut(stage);
+  if (search === "") return false;
+  if (key === "n" || key === "N") return toMatch(stage, key === "n" ? 1 : -1);
+  const searches = key === "Enter" && target instanceof HTMLInputElement && target.value === search;
+  return searches ? toMatch(stage, shiftKey ? -1 : 1) : false;
+}
+
+function menuAtFocus({ elements, graph, focus, openMenu }: Stage): void {
+  const place = focus && graph.current?.rect(focus);
+  const corner = elements.canvas.current?.getBoundingClientRect();
+  if (!focus || !place || !corner) return;
+  openMenu(focus, { x: corner.left + place.x + 12, y: corner.top + place.y + place.height });
+}
+
+function isMenuKey({ key, shiftKey }: KeyboardEvent): boolean {
+  return key === "ContextMenu" || key === "." || (key === "F10" && shiftKey);
+}
+
+/** On the canvas. */
+function press(stage: Stage, event: KeyboardEvent): void {
+  const { parts, focus, setFocus, zoom } = stage;
+  if (event.ctrlKey || event.metaKey || event.altKey) return;
+  const pane = parts.length - 1;
+  const from = focus ?? { pane, box: parts[pane].zoom };
+  if (WALKING_KEYS.includes(event.key)) {
+    const to = focus === null ? from : step(parts, from, event.key);
+    if (to) setFocus(to);
+  } else if (event.key === "Enter") zoom(from);
+  else if (isMenuKey(event)) menuAtFocus(stage);
+  else return;
+  event.preventDefault();
+}
+
+/** The box that is under the pointer. */
+function under({ elements, graph }: Stage, event: MouseEvent): Target | null {
+  const corner = elements.canvas.current?.getBoundingClientRect();
+  return (corner && graph.current?.at(event.clientX - corner.left, event.clientY - corner.top)) ?? null;
+}
+
+const pointOf = (event: MouseEvent): Point => ({ x: event.clientX, y: event.clientY });
+
+/** Handlers of the canvas. A finger's first touch tells about a box, its second zooms. */
+function useHandlers(stage: Stage, menuIsOpen: boolean) {
+  const { pointed, point, openMenu, setFocus, zoom } = stage;
+  const touching = useRef(false);
+  const byKey = useRef(false);
+  return {
+    onPointerDown: (event: PointerEvent) => void (touching.current = event.pointerType === "touch"),
+    onPointerMove: (event: PointerEvent) => {
+      if (event.pointerType === "touch" || menuIsOpen) return;
+      const target = under(stage, event);
+      point(target && { target, point: pointOf(event), stays: false });
+    },
+    onPointerLeave: (event: PointerEvent) => {
+      if (event.pointerType !== "touch") point(null);
+    },
+    onClick: (event: MouseEvent) => {
+      const target = under(stage, event);
+      if (target && touching.current && !isSame(target, pointed?.target ?? null))
+        return point({ target, point: pointOf(event), stays: true });
+      point(null);
+      if (!target) return;
+      setFocus(null);
+      zoom(target);
+    },
+    onContextMenu: (event: MouseEvent) => {
+      const target = byKey.current ? null : under(stage, event);
+      if (target) openMenu(target, pointOf(event));
+      if (target || byKey.current) event.preventDefault();
+      byKey.current = false;
+    },
+    onKeyDown: (event: KeyboardEvent) => {
+      byKey.current = isMenuKey(event) && event.key !== "."; /* the browser's own menu would follow */
+      press(stage, event);
+    },
+  };
+}
+
+/* --- for tests, which cannot see --- */
+
+interface TestHook {
+  boxes: () => { name: string; x: number; y: number; width: number; height: number; value: number }[];
+  milliseconds: () => number;
+}
+
+declare global {
+  interface Window {
+    plimsoll?: { flame?: TestHook };
+  }
+}
+
+function useTestHook({ look, parts, graph }: Stage): void {
+  useEffect(() => {
+    const boxes = () =>
+      (graph.current?.drawn() ?? []).map(({ target, rect }) => {
+        const { tree } = parts[target.pane];
+        return { name: keyName(look.profile, tree.key[target.box]), ...rect, value: boxValue(tree, target.box) };
+      });
+    (window.plimsoll ??= {}).flame = { boxes, milliseconds: () => graph.current?.counts().milliseconds ?? 0 };
+  });
+}
+
+/** What is drawn, as figures. */
+function describe({ look, parts }: Stage) {
+  const sum = (of: (part: Part) => number) => parts.reduce((total, part) => total + of(part), 0);
+  const searches = parts[0].matches !== null;
+  return {
+    "data-nodes": sum((part) => part.tree.count) - (parts.length - 1),
+    "data-zoom": look.state.zoom,
+    "data-total": boxValue(parts[parts.length - 1].tree, 0),
+    "data-matches": searches ? sum((part) => part.matches?.boxes ?? 0) : undefined,
+    "data-match-total": searches ? parts[0].matches?.value : undefined,
+  };
+}
+
+/* --- the view --- */
+
+/** Something about a box, kept while boxes are numbered anew, as long as the box is there: a program may be running. */
+function useKept<T extends { target: Target }>(look: Look, parts: Part[]): [T | null, (it: T | null) => void] {
+  const [kept, keep] = useState<{ it: T; path: string; parts: Part[] } | null>(null);
+  const now = useMemo(() => {
+    if (!kept || kept.parts === parts) return kept?.it ?? null;
+    const target = find(look, parts, kept.path);
+    return spell(look, parts, target) === kept.path ? { ...kept.it, target } : null;
+  }, [kept, parts]);
+  return [now, (it) => keep(it && { it, path: spell(look, parts, it.target), parts })];
+}
+
+interface MenuAt {
+  target: Target;
+  point: Point;
+}
+
+function useStage(look: Look, subject: Subject, parts: Part[]) {
+  const elements = useElements();
+  const [focusPath, setFocusPath] = useState<string | null>(null);
+  const [said, say] = useState("");
+  const [menu, setMenu] = useKept<MenuAt>(look, parts);
+  const [pointed, point] = useKept<Pointed>(look, parts);
+  const focus = useMemo(() => (focusPath === null ? null : find(look, parts, focusPath)), [parts, focusPath]);
+  const { graph, focused } = useGraph(elements, focus);
+  const stage: Stage = {
+    look,
+    subject,
+    parts,
+    elements,
+    graph,
+    focus,
+    pointed,
+    point,
+    setFocus: (target) => {
+      setFocusPath(target && spell(look, parts, target));
+      if (!target) return;
+      say(announce(subject, parts[target.pane].tree, target.box));
+      graph.current?.reveal(target);
+    },
+    openMenu: (target, at) => {
+      point(null);
+      setMenu({ target, point: at });
+    },
+    zoom: (target) => {
+      point(null);
+      look.set({ zoom: spell(look, parts, target) });
+    },
+  };
+  const closeMenu = useCallback(() => {
+    setMenu(null);
+    elements.canvas.current?.focus({ preventScroll: true });
+  }, []);
+  return { stage, focused, said, say, menu, closeMenu };
+}
+
+/** The button on the box that has the focus. */
+function More({ stage, place }: { stage: Stage; place: Rect | null }) {
+  const { focus, parts, look } = stage;
+  if (!focus || !place || place.width <= 0 || place.y < 0) return null;
+  const name = keyName(look.profile, parts[focus.pane].tree.key[focus.box]);
+  const left = `${Math.max(0, place.x + place.width - 28)}px`;
+  return (
+    <button
+      type="button"
+      class="flame-more"
+      id="flame-more"
+      aria-label={`Menu of ${showable(name)}`}
+      style={{ left, top: `${place.y + 2}px`, height: `${place.height - 5}px` }}
+      onClick={() => menuAtFocus(stage)}
+    >
+      …
+    </button>
+  );
+}
+
+/** Copies, or leaves it to the user. */
+function useCopying(say: (text: string) => void) {
+  const [byHand, setByHand] = useState<string | null>(null);
+  const copy = async (text: string) => {
+    if (await copyText(text)) say("Copied.");
+    else setByHand(text);
+  };
+  return { copy, box: byHand === null ? null : <CopyBox text={byHand} close={() => setByHand(null)} /> };
+}
+
+interface DrawingProps {
+  look: Look;
+  subject: Subject;
+  parts: Part[];
+  /** Is given what goes to the next match. */
+  walk: { current: (by: 1 | -1) => void };
+}
+
+export function Drawing({ look, subject, parts, walk }: DrawingProps) {
+  const looks = useLooks();
+  const { stage, focused, said, say, menu, closeMenu } = useStage(look, subject, parts);
+  const { elements, pointed, point } = stage;
+  const handlers = useHandlers(stage, menu !== null);
+  const { copy, box: copyBox } = useCopying(say);
+  useShow(stage, looks);
+  useTestHook(stage);
+  useKeysAnywhere((event) => pressAnywhere(stage, event));
+  walk.current = (by) => toMatch(stage, by);
+  const { pane = 0, box = -1 } = pointed?.target ?? {};
+  const facts = useMemo(
+    () => {
+      if (box < 0) return null;
+      const { tree } = parts[pane];
+      return { ...factsOf(subject, tree, box, look.totals), line: announce(subject, tree, box) };
+    },
+    [parts, pane, box, look.totals],
+  );
+  const actions = (target: Target) =>
+    actionsFor(look, subject, parts[target.pane], target, { zoom: stage.zoom, copy: (text) => void copy(text) });
+  const { tree, classes } = parts[parts.length - 1];
+  return (
+    <div class="flame-graph" ref={elements.wrapper} {...describe(stage)}>
+      <div class="flame-scroller" ref={elements.scroller}>
+        <canvas
+          id="flame"
+          ref={elements.canvas}
+          tabIndex={0}
+          role="application"
+          aria-roledescription="flame graph"
+          aria-label={LABEL}
+          aria-describedby="flame-said"
+          {...handlers}
+        />
+        <div ref={elements.spacer} />
+      </div>
+      <More stage={stage} place={focused} />
+      <p class="flame-line" aria-hidden="true">
+        {showable(facts?.line ?? said)}
+      </p>
+      <p class="hidden" id="flame-said" aria-live="polite">
+        {showable(said)}
+      </p>
+      <Legend
+        profile={look.profile}
+        tree={tree}
+        classes={classes}
+        scheme={looks.scheme}
+        colouring={look.state.colour}
+      />
+      {facts && pointed && (
+        <Tip
+          facts={facts}
+          point={pointed.point}
+          actions={
+            pointed.stays
+              ? fewActions(actions(pointed.target), () => stage.openMenu(pointed.target, pointed.point))
+              : []
+          }
+          close={() => point(null)}
+        />
+      )}
+      {menu && <Menu title="About this box" point={menu.point} actions={actions(menu.target)} close={closeMenu} />}
+      {copyBox}
+    </div>
+  );
+}

@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: MIT
+// flame_empty.tsx - what to say where there is nothing to draw, or little to draw from; and what to do about it.
+
+import type { Look } from "../look";
+import { formatCount, formatEstimate, formatSeconds, formatSetting } from "../model/format";
+import { METRICS, metricInfo, metricTitle } from "../model/metric";
+
+const FEW_SAMPLES = 100;
+
+interface Way {
+  title: string;
+  go: () => void;
+}
+
+/** Metrics that have something to show. */
+function otherMetrics(look: Look): Way[] {
+  const interval = look.dataset.kind === "interval";
+  return METRICS.filter(({ metric, onlyWhole }) => metric !== look.state.metric && !(onlyWhole && interval))
+    .filter(({ key }) => look.totals[key].value > 0)
+    .slice(0, 3)
+    .map(({ metric }) => ({
+      title: metricTitle(look.profile.header, metric, interval),
+      go: () => look.set({ metric, zoom: "" }),
+    }));
+}
+
+function widen(look: Look): Way {
+  const everything = { tag: null, thread: null, focus: [], hide: [], sandwich: "", zoom: "" };
+  return { title: "Show everything", go: () => look.set(everything) };
+}
+
+function noSample(look: Look): string {
+  const { sampling } = look.profile.header;
+  const { alloc_objects: calls, alloc_space: bytes } = look.totals;
+  return (
+    `No sample: of ${formatEstimate("calls", calls)} calls for ${formatEstimate("bytes", bytes)} none was sampled, ` +
+    `at one every ${formatSetting(sampling.interval_bytes)} on average. ` +
+    "Record with --exact, or with a smaller --sample, to see who they are of."
+  );
+}
+
+function reason(look: Look): { text: string; ways: Way[] } {
+  const { dataset, profile, totals, state } = look;
+  const title = metricTitle(profile.header, state.metric, dataset.kind === "interval");
+  const anything = profile.header.totals.alloc_objects.value > 0 || profile.header.extent.difference;
+  if (state.sandwich !== "") return { text: "The function is not in what is selected.", ways: [widen(look)] };
+  if (!anything) return { text: "Nothing was allocated.", ways: [] };
+  const others = otherMetrics(look);
+  if (look.narrowed) return { text: `${title}: the selection leaves nothing.`, ways: [widen(look), ...others] };
+  if (dataset.kind === "difference") return { text: `${title}: nothing on either side.`, ways: others };
+  if (dataset.kind === "interval") {
+    const span = `${formatSeconds(dataset.since)} and ${formatSeconds(dataset.until)}`;
+    const whole = { title: "The whole run", go: () => look.set({ since: null, until: null }) };
+    return { text: `${title}: nothing between ${span}.`, ways: [whole, ...others] };
+  }
+  const { exact, samples } = profile.header.sampling;
+  if (!exact && samples === 0) return { text: noSample(look), ways: [] };
+  const { key, unit } = metricInfo(state.metric);
+  const known = totals[key].high > 0 ? `${formatEstimate(unit, totals[key])}, and no sample to tell whose` : "nothing";
+  return { text: `${title}: ${known}.`, ways: others };
+}
+
+/** In the place of the graph. */
+export function Empty({ look }: { look: Look }) {
+  const { text, ways } = reason(look);
+  return (
+    <div class="flame-empty" id="flame-empty">
+      <p>{text}</p>
+      <div>
+        {ways.map(({ title, go }) => (
+          <button key={title} type="button" onClick={go}>
+            {title}
+          </button>
+        ))}
+      </div>
+    </div>
+  );
+}
+
+/** Above a graph that is drawn from little. */
+export function FewSamples({ look }: { look: Look }) {
+  const { sampling } = look.profile.header;
+  const live = look.state.metric === "live" || look.state.metric === "blocks";
+  const samples = live ? sampling.samples_live : sampling.samples;
+  const counted = sampling.exact || sampling.exact_calls > 0;
+  if (counted || samples >= FEW_SAMPLES || look.dataset.kind === "difference") return null;
+  return (
+    <p class="flame-few" id="flame-few">
+      Drawn from {formatCount(samples)} {samples === 1 ? "sample" : "samples"}: widths are rough. Each figure's ± says
+      how rough.
+    </p>
+  );
+}

@@ -1,0 +1,203 @@
+// SPDX-License-Identifier: MIT
+// histogram.tsx - columns side by side, each of which says what it is when one points at it or walks there; and the
+// same as a table.
+
+import type { ComponentChildren } from "preact";
+import { useMemo, useRef, useState } from "preact/hooks";
+import type { Look } from "../look";
+import { wholeDataset, type Dataset } from "../model/dataset";
+import type { Estimates } from "../data/header";
+import { includedSites } from "../model/narrow";
+import { selectionTotals } from "../model/totals";
+import "./histogram.css";
+
+export interface Column {
+  /** Where it begins, in a few characters. */
+  tick: string;
+  label: string;
+  value: number;
+  /** Of it, what belongs to the second series. */
+  part: number;
+}
+
+export interface ColumnsProps {
+  id: string;
+  title: string;
+  columns: Column[];
+  format: (value: number) => string;
+  /** What the second series is; null: there is none. */
+  partTitle: string | null;
+  /** In words, of a column. */
+  describe: (column: Column, index: number) => string;
+}
+
+const TICKS = 5; /* that fit a narrow screen */
+
+function percent(value: number, most: number): string {
+  return `${most > 0 ? (100 * Math.max(value, 0)) / most : 0}%`;
+}
+
+/** Which column the arrow keys lead to. */
+function step(key: string, at: number, count: number): number {
+  if (key === "ArrowRight") return Math.min(at + 1, count - 1);
+  if (key === "ArrowLeft") return Math.max(at - 1, 0);
+  if (key === "Home") return 0;
+  return key === "End" ? count - 1 : -1;
+}
+
+export function Columns({ id, title, columns, format, partTitle, describe }: ColumnsProps) {
+  const [at, setAt] = useState<number | null>(null);
+  const list = useRef<HTMLDivElement>(null);
+  const most = columns.reduce((top, column) => Math.max(top, column.value, column.part), 0);
+  const total = columns.reduce((sum, column) => sum + column.value, 0);
+  const every = Math.ceil(columns.length / TICKS);
+  const isTicked = (index: number) => index % every === 0 && (index === 0 || index + every <= columns.length);
+  const walk = (event: KeyboardEvent) => {
+    const next = step(event.key, at ?? 0, columns.length);
+    if (next < 0) return;
+    (list.current?.children[next] as HTMLElement | undefined)?.focus();
+    event.preventDefault();
+  };
+  const shown = at === null ? undefined : columns[at];
+  return (
+    <figure class="histogram" id={id} data-total={total}>
+      <figcaption>
+        <h3>{title}</h3>
+        {partTitle !== null && (
+          <span class="histogram-legend">
+            <i class="swatch" /> all <i class="swatch part" /> {partTitle}
+          </span>
+        )}
+      </figcaption>
+      <div class="plot">
+        <div class="scale" aria-hidden="true">
+          <span>{format(most)}</span>
+          <span>{format(most / 2)}</span>
+        </div>
+        <div
+          class="histogram-columns"
+          role="group"
+          aria-label={title}
+          ref={list}
+          onKeyDown={walk}
+          onMouseLeave={() => setAt(null)}
+        >
+          {columns.map((column, index) => (
+            <div
+              key={index}
+              class="histogram-column"
+              role="img"
+              data-value={column.value}
+              tabIndex={index === (at ?? 0) ? 0 : -1}
+              aria-label={describe(column, index)}
+              onFocus={() => setAt(index)}
+              onMouseEnter={() => setAt(index)}
+            >
+              {column.value > 0 && <i class="fill" style={{ height: percent(column.value, most) }} />}
+              {partTitle !== null && column.part > 0 && (
+                <i class="fill part" style={{ height: percent(column.part, most) }} />
+              )}
+            </div>
+          ))}
+        </div>
+        <div class="ticks" aria-hidden="true">
+          {columns.map((column, index) => (
+            <span key={index}>{isTicked(index) ? column.tick : ""}</span>
+          ))}
+        </div>
+      </div>
+      <p class="readout">
+        {shown && at !== null ? describe(shown, at) : "Point at a column, or walk with the arrow keys."}
+      </p>
+    </figure>
+  );
+}
+
+/** The figures of a chart as a table. */
+export function FiguresTable({ title, head, rows }: { title: string; head: string[]; rows: string[][] }) {
+  return (
+    <details class="as-table">
+      <summary>{title}</summary>
+      <div class="spread-scroll">
+        <table>
+          <thead>
+            <tr>
+              {head.map((name) => (
+                <th key={name} scope="col">
+                  {name}
+                </th>
+              ))}
+            </tr>
+          </thead>
+          <tbody>
+            {rows.map(([name, ...cells]) => (
+              <tr key={name}>
+                <th scope="row">{name}</th>
+                {cells.map((cell, index) => (
+                  <td key={index}>{cell}</td>
+                ))}
+              </tr>
+            ))}
+          </tbody>
+        </table>
+      </div>
+    </details>
+  );
+}
+
+export function Facts({ facts }: { facts: [string, ComponentChildren][] }) {
+  return (
+    <dl class="spread-facts">
+      {facts.map(([name, value]) => (
+        <div key={name}>
+          <dt>{name}</dt>
+          <dd>{value}</dd>
+        </div>
+      ))}
+    </dl>
+  );
+}
+
+/** Histograms are of the whole run: what the selection leaves of that. */
+export interface WholeRun {
+  dataset: Dataset;
+  /** null: all sites. */
+  chosen: Uint8Array | null;
+  /** Sites through the function that is picked; null: none is. */
+  picked: Uint8Array | null;
+  pickedName: string | null;
+  totals: Estimates;
+}
+
+export function useWholeRun(look: Look): WholeRun {
+  const { profile, state } = look;
+  const { tag, thread, focus, hide } = state;
+  const dataset = useMemo(
+    () => (look.dataset.kind === "interval" ? wholeDataset(profile) : look.dataset),
+    [profile, look.dataset],
+  );
+  const chosen = useMemo(
+    () => (look.narrowed ? includedSites(dataset, { tag, thread, focus, hide }) : null),
+    [dataset, look.included],
+  );
+  const index = state.picked === "" ? undefined : profile.functionOfKey(state.picked);
+  const picked = useMemo(
+    () => (index === undefined ? null : includedSites(dataset, { tag, thread, focus: [...focus, state.picked], hide })),
+    [dataset, look.included, index],
+  );
+  const totals = useMemo(
+    () => (chosen ? selectionTotals(dataset, chosen, { tag, thread, focus, hide }) : profile.header.totals),
+    [profile, dataset, chosen],
+  );
+  return { dataset, chosen, picked, pickedName: index === undefined ? null : profile.functionName(index), totals };
+}
+
+/** What has to be said in front of figures that do not follow the interval. */
+export function OfWholeRun({ look, what }: { look: Look; what: string }) {
+  if (look.dataset.kind !== "interval") return null;
+  return (
+    <p class="spread-note" role="note">
+      {what} of a stretch of time are not known: these are of the whole run.
+    </p>
+  );
+}

@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: MIT
+// timeline-marks.ts - what is drawn over the curves: the peak, moments with a meaning, and where a run may be cut.
+
+import type uPlot from "uplot";
+
+export interface Mark {
+  seconds: number;
+  text: string;
+  /** A triangle at this height; null: a line from top to bottom. */
+  bytes: number | null;
+}
+
+interface Marked {
+  marks: Mark[];
+  moments: number[];
+}
+
+type Colours = (property: string) => string;
+
+interface Pen {
+  plot: uPlot;
+  ctx: CanvasRenderingContext2D;
+  ratio: number;
+  colours: Colours;
+}
+
+/** Beside x where there is room for it, with a halo so that curves do not cross it. */
+function writeBeside(pen: Pen, text: string, x: number, y: number): void {
+  const { ctx, ratio, plot } = pen;
+  const gap = 8 * ratio;
+  const right = plot.bbox.left + plot.bbox.width;
+  const fits = x + gap + ctx.measureText(text).width < right;
+  ctx.textAlign = fits ? "left" : "right";
+  ctx.textBaseline = "middle";
+  ctx.lineWidth = 4 * ratio;
+  ctx.lineJoin = "round";
+  ctx.strokeStyle = pen.colours("--raised");
+  ctx.strokeText(text, x + (fits ? gap : -gap), y);
+  ctx.fillStyle = pen.colours("--text");
+  ctx.fillText(text, x + (fits ? gap : -gap), y);
+}
+
+function paintTriangle(pen: Pen, x: number, y: number): void {
+  const { ctx, ratio } = pen;
+  ctx.fillStyle = pen.colours("--mark");
+  ctx.beginPath();
+  ctx.moveTo(x, y);
+  ctx.lineTo(x - 5 * ratio, y - 9 * ratio);
+  ctx.lineTo(x + 5 * ratio, y - 9 * ratio);
+  ctx.fill();
+}
+
+function paintLine(pen: Pen, x: number): void {
+  const { ctx, ratio, plot } = pen;
+  ctx.strokeStyle = pen.colours("--dim");
+  ctx.lineWidth = ratio;
+  ctx.setLineDash([3 * ratio, 3 * ratio]);
+  ctx.beginPath();
+  ctx.moveTo(x, plot.bbox.top);
+  ctx.lineTo(x, plot.bbox.top + plot.bbox.height);
+  ctx.stroke();
+  ctx.setLineDash([]);
+}
+
+function paintMark(pen: Pen, mark: Mark, line: number): void {
+  const { plot, ratio } = pen;
+  const x = plot.valToPos(mark.seconds, "x", true);
+  if (mark.bytes !== null) {
+    const y = plot.valToPos(mark.bytes, "bytes", true);
+    paintTriangle(pen, x, y);
+    writeBeside(pen, mark.text, x, y - 6 * ratio);
+    return;
+  }
+  paintLine(pen, x);
+  writeBeside(pen, mark.text, x, plot.bbox.top + (8 + 15 * line) * ratio);
+}
+
+/** Small ticks at the foot of the chart. */
+function paintMoments(pen: Pen, moments: readonly number[]): void {
+  const { ctx, ratio, plot } = pen;
+  const foot = plot.bbox.top + plot.bbox.height;
+  ctx.strokeStyle = pen.colours("--accent");
+  ctx.lineWidth = 2 * ratio;
+  ctx.beginPath();
+  for (const seconds of moments) {
+    const x = plot.valToPos(seconds, "x", true);
+    ctx.moveTo(x, foot);
+    ctx.lineTo(x, foot + 5 * ratio);
+  }
+  ctx.stroke();
+}
+
+/** Between bytes and the lane of rates. */
+function paintZero(pen: Pen): void {
+  const { ctx, ratio, plot } = pen;
+  const y = Math.round(plot.valToPos(0, "bytes", true));
+  ctx.strokeStyle = pen.colours("--dim");
+  ctx.lineWidth = ratio;
+  ctx.beginPath();
+  ctx.moveTo(plot.bbox.left, y);
+  ctx.lineTo(plot.bbox.left + plot.bbox.width, y);
+  ctx.stroke();
+}
+
+export function paintMarks(plot: uPlot, marked: Marked, colours: Colours, font: string): void {
+  const { ctx } = plot;
+  const ratio = devicePixelRatio || 1;
+  const pen: Pen = { plot, ctx, ratio, colours };
+  ctx.save();
+  ctx.setLineDash([]); /* that of the last curve */
+  ctx.font = font.replace(/^\d+px/, `${11 * ratio}px`);
+  paintZero(pen);
+  paintMoments(pen, marked.moments);
+  let lines = 0;
+  for (const mark of marked.marks) paintMark(pen, mark, mark.bytes === null ? lines++ : 0);
+  ctx.restore();
+}

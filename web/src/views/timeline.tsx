@@ -1,0 +1,262 @@
+// SPDX-License-Identifier: MIT
+// timeline.tsx - the run from start to end: the chart, its legend, and the choice of a part of the run that everything
+// else on the page then follows. Dragging chooses, and so do two boxes, for those who do not drag.
+
+import { useEffect, useMemo, useRef, useState } from "preact/hooks";
+import type { Profile } from "../data/profile";
+import type { Look, ViewProps } from "../look";
+import { formatEstimate, formatSpan } from "../model/format";
+import { assignSlots, makeLayers } from "../model/layers";
+import { captionStretch, nearestIndex, snapStretch, stretchState } from "../model/timeline";
+import { THEME_EVENT } from "../theme";
+import { LayersChoice, Legend } from "./layers";
+import { createPlot, type Plot, type Scene } from "./timeline-plot";
+import { cuttingMoments, makeChart, type Chart, type ChartBy } from "./timeline-scene";
+import "./timeline.css";
+
+const WHOLE = { since: null, until: null };
+
+/** Colours of layers, kept while the page is open: a layer that stays keeps its own. */
+function useLayers(profile: Profile, by: ChartBy) {
+  const before = useRef<ReadonlyMap<string, number>>(new Map());
+  return useMemo(() => {
+    if (by === "total" || profile.header.extent.difference) return { layers: null, slots: before.current };
+    const layers = makeLayers(profile, by);
+    const slots = assignSlots(
+      before.current,
+      layers.layers.map((layer) => layer.key),
+    );
+    before.current = slots;
+    return { layers, slots };
+  }, [profile, by]);
+}
+
+function useChart(look: Look, by: ChartBy, rss: boolean): Chart {
+  const { layers, slots } = useLayers(look.profile, by);
+  const { profile, dataset, state, included } = look;
+  return useMemo(
+    () => makeChart({ look, by, layers, slots, rss }),
+    [profile, dataset, included, state.picked, state.tag, by, layers, rss],
+  );
+}
+
+/** Keeps one plot for as long as the card is there, and shows it every new scene. */
+function usePlot(scene: Scene, look: Look, setRow: (row: number | null) => void) {
+  const host = useRef<HTMLDivElement>(null);
+  const plot = useRef<Plot | null>(null);
+  const latest = useRef({ look, scene });
+  latest.current = { look, scene };
+  useEffect(() => {
+    if (!host.current) return;
+    const made = createPlot(host.current, latest.current.scene, {
+      onCursor: setRow,
+      onWhole: () => latest.current.look.set(WHOLE),
+      onDrag: (from, to) => {
+        const { moments } = latest.current.scene;
+        const stretch = snapStretch(moments, from, to);
+        if (stretch) latest.current.look.set(stretchState(moments, stretch));
+      },
+    });
+    plot.current = made;
+    const redraw = () => made.redraw();
+    addEventListener(THEME_EVENT, redraw);
+    return () => {
+      removeEventListener(THEME_EVENT, redraw);
+      made.destroy();
+    };
+  }, []);
+  useEffect(() => plot.current?.show(scene), [scene]);
+  return { host, plot };
+}
+
+/** Escape takes the interval back, where nothing nearer wants to be left. */
+function useEscape(look: Look): void {
+  const { state, set, dataset } = look;
+  useEffect(() => {
+    const press = (event: KeyboardEvent) => {
+      const target = event.target as HTMLElement | null;
+      const elsewhere = target?.closest("input, textarea, select, dialog, canvas") || event.defaultPrevented;
+      const nearer = (state.zoom || state.sandwich) && !target?.closest(".timeline");
+      if (event.key === "Escape" && dataset.kind === "interval" && !elsewhere && !nearer) set(WHOLE);
+    };
+    addEventListener("keydown", press);
+    return () => removeEventListener("keydown", press);
+  });
+}
+
+interface MomentProps {
+  id: string;
+  label: string;
+  moments: number[];
+  value: number;
+  from: number;
+  to: number;
+  choose: (index: number) => void;
+}
+
+function MomentChoice({ id, label, moments, value, from, to, choose }: MomentProps) {
+  const say = (index: number) =>
+    index === 0 ? "start" : index === moments.length - 1 ? "end" : formatSpan(moments[index]);
+  return (
+    <label class="choice">
+      <span>{label}</span>
+      <select id={id} value={value} onChange={(event) => choose(Number(event.currentTarget.value))}>
+        {moments.map((_, index) =>
+          index < from || index > to ? null : (
+            <option key={index} value={index}>
+              {say(index)}
+            </option>
+          ),
+        )}
+      </select>
+    </label>
+  );
+}
+
+/** Why the run cannot be cut. */
+function whyUncut(look: Look): string {
+  const { extent } = look.profile.header;
+  if (extent.merged)
+    return "Several profiles are here as one, and each had a time of its own: no part of it can be chosen.";
+  return (
+    "The profile remembers no moment between its start and its end (it was too short for that), so no part of it can " +
+    "be chosen."
+  );
+}
+
+function StretchChoice({ look, moments }: { look: Look; moments: number[] }) {
+  const { dataset, set } = look;
+  if (look.profile.header.extent.difference)
+    return <p class="dim">Time since each start; what was before is dashed.</p>;
+  if (moments.length === 0) return <p class="dim">{whyUncut(look)}</p>;
+  const interval = dataset.kind === "interval";
+  const last = moments.length - 1;
+  const first = interval ? nearestIndex(moments, dataset.since) : 0;
+  const second = interval ? nearestIndex(moments, dataset.until) : last;
+  const choose = (since: number, until: number) =>
+    set(stretchState(moments, { since: moments[since], until: moments[until] }));
+  return (
+    <div class="stretch">
+      <MomentChoice
+        id="since"
+        label="From"
+        moments={moments}
+        value={first}
+        from={0}
+        to={second - 1}
+        choose={(index) => choose(index, second)}
+      />
+      <MomentChoice
+        id="until"
+        label="to"
+        moments={moments}
+        value={second}
+        from={first + 1}
+        to={last}
+        choose={(index) => choose(first, index)}
+      />
+      {interval && (
+        <button type="button" id="whole-run" onClick={() => set(WHOLE)} title="Take the choice back ( esc )">
+          Whole run
+        </button>
+      )}
+      <p role="status" class={interval ? "" : "dim"}>
+        {interval
+          ? captionStretch(dataset, look.totals, look.narrowed)
+          : `Drag over the chart to look at a part of the run. It can be cut at ${moments.length} moments (the ticks).`}
+        {interval && dataset.guessed && <span class="dim"> Of small sites it is an estimate.</span>}
+      </p>
+    </div>
+  );
+}
+
+function describeChart(look: Look): string {
+  const { header } = look.profile;
+  const { process, totals, peak, diff } = header;
+  if (diff) return "Live bytes, RSS and allocation rate of both runs over time";
+  return (
+    `Live bytes, RSS and allocation rate over ${formatSpan(process.duration_s)}; ` +
+    `peak ${formatEstimate("bytes", totals.peak_space)} at ${formatSpan(peak.time_s)}. Arrow keys walk over it.`
+  );
+}
+
+function Charted({ look }: ViewProps) {
+  const { header } = look.profile;
+  const tagged = header.tags.length > 1;
+  const by = look.state.chart === "tag" && !tagged ? "total" : look.state.chart;
+  const [row, setRow] = useState<number | null>(null);
+  const [rss, setRss] = useState(true);
+  const [walking, setWalking] = useState(false);
+  const { scene, legend } = useChart(look, by, rss);
+  const { host, plot } = usePlot(scene, look, setRow);
+  const moments = useMemo(() => cuttingMoments(look.profile), [look.profile]);
+  useEscape(look);
+  const walk = (event: KeyboardEvent) => {
+    const rows = event.key === "ArrowRight" ? 1 : event.key === "ArrowLeft" ? -1 : 0;
+    if (rows === 0) return;
+    plot.current?.step(event.shiftKey ? 10 * rows : rows);
+    setWalking(true);
+    event.preventDefault();
+  };
+  const shown = row === null || row >= scene.time.length ? scene.time.length - 1 : row;
+  const interval = look.dataset.kind === "interval";
+  return (
+    <section class="card timeline" aria-label="Timeline">
+      <header>
+        <h2>Timeline</h2>
+        {!header.extent.difference && <LayersChoice by={by} tagged={tagged} choose={(chart) => look.set({ chart })} />}
+      </header>
+      <div
+        id="timeline"
+        ref={host}
+        tabIndex={0}
+        role="group"
+        aria-roledescription="chart"
+        aria-label={describeChart(look)}
+        data-since={interval ? look.dataset.since : ""}
+        data-until={interval ? look.dataset.until : ""}
+        data-moments={scene.time.length}
+        onKeyDown={walk}
+        onBlur={() => setWalking(false)}
+      />
+      <div aria-live={walking ? "polite" : "off"}>
+        <Legend
+          look={look}
+          entries={legend}
+          row={shown}
+          title={row === null ? "at the end" : `at ${formatSpan(scene.time[shown])}`}
+          draw={setRss}
+        />
+      </div>
+      {by !== "total" && (
+        <p class="dim">
+          Who held what is known at {moments.length || 2} moments (the ticks); between them, shares change as live
+          memory does.
+        </p>
+      )}
+      <StretchChoice look={look} moments={moments} />
+    </section>
+  );
+}
+
+function Uncharted({ look }: ViewProps) {
+  const { extent } = look.profile.header;
+  return (
+    <section class="card timeline" aria-label="Timeline">
+      <h2>Timeline</h2>
+      <p class="dim" id="timeline" data-since="" data-until="">
+        {extent.merged
+          ? `There is no timeline: ${extent.merged} profiles are here as one, and each had a time of its own.`
+          : "There is no timeline: fewer than two moments of the run were recorded."}
+      </p>
+    </section>
+  );
+}
+
+const LEAST_MOMENTS = 2;
+
+export function Timeline({ look }: ViewProps) {
+  const { timeline, diff, extent } = look.profile.header;
+  const longest = diff ? Math.max(diff.before.timeline.length, diff.after.timeline.length) : timeline.length;
+  return longest >= LEAST_MOMENTS && !extent.merged ? <Charted look={look} /> : <Uncharted look={look} />;
+}

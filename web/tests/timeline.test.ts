@@ -1,0 +1,303 @@
+// SPDX-License-Identifier: MIT
+// timeline.test.ts - claims about the run over time, headline figures and facts.
+
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import type { Estimates, Moment } from "../src/data/header";
+import { wholeDataset } from "../src/model/dataset";
+import { printCommand, printTime, processFacts } from "../src/model/facts";
+import { findFindings } from "../src/model/findings";
+import { headlines, quantile } from "../src/model/headlines";
+import { findLosses } from "../src/model/losses";
+import {
+  allocatedBy,
+  captionStretch,
+  columnRates,
+  COLUMNS,
+  highest,
+  highestRss,
+  makeCurves,
+  samplingTurns,
+  snapStretch,
+  stretchState,
+  tellApart,
+  timeRows,
+  type Run,
+} from "../src/model/timeline";
+import { buildProfile } from "./lib/build";
+
+function moment(time_s: number, live_bytes: number, allocated_bytes: number, more: Partial<Moment> = {}): Moment {
+  return {
+    time_s,
+    live_bytes,
+    allocated_bytes,
+    live_blocks: 1,
+    calls: 1,
+    rss_bytes: null,
+    file_bytes: null,
+    interval_bytes: 0,
+    ...more,
+  };
+}
+
+const RUN: Run = {
+  moments: [moment(1, 100, 100, { rss_bytes: 5000 }), moment(2, 300, 500), moment(4, 200, 900, { rss_bytes: 7000 })],
+  duration: 5,
+  peak: { seconds: 3, bytes: 450 },
+};
+
+function at<T>(time: number[], values: T[], seconds: number): T {
+  const row = time.indexOf(seconds);
+  assert.notEqual(row, -1, `there is a row at ${seconds} s`);
+  return values[row];
+}
+
+test("a level holds until the next moment, and nothing is live at the start", () => {
+  const time = timeRows([RUN], [1.5, 0.5]);
+  const { live } = makeCurves(RUN, time, 5);
+  assert.equal(at(time, live, 0.5), 0);
+  assert.equal(at(time, live, 1), 100);
+  assert.equal(at(time, live, 1.5), 100);
+  assert.equal(at(time, live, 4), 200);
+  assert.equal(at(time, live, 5), 200);
+});
+
+test("the curve is as high as the peak even where no moment was taken", () => {
+  const time = timeRows([RUN]);
+  const { live } = makeCurves(RUN, time, 5);
+  assert.equal(at(time, live, 3), 450);
+  assert.equal(highest(live), 450);
+});
+
+test("RSS has gaps where nobody looked", () => {
+  const time = timeRows([RUN]);
+  const { rss } = makeCurves(RUN, time, 5);
+  assert.equal(at(time, rss, 0), null);
+  assert.equal(at(time, rss, 1), 5000);
+  assert.equal(at(time, rss, 2), null);
+  assert.equal(at(time, rss, 5), 7000);
+  assert.equal(highestRss(RUN.moments, 0, 10), 7000);
+  assert.equal(highestRss(RUN.moments, 0, 3), 5000);
+  assert.equal(highestRss(RUN.moments, 1.5, 3), null);
+});
+
+test("rows are in order and each is there once", () => {
+  const time = timeRows([RUN, { ...RUN, duration: 8 }], [2, 2, -1, NaN, 99]);
+  for (let i = 1; i < time.length; i++) assert.ok(time[i] > time[i - 1]);
+  assert.equal(time[0], 0);
+  assert.equal(time.at(-1), 8);
+});
+
+test("rates over all columns add up to what was allocated", () => {
+  const rates = columnRates(RUN.moments, 5);
+  assert.equal(rates.length, COLUMNS);
+  const sum = rates.reduce((total, rate) => total + (rate * 5) / COLUMNS, 0);
+  assert.ok(Math.abs(sum - 900) < 1e-6);
+  assert.equal(rates[COLUMNS - 1], 0, "nothing after the last moment");
+});
+
+test("what was allocated between two moments is spread evenly", () => {
+  assert.deepEqual(allocatedBy(RUN.moments, [0, 0.5, 1, 1.5, 2, 3, 4, 5]), [0, 50, 100, 300, 500, 700, 900, 900]);
+});
+
+test("behind its end a shorter run has no curve", () => {
+  const time = timeRows([RUN, { ...RUN, duration: 8 }]);
+  const { live, rate } = makeCurves(RUN, time, 8);
+  assert.equal(at(time, live, 8), null);
+  assert.equal(at(time, rate, 8), null);
+  assert.equal(at(time, live, 5), 200);
+});
+
+test("an empty run has curves of nothing", () => {
+  const run: Run = { moments: [], duration: 0, peak: null };
+  const time = timeRows([run]);
+  assert.deepEqual(time, [0]);
+  assert.equal(highest(makeCurves(run, time, 0).live), 0);
+});
+
+test("turns from exact to sampled and back are found, changes of the interval are not turns", () => {
+  const moments = [0, 0, 64, 128, 0].map((interval_bytes, i) => moment(i, 0, 0, { interval_bytes }));
+  assert.deepEqual(samplingTurns(moments), [
+    { seconds: 2, interval: 64 },
+    { seconds: 4, interval: 0 },
+  ]);
+});
+
+test("what is dragged over snaps to the nearest moments", () => {
+  const moments = [0, 1, 2, 3, 10];
+  assert.deepEqual(snapStretch(moments, 0.9, 2.2), { since: 1, until: 2 });
+  assert.deepEqual(snapStretch(moments, 2.2, 0.9), { since: 1, until: 2 }, "in either direction");
+  assert.deepEqual(snapStretch(moments, 4, 5), { since: 3, until: 10 }, "the gap that it is in");
+  assert.deepEqual(snapStretch(moments, 0.1, 0.2), { since: 0, until: 1 });
+  assert.deepEqual(snapStretch(moments, 9.9, 12), { since: 3, until: 10 });
+  assert.equal(snapStretch([0], 0, 1), null);
+});
+
+test("the ends of the run are written as none, so that a growing run is followed", () => {
+  const moments = [0, 1, 2];
+  assert.deepEqual(stretchState(moments, { since: 0, until: 1 }), { since: null, until: 1 });
+  assert.deepEqual(stretchState(moments, { since: 1, until: 2 }), { since: 1, until: null });
+  assert.deepEqual(stretchState(moments, { since: 0, until: 2 }), { since: null, until: null });
+});
+
+test("moments that look alike are offered once, and the last stays", () => {
+  assert.deepEqual(tellApart([0, 1, 2, 9.999, 10]), [0, 1, 2, 10]);
+  assert.deepEqual(tellApart([0, 10]), [0, 10]);
+  assert.deepEqual(tellApart([0]), [0]);
+  assert.deepEqual(tellApart([]), []);
+});
+
+function estimates(values: Partial<Record<keyof Estimates, number>>, error = 0): Estimates {
+  const one = (value = 0) => ({ value, error, low: value - error, high: value + error });
+  return {
+    alloc_objects: one(values.alloc_objects),
+    alloc_space: one(values.alloc_space),
+    inuse_objects: one(values.inuse_objects),
+    inuse_space: one(values.inuse_space),
+    peak_objects: one(),
+    peak_space: one(),
+    temp_objects: one(),
+  };
+}
+
+test("the caption says what happened in between, and which way live memory went", () => {
+  const totals = estimates({
+    alloc_objects: 4000,
+    alloc_space: 12 * 2 ** 20,
+    inuse_space: 1.1 * 2 ** 20,
+    inuse_objects: 12,
+  });
+  const text = captionStretch({ since: 3.2, until: 5 }, totals, false);
+  assert.match(text, /^Between 3\.2 s and 5 s: allocated 12\.0 MiB in 4,000 calls; live grew by 1\.1 MiB/);
+  const less = captionStretch(
+    { since: 3.2, until: 5 },
+    { ...totals, inuse_space: { value: -2048, error: 0, low: -2048, high: -2048 } },
+    true,
+  );
+  assert.match(less, /of what is selected: .* live shrank by 2\.0 KiB/);
+  assert.match(captionStretch({ since: 0, until: 1 }, estimates({}), false), /live did not change/);
+  assert.match(captionStretch({ since: 0, until: 1 }, estimates({ inuse_space: 4096 }, 1024), false), /± 1\.0 KiB/);
+});
+
+test("quantiles are interpolated inside of buckets", () => {
+  assert.equal(quantile([0, 16, 32], [0, 100, 0], 0.5), 24);
+  assert.equal(quantile([0, 16, 32], [50, 0, 50], 0.99), 32 + 32 * 0.98);
+  assert.equal(quantile([0, 16], [], 0.5), 0);
+});
+
+function lookAt(profile: ReturnType<typeof buildProfile>, included?: Uint8Array) {
+  const dataset = wholeDataset(profile);
+  return {
+    profile,
+    dataset,
+    included: included ?? new Uint8Array(dataset.count).fill(1),
+    narrowed: included !== undefined,
+    totals: profile.header.totals,
+  };
+}
+
+test("headlines name what is there and leave out what is not known", () => {
+  const profile = buildProfile({
+    sites: [
+      { stack: ["main", "f"], calls: 1000, bytes: 10 * 2 ** 20, live: { blocks: 10, bytes: 2 ** 20 }, temporary: 610 },
+    ],
+  });
+  profile.header.sampling.exact_calls = 1000;
+  profile.header.timeline = [moment(1, 0, 0, { rss_bytes: 44.7 * 2 ** 20 })];
+  const lines = new Map(headlines(lookAt(profile)).map((line) => [line.label, line]));
+  assert.equal(lines.get("Allocated")?.value, "10.0 MiB");
+  assert.equal(lines.get("Allocated")?.note, "1.0 MiB/s");
+  assert.equal(lines.get("Calls")?.value, "1,000");
+  assert.equal(lines.get("Peak")?.note, "at 5 s");
+  assert.equal(lines.get("Live")?.note, "in 10 blocks");
+  assert.equal(lines.get("Temporary")?.value, "61.0%");
+  assert.equal(lines.get("RSS")?.value, "44.7 MiB");
+  assert.equal(lines.has("Slack"), false);
+  assert.equal(lines.has("Size"), false);
+  assert.equal(lines.get("Threads")?.note, "1 stack");
+});
+
+test("nobody claims that nothing is live when nothing was recorded", () => {
+  const profile = buildProfile({ sites: [] });
+  const live = headlines(lookAt(profile)).find((line) => line.metric === "live");
+  assert.equal(live?.value, "not known");
+});
+
+test("a command is shown as one would type it", () => {
+  assert.equal(printCommand(["./a b", "it's", "--x=1"]), "'./a b' 'it'\\''s' --x=1");
+  assert.equal(printTime("2026-11-16T02:03:51.408Z"), "2026-11-16 02:03:51 UTC");
+});
+
+test("facts say how the process ended", () => {
+  const { process } = buildProfile({ sites: [] }).header;
+  const facts = new Map(processFacts(process).map((fact) => [fact.term, fact.text]));
+  assert.equal(facts.get("Ran for"), "10.0 s, exited 0");
+  assert.equal(facts.get("Machine"), "x86_64");
+});
+
+test("only what was lost is listed, and stacks that reached their end were not cut", () => {
+  const { header } = buildProfile({ sites: [] });
+  assert.deepEqual(findLosses(header), []);
+  header.losses = { nested: 0, file_full: 3 };
+  header.loss_help = { file_full: "records that did not fit" };
+  header.stops = { end: 500, depth: 1 };
+  header.reading.bad_settings = 0b101;
+  assert.deepEqual(
+    findLosses(header).map((loss) => [loss.count, loss.text.split(" ").slice(0, 3).join(" ")]),
+    [
+      [3, "records that did"],
+      [1, "stack cut short:"],
+      [2, "settings that the"],
+    ],
+  );
+});
+
+test("a function that holds most is named, with its share and its place, unless advice has said so", () => {
+  const sites = [
+    { stack: ["main", "hoard hoard.c:7"], calls: 100, bytes: 9000, live: { blocks: 90, bytes: 9000 } },
+    { stack: ["main", "work"], calls: 900, bytes: 1000, live: { blocks: 1, bytes: 1000 } },
+  ];
+  const profile = buildProfile({ sites });
+  const [first, ...rest] = findFindings(profile);
+  assert.equal(first.kind, "live");
+  assert.equal(first.name, "hoard");
+  assert.equal(first.place, "hoard.c:7");
+  assert.match(first.headline, /^holds 8\.8 KiB: 90\.0% of what was live, 100 B a block on average$/);
+  assert.deepEqual(
+    rest.map((each) => [each.kind, each.name]),
+    [["calls", "work"]],
+    "each is named once",
+  );
+  profile.header.advice = [
+    {
+      kind: "pool",
+      node: null,
+      function: null,
+      file: null,
+      line: null,
+      headline: "",
+      evidence: "",
+      action: "",
+      gain_bytes: 0,
+      gain_calls: 0,
+      weight: 0.9,
+    },
+    {
+      kind: "leak",
+      node: 2,
+      function: "hoard",
+      file: "hoard.c",
+      line: 7,
+      headline: "grows",
+      evidence: "",
+      action: "",
+      gain_bytes: 0,
+      gain_calls: 0,
+      weight: 0.01,
+    },
+  ];
+  const advised = findFindings(profile);
+  assert.equal(advised[0].kind, "leak", "a leak comes first");
+  assert.equal(advised[0].function, profile.places.function[profile.nodes.place[2]]);
+  assert.ok(!advised.some((each) => each.kind === "live" && each.name === "hoard"));
+});

@@ -1,0 +1,299 @@
+// SPDX-License-Identifier: MIT
+// tree.test.ts - claims about the tree that the flame graph draws.
+
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { Role, type Profile } from "../src/data/profile";
+import { wholeDataset, type Dataset } from "../src/model/dataset";
+import type { Metric } from "../src/model/metric";
+import { boxValue, keyName, makeSandwich, makeTree, type Shape, type Subject, type Tree } from "../src/model/tree";
+import { buildProfile, type BuiltFunction, type BuiltSite } from "./lib/build";
+
+const USUAL: Shape = { by: "stack", inverted: false, frames: "usual" };
+
+const FUNCTIONS: Record<string, BuiltFunction> = {
+  malloc: { role: Role.Allocator, module: "/lib/libc.so.6" },
+  xmalloc: { role: Role.Allocator },
+  _start: { role: Role.Start },
+  qsort: { role: Role.Library, module: "/lib/libc.so.6" },
+};
+
+function site(stack: string, bytes: number, more: Partial<BuiltSite> = {}): BuiltSite {
+  return { stack: stack.split(" > "), calls: 1, bytes, ...more };
+}
+
+function subjectOf(dataset: Dataset, metric: Metric = "allocated", included?: Uint8Array): Subject {
+  const chosen = included ?? new Uint8Array(dataset.count).fill(1);
+  const values = dataset.values(metric).map((value, i) => (chosen[i] ? (i < dataset.base ? -value : value) : 0));
+  return { dataset, included: chosen, values, metric };
+}
+
+function subject(sites: BuiltSite[], metric: Metric = "allocated", difference = false): Subject {
+  return subjectOf(wholeDataset(buildProfile({ sites, functions: FUNCTIONS, difference })), metric);
+}
+
+/** One line a box, indented: "main 30". */
+function draw(profile: Profile, tree: Tree): string[] {
+  const lines: string[] = [];
+  const visit = (box: number) => {
+    lines.push(`${"  ".repeat(tree.depth[box])}${keyName(profile, tree.key[box])} ${tree.size[box]}`);
+    for (let child = tree.childBegin[box]; child < tree.childEnd[box]; child++) visit(child);
+  };
+  visit(0);
+  return lines;
+}
+
+function drawn(of: Subject, shape: Partial<Shape> = {}): string[] {
+  return draw(of.dataset.profile, makeTree(of, { ...USUAL, ...shape }));
+}
+
+/** What the head of tree.ts promises about a box that is not the root; null: it holds. */
+function broken(tree: Tree, box: number): string | null {
+  const parent = tree.parent[box];
+  const first = box === tree.childBegin[parent];
+  if (!(parent < box)) return "it comes before its parent";
+  if (!(tree.childBegin[parent] <= box && box < tree.childEnd[parent])) return "it is not among its parent's children";
+  if (tree.depth[box] !== tree.depth[parent] + 1) return "its depth";
+  if (!(tree.size[box] > 0)) return "it has no size";
+  if (!(tree.siteBegin[parent] <= tree.siteBegin[box] && tree.siteEnd[box] <= tree.siteEnd[parent])) return "its sites";
+  if (!first && tree.size[box] > tree.size[box - 1]) return "a smaller one comes before it";
+  if (!first && tree.siteBegin[box] !== tree.siteEnd[box - 1]) return "its sites do not follow its sibling's";
+  return null;
+}
+
+function check(of: Subject, tree: Tree): void {
+  const inside = new Float64Array(tree.count);
+  for (let box = 1; box < tree.count; box++) {
+    const trouble = broken(tree, box);
+    if (trouble) assert.fail(`box ${box}: ${trouble}`);
+    inside[tree.parent[box]] += tree.size[box];
+  }
+  assert.ok(inside.every((sum, box) => sum <= tree.size[box] * (1 + 1e-9)));
+  assert.equal(new Set(tree.sites).size, tree.sites.length);
+  for (const box of [0, 1, tree.count >> 1, tree.count - 1].filter((each) => each < tree.count)) {
+    let sum = 0;
+    for (let i = tree.siteBegin[box]; i < tree.siteEnd[box]; i++) sum += of.values[tree.sites[i]];
+    assert.ok(Math.abs(sum - boxValue(tree, box)) <= 1e-6 * Math.max(1, Math.abs(sum)));
+  }
+}
+
+test("places of a function are one box, sorted by size, and totals are conserved", () => {
+  const of = subject([
+    site("main main.c:1 > small a.c:1", 5),
+    site("main main.c:2 > parse p.c:10 > malloc", 10),
+    site("main main.c:3 > parse p.c:20 > malloc", 20),
+  ]);
+  assert.deepEqual(drawn(of), ["all 35", "  main 35", "    parse 30", "    small 5"]);
+});
+
+test("usual frames have neither allocators nor what starts programs; all frames have both", () => {
+  const of = subject([site("_start > main > parse > xmalloc > malloc", 7)]);
+  assert.deepEqual(drawn(of), ["all 7", "  main 7", "    parse 7"]);
+  assert.deepEqual(drawn(of, { frames: "all" }), [
+    "all 7",
+    "  _start 7",
+    "    main 7",
+    "      parse 7",
+    "        xmalloc 7",
+    "          malloc 7",
+  ]);
+});
+
+test("inverted, the functions that allocate come first", () => {
+  const of = subject([site("main > a > leaf > malloc", 4), site("main > b > leaf > malloc", 6), site("main > b", 1)]);
+  assert.deepEqual(drawn(of, { inverted: true }), [
+    "all 11",
+    "  leaf 10",
+    "    b 6",
+    "      main 6",
+    "    a 4",
+    "      main 4",
+    "  b 1",
+    "    main 1",
+  ]);
+});
+
+test("a path of tags comes in front, and what has no tag has a box", () => {
+  const of = subject([
+    site("main > f", 4, { tag: "request/parse" }),
+    site("main > f", 3, { tag: "request" }),
+    site("main > f", 1),
+  ]);
+  assert.deepEqual(drawn(of, { by: "tag" }), [
+    "all 8",
+    "  request 7",
+    "    parse 4",
+    "      main 4",
+    "        f 4",
+    "    main 3",
+    "      f 3",
+    "  (no tag) 1",
+    "    main 1",
+    "      f 1",
+  ]);
+});
+
+test("threads of one name are one box in front", () => {
+  const work = [site("work", 4, { thread: "worker" }), site("work", 2, { thread: "worker 2" })];
+  const profile = buildProfile({ sites: [...work, site("main", 1)] });
+  profile.header.threads[1].name = "worker";
+  assert.deepEqual(drawn(subjectOf(wholeDataset(profile)), { by: "thread" }), [
+    "all 7",
+    "  worker 6",
+    "    work 6",
+    "  main 1",
+    "    main 1",
+  ]);
+});
+
+test("a site that has nothing of the metric is no box, but counts where it would be", () => {
+  const of = subject([site("main > f", 9, { live: { blocks: 1, bytes: 9 } }), site("main > f > g", 100)], "live");
+  assert.deepEqual(drawn(of), ["all 9", "  main 9", "    f 9"]);
+  const tree = makeTree(of, USUAL);
+  assert.equal(tree.siteEnd[2] - tree.siteBegin[2], 2);
+});
+
+test("sites that are not included are nowhere", () => {
+  const { dataset } = subject([site("main > f", 9), site("main > g", 100)]);
+  const of = subjectOf(dataset, "allocated", Uint8Array.of(1, 0));
+  assert.deepEqual(drawn(of), ["all 9", "  main 9", "    f 9"]);
+});
+
+function functionCalled(profile: Profile, name: string): number {
+  let index = 0;
+  while (index < profile.functions.count && profile.functionName(index) !== name) index++;
+  return index;
+}
+
+test("a sandwich has callers and callees of all places of a function, recursion once", () => {
+  const of = subject([
+    site("main > a > f f.c:1 > x", 8),
+    site("main > b > f f.c:2 > y", 4),
+    site("main > b > f f.c:2 > f f.c:3 > y", 2),
+    site("main > c", 100),
+  ]);
+  const { profile } = of.dataset;
+  const { callers, callees } = makeSandwich(of, functionCalled(profile, "f"), "usual");
+  assert.deepEqual(draw(profile, callees), ["f 14", "  x 8", "  y 4", "  f 2", "    y 2"]);
+  assert.deepEqual(draw(profile, callers), ["f 14", "  a 8", "    main 8", "  b 6", "    main 6"]);
+  check(of, callers);
+  check(of, callees);
+});
+
+test("a sandwich of a function that is usually folded shows its callers", () => {
+  const of = subject([site("_start > main > parse > malloc", 8), site("_start > main > list > xmalloc > malloc", 2)]);
+  const { profile } = of.dataset;
+  const { callers, callees } = makeSandwich(of, functionCalled(profile, "malloc"), "usual");
+  assert.deepEqual(draw(profile, callees), ["malloc 10"]);
+  assert.deepEqual(draw(profile, callers).slice(0, 3), ["malloc 10", "  parse 8", "    main 8"]);
+});
+
+test("a sandwich of what is not there is empty", () => {
+  const of = subject([site("main > f", 9)]);
+  const { callers, callees } = makeSandwich(of, -2, "usual");
+  assert.equal(callers.size[0] + callees.size[0], 0);
+});
+
+test("in a difference a leaf is as large as its larger side, and values are changes", () => {
+  const of = subject(
+    [
+      site("main > grew", 10, { before: true }),
+      site("main > gone", 7, { before: true }),
+      site("main > grew", 30),
+      site("main > new", 2),
+    ],
+    "allocated",
+    true,
+  );
+  const tree = makeTree(of, USUAL);
+  const { profile } = of.dataset;
+  assert.deepEqual(draw(profile, tree), ["all 39", "  main 39", "    grew 30", "    gone 7", "    new 2"]);
+  assert.deepEqual(Array.from(tree.after).slice(2), [30, 0, 2]);
+  assert.deepEqual(Array.from(tree.before).slice(2), [10, 7, 0]);
+  assert.equal(boxValue(tree, 0), 15);
+  check(of, tree);
+});
+
+/** What two moments of one profile would give. */
+function interval(before: BuiltSite[], after: BuiltSite[], metric: Metric): Subject {
+  const sites = [...before.map((each) => ({ ...each, before: true })), ...after];
+  const dataset = wholeDataset(buildProfile({ sites, functions: FUNCTIONS, difference: true }));
+  return subjectOf({ ...dataset, kind: "interval" }, metric);
+}
+
+test("of a stretch of time, what was allocated is drawn, and what became more or less live", () => {
+  const live = (bytes: number): Partial<BuiltSite> => ({ live: { blocks: 1, bytes } });
+  const before = [site("main > grew", 10, live(10)), site("main > shrank", 9, live(9)), site("main > still", 5, live(5))];
+  const after = [site("main > grew", 40, live(30)), site("main > shrank", 9, live(3)), site("main > still", 5, live(5))];
+  assert.deepEqual(drawn(interval(before, after, "allocated")), ["all 30", "  main 30", "    grew 30"]);
+  const of = interval(before, after, "live");
+  assert.deepEqual(drawn(of), ["all 26", "  main 26", "    grew 20", "    shrank 6"]);
+  assert.equal(boxValue(makeTree(of, USUAL), 0), 14);
+});
+
+/** The same every time. */
+function random(seed: number): (limit: number) => number {
+  let state = seed;
+  return (limit) => {
+    state = (Math.imul(state, 1664525) + 1013904223) >>> 0;
+    return Math.floor((state / 2 ** 32) * limit);
+  };
+}
+
+/** A dataset of so many nodes, without what a tree does not ask for. */
+function randomSubject(nodes: number, sites: number, functions: number): Subject {
+  const roll = random(7);
+  const base = buildProfile({ sites: [site("main", 1)] });
+  const parent = new Uint32Array(nodes);
+  for (let i = 1; i < nodes; i++) parent[i] = roll(4) === 0 ? roll(i) : Math.max(0, i - 1 - roll(3));
+  const profile: Profile = {
+    ...base,
+    functions: { ...base.functions, count: functions },
+    places: {
+      count: nodes,
+      function: Uint32Array.from({ length: nodes }, () => roll(functions)),
+      line: new Uint32Array(nodes),
+    },
+    nodes: { count: nodes, parent: capDepth(parent, 20), place: Uint32Array.from({ length: nodes }, (_, i) => i) },
+  };
+  const node = Uint32Array.from({ length: sites }, () => 1 + roll(nodes - 1));
+  const zeros = new Uint32Array(sites);
+  const values = Float64Array.from({ length: sites }, () => roll(1000));
+  const dataset: Dataset = {
+    ...wholeDataset(base),
+    profile,
+    count: sites,
+    node,
+    inner: node,
+    outer: zeros,
+    own: node,
+    thread: zeros,
+    tag: zeros,
+    values: () => values,
+  };
+  return subjectOf(dataset);
+}
+
+function capDepth(parent: Uint32Array, most: number): Uint32Array {
+  const depth = new Uint8Array(parent.length);
+  for (let i = 1; i < parent.length; i++) {
+    if (depth[parent[i]] >= most) parent[i] = 0;
+    depth[i] = depth[parent[i]] + 1;
+  }
+  return parent;
+}
+
+test("200,000 random nodes are consistent, either way around", () => {
+  const of = randomSubject(200_000, 30_000, 3000);
+  const total = of.values.reduce((sum, value) => sum + value, 0);
+  for (const inverted of [false, true]) {
+    const tree = makeTree(of, { ...USUAL, inverted });
+    check(of, tree);
+    assert.equal(tree.size[0], total);
+    assert.equal(tree.sites.length, of.dataset.count);
+  }
+  const { callers, callees } = makeSandwich(of, 17, "all");
+  check(of, callers);
+  check(of, callees);
+  assert.equal(callers.size[0], callees.size[0]);
+});
