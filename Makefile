@@ -21,11 +21,12 @@ $(BUILD)/build.ninja:
 	@command -v meson >/dev/null || { echo "meson is missing: run tools/setup build"; exit 1; }
 	meson setup $(BUILD) --libdir lib --prefix $(PREFIX)
 
-demo:                              ## profile an example that leaks, and print the report
+demo:                              ## profile an example that leaks, print the report, and write the page
 	@$(SETUP) build
 	@$(MAKE) --no-print-directory all
 	$(PLIMSOLL) run -o $(DEMO) -- $(BUILD)/examples/leaky/indexer --rounds 4 src docs
 	$(PLIMSOLL) report $(DEMO)
+	$(PLIMSOLL) html -o $(BUILD)/demo.html $(DEMO) || true
 
 check:                             ## build with gcc, clang and sanitizers; run every test
 	@$(SETUP) build check

@@ -14,6 +14,7 @@
 #include <string.h>
 
 #include "figures.h"
+#include "grow.h"
 #include "tagfigures.h"
 #include "totals.h"
 
@@ -296,4 +297,19 @@ const struct pl_profile *pl_narrow(const struct pl_profile *whole, const struct 
     narrow_snapshots(&work);
     add_up(&work);
     return work.out;
+}
+
+uint32_t pl_narrow_stacks(const struct pl_profile *profile)
+{
+    bool *seen = pl_grow_zeroed(profile->stacks + 1ull, sizeof *seen);
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < profile->sites; i++) {
+        uint32_t stack = profile->site[i].stack;
+        if (stack == PL_NO_STACK || seen[stack])
+            continue;
+        seen[stack] = true;
+        count++;
+    }
+    free(seen);
+    return count;
 }

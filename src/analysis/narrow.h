@@ -22,6 +22,9 @@ struct pl_part {
  */
 const struct pl_profile *pl_narrow(const struct pl_profile *whole, const struct pl_part *part, struct pl_arena *arena);
 
+/* How many of a profile's stacks sites of it have: of a part, those that are in it. */
+uint32_t pl_narrow_stacks(const struct pl_profile *profile);
+
 /* Threads and scopes have what sites have asked for, where that is all there is to know (profile->by_stack). The
  * profile's threads are copied. */
 void pl_narrow_count_sites(struct pl_profile *out, struct pl_arena *arena);

@@ -2,7 +2,9 @@
 /*
  * snippet.c - lines of source code around a place of a profile.
  *
- * Files are read when they are asked for, one at a time: whoever asks names few.
+ * Files are read when they are asked for, one at a time. A reader stays where it is in its file: who asks for lines in
+ * their order reads a file once. A profile may name any file, and as many as it likes, so that there is a limit to what
+ * is read of all.
  */
 #include "snippet.h"
 
@@ -15,8 +17,18 @@
 #include "grow.h"
 
 #define FILE_BYTES_MOST (64 << 20)
-#define LINE_BYTES_MOST 4096 /* more of a line is not looked at */
+#define BYTES_MOST (256ull << 20) /* of all files */
+#define LINE_BYTES_MOST 4096      /* more of a line is not looked at */
 #define TAB_WIDTH 4
+
+struct pl_snippets {
+    const struct pl_profile *profile;
+    const char *source; /* NULL: nothing has been read yet */
+    FILE *file;         /* NULL: it is not there */
+    struct timespec written;
+    uint32_t line; /* the next one */
+    uint64_t left; /* bytes that may still be read */
+};
 
 /* --- which file --- */
 
@@ -76,14 +88,15 @@ static char *lay_out(const char *line, size_t bytes)
     return text;
 }
 
-static void read_lines(FILE *file, uint32_t last, struct pl_snippet *snippet)
+static void read_lines(struct pl_snippets *reader, uint32_t last, struct pl_snippet *snippet)
 {
     char *line = NULL;
     size_t room = 0;
     ssize_t bytes;
     uint32_t lines_room = 0;
-    for (uint32_t number = 1; number <= last && (bytes = getline(&line, &room, file)) >= 0; number++) {
-        if (number < snippet->first)
+    for (; reader->line <= last && reader->left && (bytes = getline(&line, &room, reader->file)) >= 0; reader->line++) {
+        reader->left -= (uint64_t) bytes < reader->left ? (uint64_t) bytes : reader->left;
+        if (reader->line < snippet->first)
             continue;
         snippet->line = pl_grow(snippet->line, snippet->count, &lines_room, sizeof *snippet->line);
         snippet->line[snippet->count++] = lay_out(line, (size_t) bytes);
@@ -91,22 +104,55 @@ static void read_lines(FILE *file, uint32_t last, struct pl_snippet *snippet)
     free(line);
 }
 
+/* To a file, where `line` is still to come. */
+static void turn_to(struct pl_snippets *reader, const char *source, uint32_t line)
+{
+    if (reader->source && !strcmp(reader->source, source) && reader->line <= line)
+        return;
+    if (reader->file)
+        fclose(reader->file);
+    reader->source = source;
+    reader->file = *source ? find_file(reader->profile, source, &reader->written) : NULL;
+    reader->line = 1;
+}
+
+struct pl_snippets *pl_snippets_new(const struct pl_profile *profile)
+{
+    struct pl_snippets *reader = pl_grow_zeroed(1, sizeof *reader);
+    *reader = (struct pl_snippets){.profile = profile, .left = BYTES_MOST};
+    return reader;
+}
+
+void pl_snippets_free(struct pl_snippets *reader)
+{
+    if (reader->file)
+        fclose(reader->file);
+    free(reader);
+}
+
+bool pl_snippets_read(struct pl_snippets *reader, const struct pl_spot *spot, uint32_t first, uint32_t last,
+                      struct pl_snippet *out)
+{
+    struct pl_snippet snippet = {.first = first > 1 ? first : 1};
+    if (last > FILE_BYTES_MOST) /* no file has more lines than bytes */
+        return false;
+    turn_to(reader, spot->source, snippet.first);
+    if (reader->file)
+        read_lines(reader, last, &snippet);
+    if (!snippet.count)
+        return false;
+    snippet.younger = is_younger(reader->profile, &reader->written, spot->binary);
+    *out = snippet;
+    return true;
+}
+
 bool pl_snippet_read(const struct pl_profile *profile, const struct pl_spot *spot, uint32_t first, uint32_t last,
                      struct pl_snippet *out)
 {
-    struct timespec written;
-    struct pl_snippet snippet = {.first = first > 1 ? first : 1};
-    bool possible = *spot->source && last <= FILE_BYTES_MOST; /* no file has more lines than bytes */
-    FILE *file = possible ? find_file(profile, spot->source, &written) : NULL;
-    if (!file)
-        return false;
-    read_lines(file, last, &snippet);
-    fclose(file);
-    if (!snippet.count)
-        return false;
-    snippet.younger = is_younger(profile, &written, spot->binary);
-    *out = snippet;
-    return true;
+    struct pl_snippets *reader = pl_snippets_new(profile);
+    bool found = pl_snippets_read(reader, spot, first, last, out);
+    pl_snippets_free(reader);
+    return found;
 }
 
 void pl_snippet_free(struct pl_snippet *snippet)

@@ -24,4 +24,11 @@ bool pl_snippet_read(const struct pl_profile *profile, const struct pl_spot *spo
                      struct pl_snippet *out);
 void pl_snippet_free(struct pl_snippet *snippet);
 
+/* The same for many, file by file and line by line: each file is read once. There is a limit to what is read of all. */
+struct pl_snippets;
+struct pl_snippets *pl_snippets_new(const struct pl_profile *profile);
+void pl_snippets_free(struct pl_snippets *reader);
+bool pl_snippets_read(struct pl_snippets *reader, const struct pl_spot *spot, uint32_t first, uint32_t last,
+                      struct pl_snippet *out);
+
 #endif

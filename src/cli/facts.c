@@ -15,6 +15,7 @@
 #include <string.h>
 
 #include "histogram.h"
+#include "narrow.h"
 #include "utf8.h"
 
 #define INDENT 2
@@ -320,22 +321,6 @@ static void put_functions(const struct pl_view *view, size_t indent)
     }
 }
 
-/* Of a part of a profile, those that are in it. */
-static uint32_t count_stacks(const struct pl_profile *profile)
-{
-    bool *seen = pl_say_memory(calloc(profile->stacks + 1ull, 1));
-    uint32_t count = 0;
-    for (uint32_t i = 0; i < profile->sites; i++) {
-        uint32_t stack = profile->site[i].stack;
-        if (stack == PL_NO_STACK || seen[stack])
-            continue;
-        seen[stack] = true;
-        count++;
-    }
-    free(seen);
-    return count;
-}
-
 /* Those that the program entered. */
 static uint32_t count_tags(const struct pl_profile *profile)
 {
@@ -358,7 +343,7 @@ static void put_counts(const struct pl_view *view, size_t labels)
     for (uint32_t t = 0; t < profile->threads; t++)
         threads += profile->thread[t].threads ? profile->thread[t].threads : 1;
     pl_figure_exact(count, threads);
-    pl_figure_exact(stacks, view->selection ? count_stacks(profile) : profile->stacks);
+    pl_figure_exact(stacks, view->selection ? pl_narrow_stacks(profile) : profile->stacks);
     pl_figure_exact(tags, tagged);
     pl_term_print(view->term, PL_STYLE_PLAIN, "%*sthreads", INDENT, "");
     pl_term_pad(view->term, INDENT + labels + GAP);

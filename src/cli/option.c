@@ -43,8 +43,9 @@ static const struct pl_option *find_letter(const struct pl_command *command, cha
 static char *list_choices(const struct pl_option *option)
 {
     char *list = pl_say_print("%s", option->choices[0]);
-    for (int i = 1; option->choices[i]; i++) {
-        char *longer = pl_say_print("%s%s%s", list, option->choices[i + 1] ? ", " : " or ", option->choices[i]);
+    for (int i = 1; option->choices[i] && i != option->offered; i++) {
+        bool last = !option->choices[i + 1] || i + 1 == option->offered;
+        char *longer = pl_say_print("%s%s%s", list, last ? " or " : ", ", option->choices[i]);
         free(list);
         list = longer;
     }

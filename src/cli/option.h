@@ -55,6 +55,7 @@ struct pl_option {
     uint64_t min, max; /* for sizes, budgets and counts; max 0: no bound */
     const char *example;
     const char *const *choices;
+    int offered; /* only so many choices are said, when it is none of them; 0: all. Help must name these, too */
 };
 
 struct pl_command {

@@ -10,6 +10,7 @@
 
 #include "figure.h"
 #include "invocation.h"
+#include "losses.h"
 #include "settings.h"
 #include "summary.h"
 #include "tagfold.h"
@@ -193,23 +194,6 @@ void pl_page_head(const struct pl_view *view)
 
 #define LOSS_WIDTH 14
 
-/* A single one, as pl_loss_info has them for many. */
-static const char *const loss_one[PL_LOSS_COUNT] = {
-    [PL_LOSS_NESTED] = "sample inside the profiler's own cold path (a signal handler that allocates)",
-    [PL_LOSS_FILE_FULL] = "record that did not fit into the file (bound, disk full or file size limit)",
-    [PL_LOSS_TABLE_FULL] = "sample that found a lookup table full",
-    [PL_LOSS_LIVE_FULL] = "sample whose later free cannot be seen, for want of room in the live table",
-    [PL_LOSS_MISSED_FREE] = "sampled block whose free was not seen: its address was handed out again",
-    [PL_LOSS_THREADS] = "thread that could not be registered",
-    [PL_LOSS_MEMORY] = "request for memory that the system refused",
-    [PL_LOSS_SANDBOX] = "growth given up because the program entered a seccomp sandbox",
-    [PL_LOSS_STALE_BUSY] = "visit abandoned by longjmp",
-    [PL_LOSS_DEAD_THREAD] = "sample in a thread that had already said goodbye",
-    [PL_LOSS_TAGS] = "scope that found no room for its tag: charged to the tag around it",
-    [PL_LOSS_POPS] = "end of a scope that had not begun",
-    [PL_LOSS_TAG_NAMES] = "tag whose name was cut, being longer than 64 KiB",
-};
-
 static void put_loss(const struct pl_view *view, bool *titled, uint64_t count, const char *one, const char *many)
 {
     char text[PL_FIGURE_BYTES];
@@ -284,7 +268,7 @@ void pl_page_losses(const struct pl_view *view)
     const struct pl_profile *profile = view->profile;
     bool titled = false;
     for (int i = 0; i < PL_LOSS_COUNT; i++)
-        put_loss(view, &titled, profile->header.losses[i], loss_one[i], pl_loss_info[i].help);
+        put_loss(view, &titled, profile->header.losses[i], pl_losses_text(i, 1), pl_losses_text(i, 2));
     for (int i = PL_STOP_END + 1; i < PL_STOP_COUNT; i++) {
         char *one = pl_say_print("stack cut short: %s", pl_stop_info[i].help);
         char *many = pl_say_print("stacks cut short: %s", pl_stop_info[i].help);

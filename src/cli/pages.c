@@ -9,15 +9,11 @@
 #include "assets.h"
 #include "export.h"
 #include "highlights.h"
+#include "instant.h"
 #include "invocation.h"
 #include "join.h"
 #include "summary.h"
 #include "view.h"
-
-static bool in_time(const struct pl_select *select)
-{
-    return select->since != PL_SELECT_NO_TIME || select->until != PL_SELECT_NO_TIME;
-}
 
 static enum pl_exit check(const struct pl_pages_options *options, int argc, char **argv)
 {
@@ -28,7 +24,7 @@ static enum pl_exit check(const struct pl_pages_options *options, int argc, char
             pl_assets_absent);
     if (argc > 2)
         return pl_say_usage("%s takes one FILE or PID, or two to compare; got %d", options->command, argc);
-    if (argc == 2 && in_time(&options->select))
+    if (argc == 2 && pl_select_in_time(&options->select))
         return pl_say_usage("--since and --until are about one profile; leave out %s", argv[1]);
     if (argc == 2 && options->select.snapshot)
         return pl_say_usage("--snapshot is about one profile; leave out %s, or name the snapshot's file", argv[1]);
@@ -59,11 +55,27 @@ static void close_side(struct pl_side *side)
     pl_profile_close(side->whole);
 }
 
+/* The page has all of a run in it, and begins with what was asked for. */
+static enum pl_exit find_times(const struct pl_select *select, const struct pl_profile *profile, struct pl_side *side)
+{
+    int first = PL_INSTANT_START, last = PL_INSTANT_END;
+    enum pl_exit status = pl_select_in_time(select) ? pl_select_moments(select, profile, &first, &last) : PL_EXIT_OK;
+    if (status != PL_EXIT_OK)
+        return status;
+    side->since_s = first == PL_INSTANT_START ? 0 : pl_instant_seconds(profile, first);
+    side->until_s = last == PL_INSTANT_END ? 0 : pl_instant_seconds(profile, last);
+    return status;
+}
+
 static enum pl_exit take_side(const struct pl_pages_options *options, struct pl_profile *profile, const char *typed,
                               struct pl_side *out)
 {
     struct pl_side side = {.whole = profile, .subject = pl_summary_typed(typed)};
-    enum pl_exit status = pl_select_apply(&options->select, profile, side.subject, &side.selection);
+    struct pl_select always = options->select;
+    always.since = always.until = PL_SELECT_NO_TIME;
+    enum pl_exit status = find_times(&options->select, profile, &side);
+    if (status == PL_EXIT_OK)
+        status = pl_select_apply(&always, profile, side.subject, &side.selection);
     if (status == PL_EXIT_OK) {
         *out = side;
         return status;
@@ -161,6 +173,8 @@ static struct pl_page_about describe(const struct pl_pages *pages)
         .title = pages->title,
         .title_live = pl_view_title(last->selection.profile, PL_METRIC_INUSE_SPACE),
         .live = pages->live,
+        .since_s = last->since_s,
+        .until_s = last->until_s,
         .no_sources = pages->options->no_source,
         .suppressions = pages->options->suppressions,
     };

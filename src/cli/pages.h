@@ -46,7 +46,8 @@ struct pl_pages_options {
 struct pl_side {
     struct pl_profile *whole;
     struct pl_selection selection;
-    char *subject; /* as one would type it */
+    char *subject;           /* as one would type it */
+    double since_s, until_s; /* what of it to show first; 0: from the start, until the end */
 };
 
 struct pl_pages {

@@ -64,7 +64,7 @@ char *pl_say_clean(const char *text)
     return clean;
 }
 
-static bool is_hushed;
+static _Thread_local bool is_hushed; /* what other threads have to say is news */
 
 void pl_say_hush(bool hushed)
 {

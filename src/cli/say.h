@@ -25,7 +25,7 @@ void pl_say(const char *format, ...) PL_PRINTF(1, 2);
 enum pl_exit pl_say_failure(const char *format, ...) PL_PRINTF(1, 2);
 enum pl_exit pl_say_usage(const char *format, ...) PL_PRINTF(1, 2);
 
-/* From now on nothing is said, or all is again: for what is tried again and again, and has been said once. */
+/* From now on this thread says nothing, or all again: for what is tried again and again, and has been said once. */
 void pl_say_hush(bool hushed);
 
 /* Sends what was printed to stdout on its way. 0, or the errno with which that first failed: later calls of anything

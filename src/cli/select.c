@@ -369,12 +369,16 @@ static enum pl_exit choose(const struct pl_select *select, const struct pl_profi
 
 /* --- times --- */
 
-static enum pl_exit choose_times(const struct pl_select *select, struct pl_selection *selection, struct chosen *chosen)
+bool pl_select_in_time(const struct pl_select *select)
 {
-    const struct pl_profile *profile = selection->profile;
+    return select->since != PL_SELECT_NO_TIME || select->until != PL_SELECT_NO_TIME;
+}
+
+enum pl_exit pl_select_moments(const struct pl_select *select, const struct pl_profile *profile, int *first, int *last)
+{
     double from = select->since == PL_SELECT_NO_TIME ? 0 : (double) select->since / 1e9;
     double to = select->until == PL_SELECT_NO_TIME ? profile->duration_s : (double) select->until / 1e9;
-    char since[PL_FIGURE_BYTES], until[PL_FIGURE_BYTES], end[PL_FIGURE_BYTES];
+    char since[PL_FIGURE_BYTES], end[PL_FIGURE_BYTES];
     pl_figure_seconds(end, profile->duration_s);
     if (from >= to && select->until == PL_SELECT_NO_TIME)
         return pl_say_usage("--since: the program had ended by then; the profile is about %s", end);
@@ -383,15 +387,26 @@ static enum pl_exit choose_times(const struct pl_select *select, struct pl_selec
     if (profile->snapshots == 0)
         return pl_say_failure("--since and --until: the profile says nothing about moments in between; it ran for %s",
                               end);
-    int first = select->since == PL_SELECT_NO_TIME ? PL_INSTANT_START : pl_instant_near(profile, from);
-    int last = select->until == PL_SELECT_NO_TIME ? PL_INSTANT_END : pl_instant_near(profile, to);
+    *first = select->since == PL_SELECT_NO_TIME ? PL_INSTANT_START : pl_instant_near(profile, from);
+    *last = select->until == PL_SELECT_NO_TIME ? PL_INSTANT_END : pl_instant_near(profile, to);
+    if (*first != *last)
+        return PL_EXIT_OK;
+    pl_figure_seconds(since, pl_instant_seconds(profile, *first));
+    return pl_say_failure("--since and --until: both are nearest to what the profile knows of %s; choose times farther "
+                          "apart, or take snapshots (plimsoll help snapshot)",
+                          since);
+}
+
+static enum pl_exit choose_times(const struct pl_select *select, struct pl_selection *selection, struct chosen *chosen)
+{
+    const struct pl_profile *profile = selection->profile;
+    char since[PL_FIGURE_BYTES], until[PL_FIGURE_BYTES];
+    int first, last;
+    enum pl_exit status = pl_select_moments(select, profile, &first, &last);
+    if (status != PL_EXIT_OK)
+        return status;
     pl_figure_seconds(since, pl_instant_seconds(profile, first));
     pl_figure_seconds(until, pl_instant_seconds(profile, last));
-    if (first == last)
-        return pl_say_failure(
-            "--since and --until: both are nearest to what the profile knows of %s; choose times farther "
-            "apart, or take snapshots (plimsoll help snapshot)",
-            since);
     selection->profile = pl_instant_between(profile, first, last, selection->arena);
     add_words(chosen, "since ", since);
     add_words(chosen, "until ", until);
@@ -416,7 +431,7 @@ static enum pl_exit apply(const struct pl_select *select, const char *subject, s
         };
         selection->profile = pl_narrow(whole, &part, selection->arena);
     }
-    if (status == PL_EXIT_OK && (select->since != PL_SELECT_NO_TIME || select->until != PL_SELECT_NO_TIME))
+    if (status == PL_EXIT_OK && pl_select_in_time(select))
         status = choose_times(select, selection, &chosen);
     selection->words = chosen.words;
     return status;

@@ -43,7 +43,8 @@ extern const char *const pl_select_metric_words[];
     {                                                                                                                  \
         .name = "metric", .letter = 'm', .takes = "METRIC", .fallback = fallback_,                                     \
         .help = "which figure, and the order: live, allocated, calls, blocks, peak, peak-blocks or temporary",         \
-        .type = &pl_type_choice, .into = &(given).metric, .choices = pl_select_metric_words                            \
+        .type = &pl_type_choice, .into = &(given).metric, .choices = pl_select_metric_words,                           \
+        .offered = PL_METRIC_COUNT                                                                                     \
     }
 #define PL_SELECT_TAG(given)                                                                                           \
     {                                                                                                                  \
@@ -110,6 +111,10 @@ struct pl_selection {
 enum pl_exit pl_select_apply(const struct pl_select *select, const struct pl_profile *whole, const char *subject,
                              struct pl_selection *out);
 void pl_selection_free(struct pl_selection *selection);
+
+/* The moments that --since and --until are nearest to (instant.h). On failure the reason has been said. */
+bool pl_select_in_time(const struct pl_select *select);
+enum pl_exit pl_select_moments(const struct pl_select *select, const struct pl_profile *profile, int *first, int *last);
 
 /* What to open instead of `typed`: it, or the snapshot that was asked for; the caller frees it. NULL: there is none,
  * and that has been said. */

@@ -57,6 +57,7 @@ struct pl_page_about {
     const char *title;                    /* "indexer data/": the program and how it was called */
     const char *title_live;               /* "Live", "Never freed": what live memory is to be called */
     bool live;                            /* a process that is running, and will be looked at again */
+    double since_s, until_s;              /* the stretch of time to show first; 0: from the start, until the end */
     bool no_sources;                      /* no lines of source code */
     struct pl_suppressions *suppressions; /* of leaks; NULL: the built-in ones */
     /* Of a difference of two profiles: both, and what they are called. */

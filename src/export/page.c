@@ -9,6 +9,8 @@
 #include <time.h>
 
 #include "grow.h"
+#include "losses.h"
+#include "narrow.h"
 #include "page_work.h"
 #include "profile_json.h"
 
@@ -43,39 +45,19 @@ static void add_tree(struct pl_page_work *work)
     pl_columns_add(columns, "node.place", PL_COLUMN_U32, &tree->node->place, node);
 }
 
-static void add_columns(struct pl_page_work *work)
+static void add_figures(struct pl_page_work *work)
 {
     pl_page_add_sites(work);
     pl_page_add_shares(work);
     pl_page_add_scopes(work);
-    add_tree(work);
-    add_texts(work);
 }
 
 /* --- members --- */
 
-/* Of a part of a profile, those that are in it. */
-static uint32_t count_stacks(const struct pl_page_work *work)
-{
-    const struct pl_profile *profile = work->profile;
-    if (!work->options->selection)
-        return profile->stacks;
-    bool *seen = pl_grow_zeroed(profile->stacks + 1ull, sizeof *seen);
-    uint32_t count = 0;
-    for (uint32_t i = 0; i < profile->sites; i++) {
-        uint32_t stack = profile->site[i].stack;
-        if (stack == PL_NO_STACK || seen[stack])
-            continue;
-        seen[stack] = true;
-        count++;
-    }
-    free(seen);
-    return count;
-}
-
 static void write_page(struct pl_json *json, const struct pl_page_work *work)
 {
     const struct pl_page_about *about = &work->options->page;
+    bool part = work->options->selection;
     const char *epoch = getenv("SOURCE_DATE_EPOCH");
     time_t now = epoch && *epoch ? (time_t) strtoll(epoch, NULL, 10) : time(NULL);
     struct tm parts;
@@ -88,8 +70,10 @@ static void write_page(struct pl_json *json, const struct pl_page_work *work)
     pl_json_add_text(json, "title", about->title ? about->title : work->profile->comm);
     pl_json_add_bool(json, "live", about->live);
     pl_json_add_text(json, "metric", pl_metric_info[work->options->metric].word);
+    pl_json_add_known(json, "since_s", about->since_s);
+    pl_json_add_known(json, "until_s", about->until_s);
     pl_json_add_text(json, "title_live", about->title_live ? about->title_live : "Live");
-    pl_json_add_whole(json, "stacks", count_stacks(work));
+    pl_json_add_whole(json, "stacks", part ? pl_narrow_stacks(work->profile) : work->profile->stacks);
     pl_json_add_text(json, "written", written);
     pl_json_end(json, '}');
 }
@@ -125,10 +109,11 @@ static void write_advice(struct pl_json *json, const struct pl_page_work *work)
 
 static void write_loss_help(struct pl_json *json, const struct pl_page_work *work)
 {
+    const uint64_t *losses = work->profile->header.losses;
     pl_json_begin(json, '{');
     for (int i = 0; i < PL_LOSS_COUNT; i++)
-        if (work->profile->header.losses[i])
-            pl_json_add_text(json, pl_loss_info[i].key, pl_loss_info[i].help);
+        if (losses[i])
+            pl_json_add_text(json, pl_loss_info[i].key, pl_losses_text(i, losses[i]));
     pl_json_end(json, '}');
 }
 
@@ -156,7 +141,8 @@ static const char *const not_as_json[] = {"frames", "stacks", "scopes", "sites",
 
 /* --- the whole --- */
 
-static void write_text(const struct pl_page_work *work, FILE *out)
+/* Columns refer to the tree as it is: nobody may name a stack any more when it is added. */
+static void write_text(struct pl_page_work *work, FILE *out)
 {
     struct pl_json json = {.out = out};
     pl_json_begin(&json, '{');
@@ -166,11 +152,13 @@ static void write_text(const struct pl_page_work *work, FILE *out)
         pl_json_key(&json, parts[i].name);
         parts[i].write(&json, work);
     }
+    add_tree(work);
+    add_texts(work);
     pl_columns_describe(work->columns, &json);
     fputs("\n}\n", out);
 }
 
-static void write_all(const struct pl_page_work *work, FILE *out)
+static void write_all(struct pl_page_work *work, FILE *out)
 {
     char *text = NULL;
     size_t bytes = 0;
@@ -193,7 +181,7 @@ void pl_export_page(const struct pl_profile *profile, const struct pl_export_opt
         .columns = pl_columns_new(),
         .arena = pl_arena_new(),
     };
-    add_columns(&work);
+    add_figures(&work);
     write_all(&work, out);
     for (int h = 0; h < PL_PAGE_HISTOGRAMS; h++)
         free(work.bars[h].bar);

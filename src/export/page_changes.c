@@ -20,7 +20,7 @@ static const char *const whats[] = {
 
 static void write_side(struct pl_json *json, const struct pl_profile *profile, const char *subject)
 {
-    static const char *const members[] = {"process", "sampling", "totals", "timeline", "peak", NULL};
+    static const char *const members[] = {"process", "sampling", "auto", "totals", "timeline", "peak", NULL};
     pl_json_begin(json, '{');
     pl_json_add_text(json, "subject", subject ? subject : "");
     pl_profile_json_some(json, profile, members);

@@ -118,13 +118,13 @@ static void write_snippet(struct pl_json *json, const struct pl_spot *spot, cons
 }
 
 /* Returns how many bytes it has. */
-static size_t write_lines(struct pl_json *json, const struct pl_page_work *work, const struct pl_spot *spot,
-                          uint32_t last, size_t room)
+static size_t write_lines(struct pl_json *json, struct pl_snippets *reader, const struct pl_spot *spot, uint32_t last,
+                          size_t room)
 {
     struct pl_snippet snippet;
     uint32_t first = spot->line > CONTEXT ? spot->line - CONTEXT : 1;
     size_t bytes = 0;
-    if (!pl_snippet_read(work->profile, spot, first, last, &snippet))
+    if (!pl_snippets_read(reader, spot, first, last, &snippet))
         return 0;
     for (uint32_t i = 0; i < snippet.count; i++)
         bytes += cut(snippet.line[i]);
@@ -138,6 +138,7 @@ static size_t write_lines(struct pl_json *json, const struct pl_page_work *work,
 void pl_page_write_sources(struct pl_json *json, const struct pl_page_work *work)
 {
     struct wanted wanted = {.count = 0};
+    struct pl_snippets *reader = pl_snippets_new(work->profile);
     size_t room = BYTES_MOST;
     if (!work->options->page.no_sources)
         choose(work, &wanted);
@@ -150,7 +151,8 @@ void pl_page_write_sources(struct pl_json *json, const struct pl_page_work *work
                 break;
             last = spot->line + CONTEXT;
         }
-        room -= write_lines(json, work, wanted.spot[i], last, room);
+        room -= write_lines(json, reader, wanted.spot[i], last, room);
     }
+    pl_snippets_free(reader);
     pl_json_end(json, ']');
 }

@@ -4,7 +4,8 @@
  *
  * A request passes the checks in their order, then names one of four things behind the token. Whatever it is refused
  * for, and whatever it gets, the same headers go with the answer. Paths are compared as they were sent: there is
- * nothing to decode, and no file system behind them.
+ * nothing to decode, and no file system behind them. What is no request at all (too long, no Host, no HTTP) never comes
+ * here: libmicrohttpd answers that itself, with a sentence of its own and without our headers.
  */
 #include "server.h"
 
@@ -125,18 +126,15 @@ struct request {
 struct values {
     const char *name;
     const char *value;
-    bool cut; /* there is a NUL in it, and more behind that */
     unsigned count;
 };
 
-static enum MHD_Result look_at_header(void *context, enum MHD_ValueKind kind, const char *name, size_t name_bytes,
-                                      const char *value, size_t value_bytes)
+static enum MHD_Result look_at_header(void *context, enum MHD_ValueKind kind, const char *name, const char *value)
 {
     struct values *values = context;
-    (void) kind, (void) name_bytes;
+    (void) kind;
     if (!strcasecmp(name, values->name)) {
         values->value = value ? value : "";
-        values->cut = strlen(values->value) != value_bytes;
         values->count++;
     }
     return MHD_YES;
@@ -145,14 +143,14 @@ static enum MHD_Result look_at_header(void *context, enum MHD_ValueKind kind, co
 static struct values header_of(struct MHD_Connection *connection, const char *name)
 {
     struct values values = {.name = name};
-    MHD_get_connection_values_n(connection, MHD_HEADER_KIND, look_at_header, &values);
+    MHD_get_connection_values(connection, MHD_HEADER_KIND, look_at_header, &values);
     return values;
 }
 
 static bool says(const struct request *request, const char *name, const char *wanted)
 {
     struct values found = header_of(request->connection, name);
-    return found.count == 1 && !found.cut && !strcmp(found.value, wanted);
+    return found.count == 1 && !strcmp(found.value, wanted);
 }
 
 static bool has_our_host(const struct request *request)

@@ -52,8 +52,8 @@ static bool cap_sums(struct pl_sums *part, const struct pl_sums *whole)
     cut |= cap(&part->space, whole->space);
     cut |= cap(&part->objects_variance, whole->objects_variance);
     cut |= cap(&part->space_variance, whole->space_variance);
-    if (part->samples >= whole->samples)
-        *part = *whole;
+    if (part->samples > 0 && part->samples >= whole->samples)
+        *part = *whole; /* but not where a file has weights without a sample: of these, nothing is as good as all */
     return cut;
 }
 

@@ -139,7 +139,7 @@ commands="run report ls export help version"
     expect 2 "$plimsoll" report --threshold 101 x
     says "--threshold 101: too large; use a number from 0 to 100"
     expect 2 "$plimsoll" report --metric bites x
-    says "--metric bites: not a choice; use calls, allocated, blocks, live, peak-blocks, peak, temporary"
+    says "--metric bites: not a choice; use calls, allocated, blocks, live, peak-blocks, peak or temporary"
     expect 2 "$plimsoll" report --color sometimes x
     says "use auto, always or never"
     expect 2 "$plimsoll" export --format jsn x

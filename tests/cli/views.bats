@@ -351,6 +351,9 @@ P
     done
     expect 0 "$plimsoll" report --tree --metric peak exact.plim
     grep -E '19\.5 MiB +2,500 +67\.4%  [├└]─ cache_put' <<<"$output"
+    expect 2 "$plimsoll" report --metric bogus exact.plim # who mistypes one is offered the words that help has
+    says "use calls, allocated, blocks, live, peak-blocks, peak or temporary"
+    [[ $stderr != *inuse_space* ]]
 }
 
 @test "--top and --depth hold in every view" {

@@ -195,6 +195,28 @@ static void a_peak_that_is_now_stays_now(void **state)
 }
 
 /* Counting gave way to samples of which none was taken: how much may hide there is asked of the whole, once. */
+/* A file may say so, if a process did not: the weight of a block, and no sample that it is of. Found by fuzzing. */
+static void weights_without_a_sample_come_to_no_peak_by_being_saved(void **state)
+{
+    (void) state;
+    struct forge *forge = forge_build("empty");
+    uint32_t module = forge_module(forge, "/bin/app", 1), frame = forge_frame(forge, 0, module, 0x1000);
+    forge_sample(&forge_row_at(forge, forge_row(forge, forge_site(forge, frame), 1))->allocated, 100, 10, 3);
+    uint32_t other = forge_site(forge, forge_frame(forge, frame, module, 0x2000));
+    struct pl_row *row = forge_row_at(forge, forge_row(forge, other, 1));
+    forge_sample(&row->allocated, 100, 30, 1);
+    row->allocated.samples = 0;
+    struct pl_profile *profile = forge_load(forge);
+    struct pl_profile *sum = pl_join((const struct pl_profile *[]){profile, profile}, 2, PL_JOIN_SUM);
+    struct pl_profile *opened = again(sum);
+    assert_true(sum->total[PL_METRIC_PEAK_SPACE].value > 0);
+    assert_same_profiles(sum, opened);
+    pl_profile_close(opened);
+    pl_profile_close(sum);
+    pl_profile_close(profile);
+    forge_free(forge);
+}
+
 static void what_parts_may_hide_is_not_counted_twice(void **state)
 {
     (void) state;
@@ -361,6 +383,7 @@ int main(void)
         cmocka_unit_test(names_of_tags_may_be_as_long_as_the_runtime_lets_them),
         cmocka_unit_test(a_site_that_was_counted_and_sampled_keeps_both),
         cmocka_unit_test(a_peak_that_is_now_stays_now),
+        cmocka_unit_test(weights_without_a_sample_come_to_no_peak_by_being_saved),
         cmocka_unit_test(what_parts_may_hide_is_not_counted_twice),
         cmocka_unit_test(a_part_of_a_profile_can_be_saved),
         cmocka_unit_test(of_a_running_process_it_is_a_snapshot),

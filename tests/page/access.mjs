@@ -79,7 +79,8 @@ function faint([enough, enoughLarge]) {
     const size = parseFloat(style.fontSize);
     const large = size >= 24 || (size >= 18.66 && Number(style.fontWeight) >= 700);
     const text = node.data.trim().slice(0, 40);
-    if (contrast < (large ? enoughLarge : enough)) found.push(`${contrast.toFixed(2)}: "${text}" (${element.className})`);
+    if (contrast < (large ? enoughLarge : enough))
+      found.push(`${contrast.toFixed(2)}: "${text}" (${element.className})`);
   }
   return [...new Set(found)];
 }

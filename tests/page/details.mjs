@@ -88,6 +88,38 @@ export const claims = {
     near(await data(view, "#ages-chart", "total"), sum(totals.ages), "ages");
   },
 
+  "what has no tag has a line, whatever is left of it": async (sight) => {
+    const view = await sight.open("tags sampled", { hash: "tab=tags&metric=live" });
+    const said = (await view.text("#tag-tree")).replace(/\s+/g, " ");
+    assert.ok(sight.told("report", "--by", "tag", sight.plan.profiles["tags sampled"].profile).includes("(no tag)"));
+    assert.ok(said.includes("(no tag)"), said);
+  },
+
+  "a module has the same colour in the graph and in the treemap": async (sight) => {
+    const view = await sight.open("leaky", { hash: "tab=tags&metric=allocated" });
+    const coloursOf = (locator) =>
+      locator.evaluateAll((all) => [...new Set(all.map((each) => getComputedStyle(each).backgroundColor))]);
+    const boxes = view.page.locator("#treemap .treebox:not(.group)");
+    await boxes.first().waitFor();
+    const entry = view.page.locator(".flame-legend li", { hasText: "indexer" });
+    const [wanted] = await coloursOf(entry.locator("span").first());
+    const drawn = await coloursOf(boxes);
+    assert.ok(drawn.includes(wanted), `${wanted} is not among ${drawn}`);
+  },
+
+  "the treemap of tags is still there after a look at another tab": async (sight) => {
+    const view = await sight.open("server", { hash: "tab=tags" });
+    await view.page.locator("#tags-treemap").click();
+    await view.page.locator("#tags-modules").click();
+    await view.tab("sites");
+    await view.tab("tags");
+    await view.page.locator("#tags-modules[aria-pressed=true]").waitFor();
+    await view.page.locator("#tags-tree").click();
+    await view.tab("sites");
+    await view.tab("tags");
+    await view.page.locator("#tag-tree").waitFor();
+  },
+
   "a profile without tags says what they are": async (sight) => {
     const view = await sight.open("leaky", { hash: "tab=tags" });
     assert.match(await view.text("#tabpanel"), /plimsoll_push|PLIMSOLL_TAG|plimsoll\.h/);

@@ -2,6 +2,8 @@
 // differences.mjs - two runs: what one has more, or less, than the other.
 
 import assert from "node:assert/strict";
+import path from "node:path";
+import { pathToFileURL } from "node:url";
 import { figure, key, METRICS, sums } from "./figures.mjs";
 import { near } from "./sight.mjs";
 
@@ -39,6 +41,14 @@ export const claims = {
     const said = (await view.page.locator("main").innerText()).replace(/\s+/g, " ");
     const wanted = change("allocated", totals.alloc_space.value);
     assert.ok(said.includes(wanted) || said.includes(wanted.replace("−", "-")), `${wanted} is not there`);
+  },
+
+  "it says how the figures of each run were obtained": async (sight) => {
+    const { shapes, sampled } = sight.plan.profiles;
+    const report = path.join(sight.plan.directory, "mixed.html");
+    sight.told("html", "-o", report, shapes.profile, sampled.profile);
+    assert.equal(await (await sight.visit(pathToFileURL(report).href)).text(".method"), "exact → sampled");
+    assert.equal(await (await sight.open("difference")).text(".method"), "exact");
   },
 
   "boxes say what there was before, and after": async (sight) => {

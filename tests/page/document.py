@@ -87,7 +87,7 @@ def its_policy_allows_its_own_script_and_style_by_their_hashes_and_nothing_else(
     elements = Elements(written(profile))
     (_, style), = elements.of("style")
     scripts = [text for attributes, text in elements.of("script") if "type" not in attributes]
-    assert len(scripts) == 1 and not elements.of("link")
+    assert len(scripts) == 1 and [link["rel"] for link, _ in elements.of("link")] == ["icon"]
     (policy, _), = elements.of("meta", **{"http-equiv": "Content-Security-Policy"})
     assert policy["content"] == POLICY.format(script=hash_of(scripts[0]), style=hash_of(style)), policy
     before = [attributes for name, attributes, _ in elements.found[: elements.found.index(["style", {}, style])]]
@@ -97,8 +97,9 @@ def its_policy_allows_its_own_script_and_style_by_their_hashes_and_nothing_else(
 @claim
 def it_names_nothing_to_be_fetched_and_has_no_inline_handlers():
     for name, attributes, _ in Elements(written(profile)).found:
-        for attribute in attributes:
-            assert attribute not in ("src", "href", "style") and not attribute.startswith("on"), (name, attributes)
+        for attribute, value in attributes.items():
+            assert (attribute, value) == ("href", "data:,") or attribute not in ("src", "href", "style"), attributes
+            assert not attribute.startswith("on"), (name, attributes)
 
 
 @claim
@@ -166,6 +167,23 @@ def what_is_selected_is_what_is_in_it():
     assert head["extent"]["selection"] == "through keep_more" and head["page"]["metric"] == "calls", head["page"]
     assert head["sources"] == [] and head["page"]["live"] is False
     assert head["page"]["title"].endswith("grow"), head["page"]
+
+
+@claim
+def times_choose_what_it_begins_with_and_all_of_the_run_is_in_it():
+    recorded = place.plimsoll("run", "-q", "--exact", "-o", "phases.plim", "--", BUILD / "tests/export/phases")
+    assert recorded.returncode == 0, recorded.stderr
+    whole = head_of(data_in(written("phases.plim")))
+    early, late = (whole["snapshots"][i]["time_s"] for i in (0, -1))
+    for times, wanted in (([], (None, None)), ([f"--since={early}s"], (early, None)),
+                          ([f"--until={late}s"], (None, late)),
+                          ([f"--since={early + 0.001}s", f"--until={late}s"], (early, late))):
+        part = head_of(data_in(written(*times, "phases.plim")))
+        assert (part["page"]["since_s"], part["page"]["until_s"]) == wanted, (times, part["page"])
+        assert all(part[key] == whole[key] for key in ("extent", "totals", "leaks", "snapshots")), times
+    for times in (["--since", "1000s"], ["--since", "2s", "--until", "1s"]):
+        done = html(*times, "phases.plim", "-o", "never.html")
+        assert done.returncode == 2 and "--since" in done.stderr and not (place.path / "never.html").exists(), done
 
 
 @claim

@@ -45,7 +45,8 @@ RECORDED = {
     "after": (["--exact"], [EXPORTED / "shapes", "after"]),
 }
 # what has changed: name -> what it is compared with, and what is.
-DIFFERENCES = {"difference": ("before", "after"), "sampled-difference": ("coarse", "sampled")}
+DIFFERENCES = {"difference": ("before", "after"), "sampled-difference": ("coarse", "sampled"),
+               "mixed-difference": ("exact", "sampled"), "turned-difference": ("sampled", "turned")}
 # scenarios of tests/reader/forge.
 FORGED = ("empty", "leak", "losses", "threads", "pools", "exact", "auto", "tags", "tags-sampled", "reset", "1k-stacks")
 
@@ -64,6 +65,7 @@ NARROWED = {
 }
 PARTS = {
     **dict.fromkeys(("exact", "sampled", "coarse", "turned", "large"), NARROWED),
+    **dict.fromkeys(("sampled-difference", "mixed-difference", "turned-difference"), NARROWED),
     "forged-losses": {"--ignore=^string_new$": {"hide": ["string_new"]}},
     "forged-tags": {"--tag=request": {"tag": "request"}},
     "forged-tags-sampled": {"--tag=request": {"tag": "request"}},

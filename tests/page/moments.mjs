@@ -57,6 +57,27 @@ export const claims = {
     }
   },
 
+  "RSS is in the chart from the beginning, and can be left out": async (sight) => {
+    const view = await sight.open("phases");
+    const entry = view.page.locator(".legend li button", { hasText: "RSS" });
+    assert.doesNotMatch(await entry.innerText(), /not drawn/);
+    await entry.click();
+    await view.until(() => entry.innerText(), (said) => said.includes("not drawn"), "it is left out");
+  },
+
+  "a metric that is known of the whole run alone gives way to another, and that is said": async (sight) => {
+    const times = sight.exported("phases").snapshots.map((each) => each.time_s);
+    const view = await sight.open("phases", { hash: `metric=peak&since=${times[Math.floor(times.length / 2)]}` });
+    assert.equal(await view.page.locator("#metric").inputValue(), "allocated");
+    assert.match(await view.text(".timeline"), /Peak is known of the whole run alone/);
+  },
+
+  "a link to a stretch of time that ends before it begins shows the whole run": async (sight) => {
+    const view = await sight.open("phases", { hash: "since=2&until=1&metric=allocated" });
+    near(await view.total(), sums(sight.exported("phases"))[key("allocated")], "allocated");
+    assert.equal(await view.page.locator("#whole-run").count(), 0);
+  },
+
   "so has one that is chosen without a mouse": async (sight) => {
     const view = await sight.open("phases", { hash: "metric=allocated" });
     const choices = view.page.locator(".timeline select");
@@ -101,7 +122,7 @@ export const claims = {
 
   "layers by site add up to what was live": async (sight) => {
     const view = await sight.open("phases");
-    await view.page.locator("#layers-by").getByText(/site/i).click();
+    await view.page.locator("#layers-by [data-by=site]").click();
     const said = await view.text(".timeline");
     for (const name of ["make_first", "make_last"]) assert.ok(said.includes(name), said);
   },

@@ -2,6 +2,8 @@
 // overview.mjs - what one sees first: what the program is, how its figures were obtained, the figures, what stands out.
 
 import assert from "node:assert/strict";
+import path from "node:path";
+import { pathToFileURL } from "node:url";
 import { errorOf, figure, key } from "./figures.mjs";
 import { tabsOf } from "./walk.mjs";
 
@@ -82,9 +84,30 @@ Object.assign(claims, {
     const places = advice.map(({ headline }) => items.findIndex((item) => item.includes(headline)));
     assert.deepEqual(places, [...places].sort((a, b) => a - b), `${items}`);
     advice.forEach((each, i) => {
-      for (const part of [each.headline, each.function, each.action])
+      const action = each.action.split(";")[0]; // where to go on from there, the page says by itself
+      for (const part of [each.headline, each.function, action])
         assert.ok(items[places[i]]?.includes(part), `${part} is not in ${items}`);
     });
+  },
+
+  "advice about a leak leads to the leaks, not away from the page": async (sight) => {
+    const view = await sight.open("exact");
+    const leak = view.page.locator(".findings li[data-kind=leak]").first();
+    assert.doesNotMatch(await leak.innerText(), /plimsoll report/);
+    await leak.getByRole("button", { name: "when they were made" }).click();
+    await view.page.locator("#tab-leaks[aria-selected=true]").waitFor();
+    assert.match(await view.text("#tabpanel"), /index_add_term/);
+  },
+
+  "a page of a part of a profile says so, and that the timeline is of all of it": async (sight) => {
+    const { profile } = sight.plan.profiles.server;
+    const report = path.join(sight.plan.directory, "part.html");
+    sight.told("html", "--tag", "request", "-o", report, profile);
+    const view = await sight.visit(pathToFileURL(report).href);
+    assert.match(await view.text(".strip .part"), /request/);
+    assert.match(await view.text(".timeline"), /of the whole program/);
+    const [, stacks] = sight.told("report", "--tag", "request", profile).match(/stacks ([\d,]+)/);
+    assert.ok((await view.text(".strip")).includes(`${stacks} stack`), stacks);
   },
 
   "a function that stands out is a button that picks it everywhere": async (sight) => {

@@ -39,7 +39,7 @@ export const claims = {
     const { matches } = await search(view, "index_");
     await view.page.fill("#search", "index_(");
     await view.page.locator("#search[aria-invalid=true]").waitFor();
-    assert.match(await view.text(".search"), /not a regular expression/);
+    assert.match(await view.text(".search"), /not a regular expression \(unterminated group\); still showing index_$/);
     assert.equal((await view.graph()).matches, matches);
   },
 
@@ -53,6 +53,30 @@ export const claims = {
     await view.page.locator("#search").focus();
     await view.press("Escape");
     await view.until(view.graph, ({ matches }) => Number(matches ?? 0) === 0, "no match");
+  },
+
+  "a search moves nothing, and Enter brings the match into the window and tells about it": async (sight) => {
+    const view = await sight.open("leaky", { hash: "metric=allocated", height: 480 });
+    const top = () => view.page.locator("#flame").evaluate((canvas) => canvas.getBoundingClientRect().top + scrollY);
+    const before = await top();
+    await search(view, "index_add_term");
+    assert.equal(await top(), before);
+    assert.ok(before > 480, "the graph is in the window already");
+    await view.page.locator("#search").press("Enter");
+    await view.page.locator("#flame-tip").waitFor();
+    assert.match(await view.text("#flame-tip"), /^index_add_term/);
+    const more = await view.page.locator("#flame-more").boundingBox();
+    assert.ok(more.y >= 0 && more.y + more.height <= 480, JSON.stringify(more));
+    await view.page.locator("#search").focus();
+    await view.becomes(() => view.page.locator("#flame-tip").count(), 0);
+  },
+
+  "Enter right after the last letter goes to the first match, too": async (sight) => {
+    const view = await sight.open("leaky", { hash: "metric=allocated" });
+    await view.page.locator("#search").pressSequentially("index_add_term");
+    await view.press("Enter");
+    await view.page.locator("#flame-tip").waitFor();
+    assert.match(await view.text("#flame-tip"), /^index_add_term/);
   },
 
   "what is not there has no match": async (sight) => {

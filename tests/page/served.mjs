@@ -108,6 +108,6 @@ export const claims = {
     await program.end();
     await view.page.locator("#freeze").waitFor({ state: "detached" });
     assert.ok((await view.total()) >= 13 * ROUND_BYTES);
-    assert.match(await view.page.locator("body").innerText(), /exited|ended/);
+    assert.equal(await view.text("#ended"), "Ended: exited 0");
   },
 };

@@ -15,7 +15,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "lib"))
 
 from built import PLIMSOLL, environment
 from claims import Skip, claim, expect, main
-from serving import GZIP, PAGELESS, Answer, Growing, Place, Viewer, child_of, descriptors_allowed, head_of, listening, talk
+from serving import GZIP, PAGELESS, Growing, Place, Viewer, child_of, descriptors_allowed, head_of, listening, talk
 
 ALWAYS = {
     "content-security-policy": "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; "
@@ -112,8 +112,7 @@ def only_our_own_host_is_answered():
         refused(200, viewer.get(host=host))
     names = ["127.0.0.1", "localhost", f"127.0.0.1:{viewer.port + 1}", f"localhost:{viewer.port}.", "evil.example",
              f"evil.example:{viewer.port}", f"127.0.0.1:{viewer.port}@evil.example", f"0.0.0.0:{viewer.port}",
-             f"[::1]:{viewer.port}", f"127.0.0.1:{viewer.port}\0.evil.example",
-             f"127.0.0.1:0{viewer.port}", f"x127.0.0.1:{viewer.port}", f"127.1:{viewer.port}"]
+             f"[::1]:{viewer.port}", f"127.0.0.1:0{viewer.port}", f"x127.0.0.1:{viewer.port}", f"127.1:{viewer.port}"]
     refused(403, *(viewer.get(host=name) for name in names))
 
 
@@ -359,24 +358,26 @@ def path_of(each, given):
     return given.strip().removeprefix(f"http://{each.host}")
 
 
-def ask_as_another_user(each, path):
-    """The answer that a process of nobody gets."""
+@contextmanager
+def as_another_user():
+    """Sockets that are made meanwhile are nobody's."""
     if os.geteuid() != 0:
         raise Skip("only root can become another user")
-    script = ("import socket, sys; c = socket.create_connection(('127.0.0.1', int(sys.argv[1]))); "
-              "c.sendall(sys.stdin.buffer.read()); sys.stdout.buffer.write(b''.join(iter(lambda: c.recv(65536), b'')))")
-    done = subprocess.run([sys.executable, "-c", script, str(each.port)], input=each.request(path), capture_output=True,
-                          user=NOBODY, group=NOBODY, extra_groups=[], timeout=SOON_S, cwd="/")
-    assert done.returncode == 0, done.stderr
-    return Answer(done.stdout)
+    os.seteuid(NOBODY)
+    try:
+        yield
+    finally:
+        os.seteuid(0)
 
 
 @claim
 def other_users_of_the_machine_who_read_a_browsers_command_line_are_turned_away():
     with opening() as (each, given):
         path = path_of(each, given)
+        refused(404, each.ask("/"))  # Python loads what it needs for that, which may be in root's home
         for _ in range(3):
-            answer = ask_as_another_user(each, path)
+            with as_another_user():
+                answer = each.ask(path)
             refused(404, answer)
             assert each.token not in repr(vars(answer)), answer.headers
         refused(303, each.ask(path))

@@ -105,7 +105,8 @@ export function makeSight(browser, plan) {
 /** A page, and the few things that are done with it again and again. */
 function makeView(page) {
   const graph = () => page.locator("#flame").evaluate((canvas) => ({ ...canvas.closest("[data-total]").dataset }));
-  const nothing = async () => (await page.locator(".flame").count()) > 0 && (await page.locator("#flame").count()) === 0;
+  const count = (selector) => page.locator(selector).count();
+  const nothing = async () => (await count(".flame")) > 0 && (await count("#flame")) === 0;
   return {
     page,
     /** What the flame graph says it has drawn. */

@@ -138,10 +138,91 @@ export const claims = {
     const report = sight.told("report", "--leaks", profile).replace(/\s+/g, " ");
     const [inAll] = report.match(/[\d.,]+ [KM]?i?B in [\d.,]+ M? ?blocks (never freed|live)/);
     assert.ok(said.includes(inAll), `${inAll} is not in ${said}`);
-    const rows = [...report.matchAll(/([\d.,]+ [KM]?i?B) +([\d.,]+) +[^ \d]+ +(\w+) +\S+\.c:\d+/g)];
+    const rows = [...report.matchAll(/([\d.,]+ [KM]?i?B) +([\d.,]+) +(?:[·▁▂▃▄▅▆▇█]+ +)?(\w+) +\S+\.c:\d+/g)];
     assert.ok(rows.length > 0, report);
     for (const [, bytes, blocks, name] of rows)
       for (const part of [bytes, blocks, name]) assert.ok(said.includes(part), `${part} is not in ${said}`);
+  },
+
+  "leaks say when their blocks were made, as report --leaks does": async (sight) => {
+    for (const name of ["exact", "auto", "pools"]) {
+      const view = await sight.open(name, { hash: "tab=leaks" });
+      const report = sight.told("report", "--leaks", sight.plan.profiles[name].profile);
+      const rows = [...report.matchAll(/^ +[\d.]+ .* ([·▁▂▃▄▅▆▇█]+) +(\w+)/gm)];
+      await view.page.locator("#leaks-table").waitFor();
+      assert.equal(await table(view, "leaks").head("made").count(), name === "pools" ? 0 : 1, name);
+      assert.equal(rows.length > 0, name !== "pools", report);
+      for (const [, bars, site] of rows) {
+        const heights = [...bars].map((bar) => "·▁▂▃▄▅▆▇█".indexOf(bar)).join();
+        const row = view.page.locator("#leaks-table tr[data-row]", { hasText: site });
+        const drawn = await row.locator("[data-heights]").evaluateAll((all) => all.map((each) => each.dataset.heights));
+        assert.ok(drawn.includes(heights), `${site}: ${heights} is not among ${JSON.stringify(drawn)}`);
+      }
+    }
+  },
+
+  "sites and leaks of one function are told apart by what they called and who called them": async (sight) => {
+    for (const [name, tab, cell] of [
+      ["shapes", "sites", "th"],
+      ["shapes", "leaks", "th"],
+      ["difference", "changes", "th"],
+    ]) {
+      const view = await sight.open(name, { hash: `tab=${tab}` });
+      const rows = view.page.locator(`#${tab}-table tr[data-row] > ${cell}`);
+      await rows.first().waitFor();
+      const said = await rows.allInnerTexts();
+      assert.equal(new Set(said).size, said.length, `${tab}: ${said.join("; ")}`);
+      assert.match(said.join("\n"), /← \S/, tab);
+    }
+    const view = await sight.open("shapes", { hash: "tab=sites" });
+    assert.match((await table(view, "sites").rows()).join("\n"), /→ std::/);
+  },
+
+  "the usual columns fit, the chosen metric first": async (sight) => {
+    for (const [width, tab] of [[1440, "sites"], [1440, "functions"], [1024, "sites"], [1024, "functions"]]) {
+      const view = await sight.open("sampled", { width, hash: `tab=${tab}&metric=temporary` });
+      const wanted = tab === "sites" ? "temporary" : "self";
+      const heads = view.page.locator(`#${tab}-table thead th`);
+      assert.equal(await heads.nth(1).getAttribute("data-column"), wanted);
+      const scroll = view.page.locator(".table-scroll");
+      await view.until(() => scroll.evaluate((it) => it.scrollWidth - it.clientWidth), (over) => over <= 0, `${tab}, ${width}`);
+      assert.equal(await view.page.locator(".table-frame.more").count(), 0);
+    }
+    const phone = await sight.open("sampled", { width: 390, height: 844, hash: "tab=sites" });
+    const box = await phone.page.locator("#sites-table thead th").nth(1).boundingBox();
+    assert.ok(box.x + box.width <= 390, JSON.stringify(box));
+    await phone.page.locator(".table-frame.more").waitFor();
+  },
+
+  "a column that does not fit can be chosen all the same": async (sight) => {
+    const view = await sight.open("sampled", { width: 1024, hash: "tab=sites" });
+    assert.equal(await table(view, "sites").head("temporary-share").count(), 0);
+    await view.page.locator("#sites-table-columns summary").click();
+    const left = view.page.locator("#sites-table-columns input:not(:checked)");
+    while ((await left.count()) > 0) await left.first().click();
+    await table(view, "sites").head("temporary-share").waitFor();
+    await view.page.getByRole("button", { name: "The usual ones" }).click();
+    await view.becomes(() => table(view, "sites").head("temporary-share").count(), 0);
+  },
+
+  "what is copied has what was called, where and by whom, and shares that one can read": async (sight) => {
+    const view = await sight.open("shapes", { hash: "tab=sites&metric=allocated" });
+    await view.page.evaluate(() => {
+      const writeText = async (text) => void (window.copied = text);
+      Object.defineProperty(navigator, "clipboard", { value: { writeText } });
+    });
+    await view.page.locator("#sites-table-copy").click();
+    const lines = (await view.page.evaluate(() => window.copied)).trim().split("\n").map((line) => line.split("\t"));
+    const [head, ...rows] = lines;
+    const at = (title) => {
+      assert.ok(head.includes(title), head.join());
+      return head.indexOf(title);
+    };
+    assert.equal(rows.length, await table(view, "sites").count());
+    assert.match(rows.map((row) => row[0]).join("\n"), / → std::/);
+    assert.match(rows.map((row) => row[at("Where")]).join("\n"), /shapes\.cpp:\d+/);
+    assert.match(rows.map((row) => row[at("Called by")]).join("\n"), /← main/);
+    for (const row of rows) assert.match(row[at("Share")], /^[\d.e-]{1,8}$/);
   },
 
   "lines of source are shown with what they allocated": async (sight) => {
@@ -150,6 +231,12 @@ export const claims = {
     assert.match(said, /malloc|calloc|realloc|strdup/);
     assert.match(said, /\.c/);
     assert.match(said, /[\d.]+ [KM]iB/);
+    const heads = await view.page.locator(".snippet h3").allInnerTexts();
+    for (const [i, head] of heads.entries()) {
+      const lines = view.page.locator(".snippet").nth(i).locator("tr.allocates");
+      const numbers = await lines.evaluateAll((all) => all.map((line) => line.dataset.line));
+      if (numbers.length) assert.ok(numbers.includes(head.split(":").at(-1)), `${head}: ${numbers}`);
+    }
   },
 
   "narrowing to a function leaves what export --focus leaves": async (sight) => {

@@ -31,8 +31,20 @@ function usualMetric(profile: Profile): Metric {
   return totals.peak_space.value > 0 ? "peak" : "allocated";
 }
 
+/** What is looked at first. */
+function usualFor(profile: Profile): State {
+  const { page, diff } = profile.header;
+  const state = usualState(usualMetric(profile), diff ? "changes" : "sites");
+  return { ...state, since: page.since_s ?? null, until: page.until_s ?? null };
+}
+
 /** Of a stretch of time where one was chosen: before and after, so every site is there twice. */
-function inTime(whole: Dataset, included: Uint8Array, since: number | null, until: number | null): [Dataset, Uint8Array] {
+function inTime(
+  whole: Dataset,
+  included: Uint8Array,
+  since: number | null,
+  until: number | null,
+): [Dataset, Uint8Array] {
   const { profile } = whole;
   const end = profile.header.process.duration_s;
   const all = instantNear(profile, since ?? 0) === INSTANT_START && instantNear(profile, until ?? end) === INSTANT_END;
@@ -64,8 +76,8 @@ function useLook(profile: Profile, state: State, set: (change: Change) => void):
   const values = useMemo(() => signedValues(dataset, metric, included), [dataset, metric, included]);
   const narrowed = isNarrowed(state);
   const totals = useMemo(() => selectionTotals(dataset, included, state), [dataset, included]);
-  const shown = metric === state.metric ? state : { ...state, metric };
-  return { profile, state: shown, set, dataset, included, narrowed, values, totals };
+  const look = { profile, set, dataset, included, narrowed, values, totals };
+  return metric === state.metric ? { ...look, state } : { ...look, state: { ...state, metric }, asked: state.metric };
 }
 
 /** The selection, in the URL. Steps that one may want to undo get an entry of the history. */
@@ -83,6 +95,16 @@ const STEPS: readonly (keyof State)[] = [
   "tab",
 ];
 
+/** Browsers refuse where there is no address to write to, and when it happens too often: the view is the same
+ * without. */
+function writeAddress(fragment: string, step: boolean): void {
+  try {
+    history[step ? "pushState" : "replaceState"](null, "", fragment);
+  } catch {
+    /* the next change writes all of it */
+  }
+}
+
 function useSelection(usual: State, profile: Profile): [State, (change: Change) => void] {
   const [state, setState] = useState(() => readState(location.hash, usual, profile));
   const now = useRef(state);
@@ -93,8 +115,8 @@ function useSelection(usual: State, profile: Profile): [State, (change: Change) 
     const fragment = writeState(next, usual, keys.current);
     const step = STEPS.some((key) => String(next[key]) !== String(now.current[key]));
     now.current = next;
-    history[step ? "pushState" : "replaceState"](null, "", `#${fragment}`);
     setState(next);
+    writeAddress(`#${fragment}`, step);
   }, []);
   const follow = useCallback(() => setState((now.current = readState(location.hash, usual, keys.current))), []);
   useEffect(() => {
@@ -132,7 +154,7 @@ function useFeed(first: Profile, feed: Feed | null): [Profile, Liveness] {
 
 export function App({ first, feed }: { first: Profile; feed: Feed | null }) {
   const [profile, liveness] = useFeed(first, feed);
-  const usual = useMemo(() => usualState(usualMetric(first), first.header.diff ? "changes" : "sites"), []);
+  const usual = useMemo(() => usualFor(first), []);
   const [state, set] = useSelection(usual, profile);
   const look = useLook(profile, state, set);
   useEffect(() => {

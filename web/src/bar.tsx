@@ -3,10 +3,11 @@
 
 import { useEffect, useRef, useState } from "preact/hooks";
 import type { Liveness } from "./app";
-import type { Header, Sampling } from "./data/header";
+import type { Header } from "./data/header";
 import type { Profile } from "./data/profile";
 import type { Look } from "./look";
 import { searchProblem } from "./model/flame_search";
+import { describeMethod } from "./model/facts";
 import { METRICS, metricTitle, type Metric } from "./model/metric";
 import { GROUPINGS, type Grouping } from "./state";
 import { About } from "./views/about";
@@ -19,14 +20,6 @@ const GROUPING_TITLES: Record<Grouping, string> = { stack: "Stack", tag: "Tag", 
 function title(look: Look): string {
   const { page, diff } = look.profile.header;
   return diff ? `${diff.before.subject} → ${diff.after.subject}` : page.title;
-}
-
-/** How the figures were obtained, in a word; of a comparison, in two where they differ. */
-function method({ sampling, diff }: Header): string {
-  const word = ({ exact }: Sampling) => (exact ? "exact" : "sampled");
-  if (!diff) return word(sampling);
-  const [before, after] = [word(diff.before.sampling), word(diff.after.sampling)];
-  return before === after ? after : `${before} → ${after}`;
 }
 
 function MetricChoice({ look }: { look: Look }) {
@@ -131,7 +124,7 @@ function LiveControl({ liveness, header }: { liveness: Liveness; header: Header 
           Ended: {header.process.ended}
         </span>
       )}
-      {liveness.trouble && <span role="status" class="trouble">{liveness.trouble}; trying again</span>}
+      {liveness.trouble && <span role="status" class="trouble">{liveness.trouble}</span>}
     </span>
   );
 }
@@ -156,9 +149,15 @@ function Narrowings({ look }: { look: Look }) {
     chips.push({ text: `through ${name(key)}`, undo: () => set({ focus: state.focus.filter((k) => k !== key) }) });
   for (const key of state.hide)
     chips.push({ text: `not through ${name(key)}`, undo: () => set({ hide: state.hide.filter((k) => k !== key) }) });
-  if (chips.length === 0) return null;
+  const { selection } = profile.header.extent;
+  if (chips.length === 0 && selection === null) return null;
   return (
     <div class="chips" aria-label="Only">
+      {selection !== null && (
+        <span class="chip fixed" title="This is all that the page was given">
+          <span>only {selection}</span>
+        </span>
+      )}
       {chips.map((chip) => (
         <button key={chip.text} type="button" class="chip" onClick={chip.undo} title="Take this back">
           <span>{chip.text}</span> <span aria-hidden="true">×</span>
@@ -200,7 +199,7 @@ export function Bar({ look, liveness }: { look: Look; liveness: Liveness }) {
           Plimsoll
         </button>
         <h1 title={header.process.command.join(" ")}>{title(look)}</h1>
-        <span class="method" title={header.sampling.method}>{method(header)}</span>
+        <span class="method" title={header.sampling.method}>{describeMethod(header)}</span>
         <LiveControl liveness={liveness} header={header} />
       </div>
       <div class="controls">

@@ -4,6 +4,7 @@
 import type { Estimates } from "./data/header";
 import type { Profile } from "./data/profile";
 import type { Dataset } from "./model/dataset";
+import type { Metric } from "./model/metric";
 import type { Change, State } from "./state";
 
 export interface Look {
@@ -20,6 +21,8 @@ export interface Look {
   values: Float64Array;
   /** Of all that is included. */
   totals: Estimates;
+  /** The metric that was asked for, where another is shown: of a stretch of time some are not known. */
+  asked?: Metric;
 }
 
 /** What every view is called with. */

@@ -9,6 +9,8 @@ import "./style.css";
 import { applyTheme } from "./theme";
 
 const PAUSE_MS = 1000;
+const LONGEST_PAUSE_MS = 30_000;
+const UNREACHABLE = "plimsoll view cannot be reached: these are its last figures";
 
 function showFailure(root: HTMLElement, failure: unknown): void {
   const message = failure instanceof Error ? failure.message : String(failure);
@@ -21,28 +23,31 @@ function showFailure(root: HTMLElement, failure: unknown): void {
   );
 }
 
-/** Asks again and again, until the program has ended. A failure is passed on, and the next try may succeed. */
+/** Asks again and again, until the program has ended. Where nobody answers, ever less often: he may come back. */
 function follow(first: Served): Feed {
   return (onProfile, onTrouble) => {
     let etag = first.etag;
     let stopped = false;
     let timer = 0;
+    let pause = PAUSE_MS;
     const ask = async () => {
       let live = true;
       try {
         const served = await servedData(etag);
         if (stopped) return;
         onTrouble(null);
+        pause = PAUSE_MS;
         if (served) {
           etag = served.etag;
           const profile = openProfile(served.bytes);
           live = profile.header.page.live;
           onProfile(profile);
         }
-      } catch (failure) {
-        if (!stopped) onTrouble(failure instanceof Error ? failure.message : String(failure));
+      } catch {
+        pause = Math.min(2 * pause, LONGEST_PAUSE_MS);
+        if (!stopped) onTrouble(UNREACHABLE);
       }
-      if (!stopped && live) timer = window.setTimeout(ask, PAUSE_MS);
+      if (!stopped && live) timer = window.setTimeout(ask, pause);
     };
     timer = window.setTimeout(ask, PAUSE_MS);
     return () => {

@@ -6,7 +6,8 @@ import { test } from "node:test";
 import { Role } from "../src/data/profile";
 import { wholeDataset } from "../src/model/dataset";
 import { between, boxAt, extentOf, findVisible, LEAST_PX, newVisible } from "../src/model/flame_boxes";
-import { assignSlots, classesOf, contrast, legendOf, packageName, relativeChange, SCHEMES, SLOTS } from "../src/model/flame_colours";
+import { assignSlots, classesOf, contrast, legendOf, packageName } from "../src/model/flame_colours";
+import { relativeChange, SCHEMES, SLOTS } from "../src/model/flame_colours";
 import { announce, factsOf, stackText } from "../src/model/flame_facts";
 import { findPath, writePath } from "../src/model/flame_path";
 import { findMatches, keyMatcher, nextMatch, searchExpression } from "../src/model/flame_search";
@@ -138,7 +139,8 @@ test("a zoom begins and ends where it should, and never leaves the way between",
 test("text is readable on every colour, in light and in dark", () => {
   for (const scheme of Object.values(SCHEMES)) {
     for (const slot of [null, ...Array(SLOTS).keys()])
-      for (const pale of [false, true]) assert.ok(contrast(scheme.text, scheme.fill(slot, pale)) >= 4.5, `${slot} ${pale}`);
+      for (const pale of [false, true])
+        assert.ok(contrast(scheme.text, scheme.fill(slot, pale)) >= 4.5, `${slot} ${pale}`);
     for (let change = -1; change <= 1; change += 0.125) assert.ok(contrast(scheme.text, scheme.change(change)) >= 4.5);
     assert.ok(contrast(scheme.dimText, scheme.dimFill) >= 4.5);
   }
@@ -172,7 +174,8 @@ test("by tag, a box has a colour if all of it has the tag; the legend is by area
 });
 
 test("a change is between gone and new", () => {
-  const of = subjectOf([site("gone", 5, { before: true }), site("half", 4, { before: true }), site("half", 8), site("new", 3)], true);
+  const before = [site("gone", 5, { before: true }), site("half", 4, { before: true })];
+  const of = subjectOf([...before, site("half", 8), site("new", 3)], true);
   const tree = makeTree(of, USUAL);
   const change = (name: string) => relativeChange(tree, boxCalled(of, tree, name));
   assert.deepEqual([change("gone"), change("half"), change("new")], [-1, 0.5, 1]);

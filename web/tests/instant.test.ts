@@ -101,9 +101,9 @@ test("a hundred thousand sites are moved in time at once", () => {
   const sites = Array.from({ length: 100000 }, () => ({ stack: ["main"], calls: 3, bytes: 64 }));
   const large = buildProfile({ sites, snapshots: [snapshotAt(5, { others_calls: 0.4, others_allocated: 0.4 })] });
   amountsAt(large, 0, INSTANT_END);
-  const begin = performance.now();
+  const begin = process.cpuUsage(); /* not the clock, which goes on while others have the processor */
   amountsAt(large, 0, INSTANT_END);
-  const took = performance.now() - begin;
+  const took = process.cpuUsage(begin).user / 1000;
   assert.ok(took < 500, `${took} ms, where about 20 are usual`);
 });
 

@@ -70,14 +70,15 @@ test("who held what is known at the start, at snapshots and at the end", () => {
   assert.deepEqual(knownMoments(made()).time, [0, 2, 6, 10]);
 });
 
-test("sites are one layer by the function they are named after, and all layers together are what was live", () => {
+test("sites are one layer by what they are called, and all layers together are what was live", () => {
   const { layers, others } = makeLayers(made(), "site");
   assert.deepEqual(
     layers.map((layer) => layer.name),
-    ["load", "keep"],
+    ["load", "load → helper", "keep"],
   );
-  assert.deepEqual([...layers[0].bytes], [0, 300, 650, 500]);
-  assert.deepEqual([...layers[1].bytes], [0, 0, 0, 50]);
+  assert.deepEqual([...layers[0].bytes], [0, 200, 500, 400]);
+  assert.deepEqual([...layers[1].bytes], [0, 100, 150, 100]);
+  assert.deepEqual([...layers[2].bytes], [0, 0, 0, 50]);
   assert.deepEqual([...others], [0, 30, 50, 0]);
 });
 
@@ -168,4 +169,10 @@ test("between known moments shares change where live memory does, and layers sti
 test("while nothing changes, shares go over from one known moment to the next evenly", () => {
   const progress = progressOf([0, 1, 2], [50, 50, 50], [0, 2]);
   assert.deepEqual(spreadRows(progress, [50, 50, 50], [50, 50], [0, 40]), [0, 20, 40]);
+});
+
+test("where live memory does not move, shares change with time", () => {
+  const { moment, part } = progressOf([0, 1, 2, 4], [5, 5, 5, 5], [0, 4]);
+  assert.deepEqual([...moment], [0, 0, 0, 1]);
+  assert.deepEqual([...part], [0, 0.25, 0.5, 0]);
 });

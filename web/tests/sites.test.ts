@@ -143,7 +143,14 @@ test("of a difference, what is compared with counts negatively, and meets what i
 });
 
 test("a stretch of time has the sites to which something happened", () => {
-  const others = { others_allocated: 0, others_calls: 0, others_bytes: 0, others_objects: 0, unnamed_bytes: 0, unnamed_calls: 0 };
+  const others = {
+    others_allocated: 0,
+    others_calls: 0,
+    others_bytes: 0,
+    others_objects: 0,
+    unnamed_bytes: 0,
+    unnamed_calls: 0,
+  };
   const moment = { live_bytes: 0, live_blocks: 0, left_out_bytes: 0, ...others };
   const profile = build(
     [

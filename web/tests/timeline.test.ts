@@ -17,6 +17,7 @@ import {
   highest,
   highestRss,
   makeCurves,
+  peakHeight,
   samplingTurns,
   snapStretch,
   stretchState,
@@ -24,6 +25,9 @@ import {
   timeRows,
   type Run,
 } from "../src/model/timeline";
+import { usualState } from "../src/state";
+import { placeBeside } from "../src/views/timeline-marks";
+import { makeChart, type Chart } from "../src/views/timeline-scene";
 import { buildProfile } from "./lib/build";
 
 function moment(time_s: number, live_bytes: number, allocated_bytes: number, more: Partial<Moment> = {}): Moment {
@@ -300,4 +304,46 @@ test("a function that holds most is named, with its share and its place, unless 
   assert.equal(advised[0].kind, "leak", "a leak comes first");
   assert.equal(advised[0].function, profile.places.function[profile.nodes.place[2]]);
   assert.ok(!advised.some((each) => each.kind === "live" && each.name === "hoard"));
+});
+
+test("a peak that is known less closely than moments are is not marked below the one it is at", () => {
+  assert.equal(peakHeight(RUN), 450);
+  assert.equal(peakHeight({ ...RUN, peak: { seconds: 3, bytes: 200 } }), 300);
+  assert.equal(peakHeight({ ...RUN, peak: { seconds: 0.5, bytes: 200 } }), 200);
+});
+
+test("a mark's text stays inside of the plot", () => {
+  assert.equal(placeBeside(100, 50, 8, 60, 300), 108);
+  assert.equal(placeBeside(280, 50, 8, 60, 300), 222);
+  assert.equal(placeBeside(150, 200, 8, 60, 300), 60);
+});
+
+function chartOf(rss_bytes: number, rss: boolean): Chart {
+  const site = { stack: ["main"], calls: 1, bytes: 300, live: { blocks: 1, bytes: 300 } };
+  const timeline = [moment(1, 300, 300, { rss_bytes }), moment(2, 300, 300, { rss_bytes })];
+  const profile = buildProfile({ sites: [site], header: { timeline } });
+  const dataset = wholeDataset(profile);
+  const included = new Uint8Array([1]);
+  const look = {
+    profile,
+    state: usualState("live"),
+    set: () => undefined,
+    dataset,
+    included,
+    narrowed: false,
+    values: dataset.values("live"),
+    totals: profile.header.totals,
+  };
+  return makeChart({ look, by: "total", layers: null, slots: new Map(), rss });
+}
+
+test("RSS is always drawn, on a scale of its own where it would dwarf what is live", () => {
+  const entry = ({ legend }: Chart) => legend.find(({ name }) => name === "RSS");
+  const near = chartOf(600, true);
+  assert.deepEqual([near.scene.top.bytes, near.scene.top.apart], [600, 0]);
+  assert.equal(entry(near)?.note, "");
+  const far = chartOf(60_000, true);
+  assert.deepEqual([far.scene.top.bytes, far.scene.top.apart], [300, 60_000]);
+  assert.equal(entry(far)?.note, "on a scale of its own");
+  assert.equal(entry(chartOf(60_000, false))?.drawn, false);
 });

@@ -5,6 +5,9 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { Role, type Profile } from "../src/data/profile";
 import { wholeDataset, type Dataset } from "../src/model/dataset";
+import { extentOf, findVisible, newVisible } from "../src/model/flame_boxes";
+import { followPath, writePath } from "../src/model/flame_path";
+import { findMatches, nextMatch } from "../src/model/flame_search";
 import type { Metric } from "../src/model/metric";
 import { boxValue, keyName, makeSandwich, makeTree, type Shape, type Subject, type Tree } from "../src/model/tree";
 import { buildProfile, type BuiltFunction, type BuiltSite } from "./lib/build";
@@ -258,17 +261,13 @@ function randomSubject(nodes: number, sites: number, functions: number): Subject
   };
   const node = Uint32Array.from({ length: sites }, () => 1 + roll(nodes - 1));
   const zeros = new Uint32Array(sites);
+  const columns = { count: sites, node, inner: node, outer: zeros, own: node, thread: zeros, tag: zeros };
+  profile.sites = { ...base.sites, ...columns };
   const values = Float64Array.from({ length: sites }, () => roll(1000));
   const dataset: Dataset = {
     ...wholeDataset(base),
+    ...columns,
     profile,
-    count: sites,
-    node,
-    inner: node,
-    outer: zeros,
-    own: node,
-    thread: zeros,
-    tag: zeros,
     values: () => values,
   };
   return subjectOf(dataset);
@@ -296,4 +295,139 @@ test("200,000 random nodes are consistent, either way around", () => {
   check(of, callers);
   check(of, callees);
   assert.equal(callers.size[0], callees.size[0]);
+});
+
+/* --- what is opened when somebody looks --- */
+
+const SOME = 1000; /* boxes that are made at once: few, so that most are closed */
+
+/** The way to a box, as keys. */
+function wayOf(tree: Tree, box: number): string {
+  const way: number[] = [];
+  for (let at = box; at !== 0; at = tree.parent[at]) way.push(tree.key[at]);
+  return way.reverse().join(" ");
+}
+
+/** What there is to know about a box: figures, sites, and whether there is anything in it. */
+function figures(tree: Tree, box: number): string {
+  const sites = Array.from(tree.sites.subarray(tree.siteBegin[box], tree.siteEnd[box])).sort((a, b) => a - b);
+  const more = tree.closed[box] === 1 || tree.childBegin[box] < tree.childEnd[box];
+  return [tree.size[box], tree.start[box], tree.before[box], tree.after[box], more, sites.join()].join(" ");
+}
+
+function figuresByWay(tree: Tree): Map<string, string> {
+  return new Map(Array.from({ length: tree.count }, (_, box) => [wayOf(tree, box), figures(tree, box)]));
+}
+
+/** Boxes that can be seen when one has the whole width: their ways and places. */
+function seen(tree: Tree, zoom: number): string[] {
+  const visible = newVisible();
+  findVisible(tree, extentOf(tree, zoom), 1500, tree.deepest, visible);
+  return Array.from({ length: visible.count }, (_, i) =>
+    [wayOf(tree, visible.box[i]), visible.rest[i], visible.left[i], visible.right[i]].join(" "),
+  );
+}
+
+/** The narrowest closed box. */
+function findClosed(tree: Tree): number {
+  let box = tree.count - 1;
+  while (box > 0 && !tree.closed[box]) box--;
+  return box;
+}
+
+const manyStacks = () => randomSubject(40_000, 30_000, 300);
+
+test("of many stacks few boxes are made, each as if all were, and all that can be seen are among them", () => {
+  const of = manyStacks();
+  for (const inverted of [false, true]) {
+    const shape = { ...USUAL, inverted };
+    const whole = makeTree(of, shape, Infinity);
+    const some = makeTree(of, shape, SOME);
+    check(of, some);
+    assert.ok(some.count < 0.8 * whole.count, `${some.count} of ${whole.count}`);
+    assert.equal(whole.closed.includes(1), false);
+    assert.equal(some.deepest, whole.deepest);
+    const all = figuresByWay(whole);
+    for (const [way, known] of figuresByWay(some)) if (all.get(way) !== known) assert.fail(`box ${way}`);
+    assert.deepEqual(seen(some, 0), seen(whole, 0));
+  }
+});
+
+test("who looks into a closed box sees what a whole tree has there, again and again", () => {
+  const of = manyStacks();
+  const whole = makeTree(of, { ...USUAL, inverted: true }, Infinity);
+  const all = figuresByWay(whole);
+  const boxOfWay = new Map(Array.from({ length: whole.count }, (_, box) => [wayOf(whole, box), box]));
+  let tree = makeTree(of, { ...USUAL, inverted: true }, SOME);
+  for (let turn = 0; turn < 5; turn++) {
+    const box = findClosed(tree);
+    const way = wayOf(tree, box);
+    assert.ok(box > 0);
+    const opened = tree.lookInto(box);
+    assert.equal(wayOf(opened.tree, opened.box), way);
+    assert.ok(opened.tree.count > tree.count);
+    assert.equal(opened.tree.trunk, tree.trunk);
+    assert.deepEqual(seen(opened.tree, opened.box), seen(whole, boxOfWay.get(way) ?? 0));
+    assert.equal(opened.tree.lookInto(opened.box).tree, opened.tree);
+    tree = opened.tree;
+  }
+  check(of, tree);
+  for (const [way, known] of figuresByWay(tree)) if (all.get(way) !== known) assert.fail(`box ${way}`);
+});
+
+test("halves of a sandwich are opened in the same way", () => {
+  const of = manyStacks();
+  const whole = makeSandwich(of, 17, "all", Infinity);
+  const some = makeSandwich(of, 17, "all", 10);
+  for (const half of ["callers", "callees"] as const) {
+    check(of, some[half]);
+    assert.deepEqual(seen(some[half], 0), seen(whole[half], 0));
+    const all = figuresByWay(whole[half]);
+    for (const [way, known] of figuresByWay(some[half])) if (all.get(way) !== known) assert.fail(`${half}: box ${way}`);
+  }
+});
+
+test("a search finds what closed boxes have, and leads into them", () => {
+  const of = manyStacks();
+  const whole = makeTree(of, USUAL, Infinity);
+  const some = makeTree(of, USUAL, SOME);
+  for (const wanted of [3, 17, 200]) {
+    const matches = (key: number) => key === wanted;
+    const all = findMatches(whole, matches);
+    const found = findMatches(some, matches);
+    assert.deepEqual([found.size, found.value], [all.size, all.value]);
+    assert.deepEqual([all.more, found.more], [false, true]);
+    assert.ok(found.boxes <= all.boxes);
+    const holding = found.holding.indexOf(1);
+    assert.ok(holding > 0 && some.closed[holding] === 1);
+    assert.equal(nextMatch(found, holding - 1, 1), holding);
+    const { tree, box } = some.lookInto(holding);
+    const inside = findMatches(tree, matches).found;
+    const end = tree.start[box] + tree.size[box];
+    assert.ok(inside.some((yes, at) => yes === 1 && tree.start[at] >= tree.start[box] && tree.start[at] < end));
+  }
+});
+
+test("a link leads through what is closed", () => {
+  const of = manyStacks();
+  const whole = makeTree(of, USUAL, Infinity);
+  const named = { ...of.dataset.profile, functionKey: (index: number) => `f${index}` };
+  const path = writePath(named, whole, whole.count - 1);
+  const { tree, box } = followPath(named, makeTree(of, USUAL, SOME), path);
+  assert.equal(wayOf(tree, box), wayOf(whole, whole.count - 1));
+  assert.equal(figures(tree, box), figures(whole, whole.count - 1));
+  assert.equal(followPath(named, tree, "nonsense").box, 0);
+});
+
+test("in a difference, closed boxes are as large as their leaves, which have two sides", () => {
+  const of = manyStacks();
+  const compared: Subject = {
+    ...of,
+    dataset: { ...of.dataset, kind: "difference", base: of.dataset.count >> 1 },
+    values: of.values.map((value, i) => (i < of.dataset.count >> 1 ? -value : value)),
+  };
+  const all = figuresByWay(makeTree(compared, USUAL, Infinity));
+  const some = makeTree(compared, USUAL, SOME);
+  assert.ok(some.closed.includes(1));
+  for (const [way, known] of figuresByWay(some)) if (all.get(way) !== known) assert.fail(`box ${way}`);
 });

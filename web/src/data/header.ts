@@ -165,10 +165,22 @@ export interface Snippet {
   lines: string[];
 }
 
+export interface AutoMode {
+  overhead: number;
+  exact_now: boolean;
+  interval_bytes: number;
+  interval_max: number;
+  left_exact: number;
+  returned_to_exact: number;
+  exact_calls: number;
+  exact_cpu_s: number;
+}
+
 export interface Side {
   subject: string;
   process: ProcessInfo;
   sampling: Sampling;
+  auto: AutoMode;
   totals: Totals;
   timeline: Moment[];
   peak: { time_s: number; slack_bytes: number };
@@ -208,16 +220,7 @@ export interface Header {
   };
   process: ProcessInfo;
   sampling: Sampling;
-  auto: {
-    overhead: number;
-    exact_now: boolean;
-    interval_bytes: number;
-    interval_max: number;
-    left_exact: number;
-    returned_to_exact: number;
-    exact_calls: number;
-    exact_cpu_s: number;
-  };
+  auto: AutoMode;
   cost: { profiler_cpu_s: number | null; process_cpu_s: number | null };
   peak: { time_s: number; slack_bytes: number };
   scales: { unit_s: number | null; sizes_from: number[]; lifetimes_from_s: number[]; ages_until_s: number[] };
@@ -237,6 +240,9 @@ export interface Header {
     title: string;
     live: boolean;
     metric: string;
+    /** The interval to begin with; null: from the start, to the end. */
+    since_s: number | null;
+    until_s: number | null;
     title_live: string;
     stacks: number;
     written: string;

@@ -125,6 +125,8 @@ export interface Profile {
   sites: Sites;
   shares: Shares;
   scopes: Scopes;
+  /** Of what a difference of two profiles is compared with. */
+  baseScopes: Scopes;
   /** A short name for a function that is the same in every reading of the profile: for links. */
   functionKey(index: number): string;
   /** The other way; undefined where there is none. */
@@ -232,14 +234,14 @@ function readShares(container: Container): Shares {
   };
 }
 
-function readScopes(container: Container): Scopes {
+function readScopes(container: Container, table: "scope" | "base_scope"): Scopes {
   return {
-    count: container.header.tables["scope"] ?? 0,
-    thread: container.u32("scope.thread"),
-    tag: container.u32("scope.tag"),
-    entered: container.f64("scope.entered"),
-    calls: container.f64("scope.calls"),
-    bytes: container.f64("scope.bytes"),
+    count: container.header.tables[table] ?? 0,
+    thread: container.u32(`${table}.thread`),
+    tag: container.u32(`${table}.tag`),
+    entered: container.f64(`${table}.entered`),
+    calls: container.f64(`${table}.calls`),
+    bytes: container.f64(`${table}.bytes`),
   };
 }
 
@@ -265,6 +267,7 @@ function makeKeys(count: number, name: (index: number) => string): Keys {
   const keyOf = (index: number) => (keys[index] ??= hash(name(index)));
   let byKey: Map<string, number> | undefined;
   const indexOf = (key: string) => {
+    if (key === "") return undefined; /* which is asked for always, and most often nothing else is */
     if (!byKey) {
       byKey = new Map();
       for (let i = count - 1; i >= 0; i--) byKey.set(keyOf(i), i);
@@ -288,10 +291,10 @@ export function openProfile(bytes: Uint8Array): Profile {
   const text = readTexts(container);
   const functions = readFunctions(container);
   const moduleName = (module: number) => header.modules[module]?.path.replace(/^.*\//s, "") ?? "";
-  const functionKeys = makeKeys(
-    functions.count,
-    (index) => `${text(functions.full[index])}\n${text(functions.source[index])}\n${moduleName(functions.module[index])}`,
-  );
+  const functionKeys = makeKeys(functions.count, (index) => {
+    const module = moduleName(functions.module[index]);
+    return `${text(functions.full[index])}\n${text(functions.source[index])}\n${module}`;
+  });
   const tags = tagNames(header);
   const tagKeys = makeKeys(tags.length, (index) => tags[index]);
   return {
@@ -310,7 +313,8 @@ export function openProfile(bytes: Uint8Array): Profile {
     },
     sites: readSites(container),
     shares: readShares(container),
-    scopes: readScopes(container),
+    scopes: readScopes(container, "scope"),
+    baseScopes: readScopes(container, "base_scope"),
     functionKey: functionKeys.keyOf,
     functionOfKey: functionKeys.indexOf,
     tagKey: tagKeys.keyOf,

@@ -70,8 +70,8 @@ function twice(column: Uint32Array): Uint32Array {
   return both;
 }
 
-/** What happened from one moment to another. Moments are those that the profile remembers, nearest to what is asked. What
- * small sites had then is shared out among those that are `included`. */
+/** What happened from one moment to another. Moments are those that the profile remembers, nearest to what is asked.
+ * What small sites had then is shared out among those that are `included`. */
 export function intervalDataset(
   profile: Profile,
   since: number,
@@ -108,8 +108,12 @@ export function chooseableMoments(profile: Profile): number[] {
   return [...new Set(all.map((instant) => instantSeconds(profile, instant)))].sort((a, b) => a - b);
 }
 
-/** The figures of some sites together, of every metric; what is compared with has been subtracted. */
-export function estimateSites(dataset: Dataset, sites: Iterable<number>): Estimates {
+/**
+ * The figures of some sites together, of every metric; what is compared with has been subtracted. Of `all` the sites of
+ * a stretch of time nothing is guessed: what was sampled before it has the same error at both ends. Of some that need
+ * not be so: one that was too small to be named at the start may be a large one at the end.
+ */
+export function estimateSites(dataset: Dataset, sites: Iterable<number>, all = false): Estimates {
   const before = newSums();
   const after = newSums();
   for (const site of sites) addSites(site < dataset.base ? before : after, dataset.amounts, site);
@@ -117,7 +121,7 @@ export function estimateSites(dataset: Dataset, sites: Iterable<number>): Estima
   if (dataset.base === 0) return now;
   const then = estimateSums(before);
   const changes = {} as Estimates;
-  for (const { key } of METRICS) changes[key] = subtractEstimates(now[key], then[key], key, dataset.kind === "interval");
+  for (const { key } of METRICS) changes[key] = subtractEstimates(now[key], then[key], key, all);
   return changes;
 }
 

@@ -153,6 +153,18 @@ function describeAuto(header: Header): string {
   return parts.join("; ");
 }
 
+function methodOf({ exact, method }: Sampling): string {
+  if (!exact) return "sampled";
+  return method.includes(" but for ") ? "exact, but for gaps" : "exact";
+}
+
+/** How figures were obtained, in a word; of a comparison, in two where they differ. */
+export function describeMethod({ sampling, diff }: Header): string {
+  if (!diff) return methodOf(sampling);
+  const [before, after] = [methodOf(diff.before.sampling), methodOf(diff.after.sampling)];
+  return before === after ? after : `${before} → ${after}`;
+}
+
 export function samplingFacts(sampling: Sampling): Fact[] {
   const facts: Fact[] = [{ term: "Figures", text: sampling.method }];
   facts.push({ term: "Mode", text: MODES[sampling.mode] ?? sampling.mode });
@@ -196,5 +208,6 @@ export function fileFacts(header: Header): Fact[] {
 }
 
 export function autoFacts(header: Header): Fact[] {
-  return header.sampling.mode === "auto" && !header.extent.merged ? [{ term: "Auto mode", text: describeAuto(header) }] : [];
+  const told = header.sampling.mode === "auto" && !header.extent.merged;
+  return told ? [{ term: "Auto mode", text: describeAuto(header) }] : [];
 }

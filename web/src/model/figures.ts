@@ -257,6 +257,14 @@ export function siteValues(amounts: Amounts, key: MetricKey): Float64Array {
   return plainValues(amounts[source.of], source);
 }
 
+/** The variance of that value for every site. */
+export function siteVariances(amounts: Amounts, key: MetricKey): Float64Array {
+  const { of, sampled, rest } = SOURCES[key];
+  const part = sampled === "objects" ? "objectsVariance" : "spaceVariance";
+  const all = amounts[of][part];
+  return rest ? all.map((variance, i) => restOf(variance, amounts.freed[part][i])) : all;
+}
+
 // --- differences ---
 
 /** What is known of a stretch of time, and whether it only grows. */

@@ -119,10 +119,19 @@ export function assignSlots(names: string[]): Map<string, number> {
   return slots;
 }
 
-/** "std" of std::vector<int>::push_back, "alloc" of <alloc::vec::Vec<T> as Clone>::clone; else the file's directory. */
-export function packageName(full: string, file: string, module: string): string {
-  const space = /^[<&*(\s]*(?:dyn |mut |impl )*([A-Za-z_]\w*)(?:<[^<>]*>)?::/.exec(full);
-  if (space) return space[1];
+/** "std" of std::vector<int>::push_back and of void std::swap<int>, "alloc" of <alloc::vec::Vec<T> as Clone>::clone; ""
+ * where there is none. What is inside of a function, as main::{lambda}, is in no namespace for that. */
+function namespaceOf(name: string): string {
+  const space = /^[<&*(\s]*(?:\w+[*&]* )*([A-Za-z_]\w*)(?:<[^<>]*>)?::(?!\{)/.exec(name);
+  return space?.[1] ?? "";
+}
+
+/** The namespace, of the name as it is shown or in full; else the file's directory. */
+export function packageName(names: string | readonly string[], file: string, module: string): string {
+  for (const name of typeof names === "string" ? [names] : names) {
+    const space = namespaceOf(name);
+    if (space) return space;
+  }
   const directory = /^(.*)\/[^/]*$/s.exec(file);
   return directory?.[1] || module || "(unknown)";
 }
@@ -139,8 +148,31 @@ export interface Classes {
 const SEVERAL = "several tags";
 const NO_TAG = "(no tag)";
 
-function makeClasses(names: string[], of: (box: number) => number): Classes {
-  const slots = assignSlots(names.filter((name) => name !== SEVERAL && name !== NO_TAG));
+const NO_MODULE = "(unknown)";
+
+/** As the legend has it. */
+export function moduleClass(profile: Profile, module: number): string {
+  return profile.moduleName(module) || NO_MODULE;
+}
+
+const moduleSlots = new WeakMap<Profile, Map<string, number>>();
+
+/** The colours of modules: of all that have a function, so that a module has one in whatever is drawn. */
+export function slotsOfModules(profile: Profile): Map<string, number> {
+  let slots = moduleSlots.get(profile);
+  if (!slots) {
+    const names = [...new Set(profile.functions.module)].map((module) => moduleClass(profile, module));
+    moduleSlots.set(profile, (slots = assignSlots([...new Set(names)])));
+  }
+  return slots;
+}
+
+/** The same for tags, by their paths. */
+export function slotsOfTags(profile: Profile): Map<string, number> {
+  return assignSlots(profile.header.tags.flatMap((tag) => tag.path || []));
+}
+
+function makeClasses(names: string[], slots: Map<string, number>, of: (box: number) => number): Classes {
   return { names, slots: names.map((name) => slots.get(name) ?? null), of };
 }
 
@@ -160,19 +192,18 @@ function numberNames(): { names: string[]; of: (name: string) => number } {
 
 function functionClass(profile: Profile, index: number, colouring: Colouring): string {
   const { functions } = profile;
+  if (colouring === "module") return moduleClass(profile, functions.module[index]);
   const module = profile.moduleName(functions.module[index]);
-  if (colouring === "module") return module || "(unknown)";
-  return packageName(profile.text(functions.full[index]), profile.text(functions.file[index]), module);
+  const names = [profile.functionName(index), profile.text(functions.full[index])];
+  return packageName(names, profile.text(functions.file[index]), module);
 }
 
 function classesByKey(profile: Profile, tree: Tree, colouring: Colouring): Classes {
   const { names, of } = numberNames();
   const known = new Int32Array(profile.functions.count).fill(-1);
-  for (let box = 0; box < tree.count; box++) {
-    const key = tree.key[box];
-    if (known[key] === -1) known[key] = of(functionClass(profile, key, colouring));
-  }
-  return makeClasses(names, (box) => known[tree.key[box]] ?? -1);
+  for (const key of tree.trunk.keys()) if (known[key] === -1) known[key] = of(functionClass(profile, key, colouring));
+  const slots = colouring === "module" ? slotsOfModules(profile) : assignSlots(names);
+  return makeClasses(names, slots, (box) => known[tree.key[box]] ?? -1);
 }
 
 /** A box has the colour of a tag if everything in it has that tag. */
@@ -191,7 +222,7 @@ function classesByTag(profile: Profile, tree: Tree, tagOfSite: Uint32Array, valu
       if (values[tree.sites[i]] !== 0) join(box, tagClass[tagOfSite[tree.sites[i]]] ?? several);
     if (box > 0) join(tree.parent[box], classOf[box]);
   }
-  return makeClasses(names, (box) => classOf[box]);
+  return makeClasses(names, slotsOfTags(profile), (box) => classOf[box]);
 }
 
 export function classesOf(profile: Profile, tree: Tree, colouring: Colouring, { dataset, values }: Subject): Classes {
@@ -240,12 +271,27 @@ export function legendOf(profile: Profile, tree: Tree, classes: Classes, most: n
   return { rows: rows.slice(0, most), others: Math.max(0, rows.length - most) };
 }
 
+const NOISE_PART = 0.12; /* of the colour of a change */
+const STEPS = 16; /* of colours, either way */
+
+/** Changes that noise explains are paler. */
+function paintChanges(tree: Tree, scheme: Scheme, isNoise: (box: number) => boolean): (box: number) => string {
+  const fills = Array.from({ length: 2 * STEPS + 1 }, (_, step) => css(scheme.change(step / STEPS - 1)));
+  return (box) => {
+    const change = relativeChange(tree, box) * (isNoise(box) ? NOISE_PART : 1);
+    return fills[Math.round(STEPS * change) + STEPS];
+  };
+}
+
 /** Fills, as the canvas takes them, each made once. */
-export function makePainter(profile: Profile, tree: Tree, classes: Classes, scheme: Scheme): (box: number) => string {
-  if (tree.widths !== "value") {
-    const steps = Array.from({ length: 33 }, (_, step) => css(scheme.change(step / 16 - 1)));
-    return (box) => steps[Math.round(16 * relativeChange(tree, box)) + 16];
-  }
+export function makePainter(
+  profile: Profile,
+  tree: Tree,
+  classes: Classes,
+  scheme: Scheme,
+  isNoise: (box: number) => boolean,
+): (box: number) => string {
+  if (tree.widths !== "value") return paintChanges(tree, scheme, isNoise);
   const shades = classes.slots.map((slot) => [css(scheme.fill(slot, false)), css(scheme.fill(slot, true))]);
   const plain = css(scheme.fill(null, false));
   return (box) => shades[classes.of(box)]?.[isPale(profile, tree.key[box]) ? 1 : 0] ?? plain;

@@ -178,7 +178,7 @@ export function announce(subject: Subject, tree: Tree, box: number): string {
   const figure = tree.widths === "value" ? formatEstimate(unit, estimate) : formatChangeEstimate(unit, estimate);
   const share = formatPercent(tree.size[box] / tree.size[0]);
   const children = tree.childEnd[box] - tree.childBegin[box];
-  const inside = children === 0 ? "nothing inside" : `${children} inside`;
+  const inside = children > 0 ? `${children} inside` : tree.closed[box] ? "more inside" : "nothing inside";
   const name = keyName(dataset.profile, tree.key[box]);
   return `${name}, ${figure}, ${share}, depth ${tree.depth[box]} of ${tree.deepest}, ${inside}`;
 }

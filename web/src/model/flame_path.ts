@@ -32,14 +32,31 @@ export function writePath(profile: Profile, tree: Tree, box: number): string {
     .join(BETWEEN);
 }
 
+/** The child of a box that a step leads to; -1: there is none. */
+function findStep(profile: Profile, tree: Tree, box: number, step: string): number {
+  for (let child = tree.childBegin[box]; child < tree.childEnd[box]; child++)
+    if (writeStep(profile, tree.key[child]) === step) return child;
+  return -1;
+}
+
 export function findPath(profile: Profile, tree: Tree, path: string): number {
   let box = 0;
   for (const step of path.split(BETWEEN)) {
-    let child = tree.childBegin[box];
-    const end = tree.childEnd[box];
-    while (child < end && writeStep(profile, tree.key[child]) !== step) child++;
-    if (child === end) break;
+    const child = findStep(profile, tree, box, step);
+    if (child < 0) break;
     box = child;
   }
   return box;
+}
+
+/** The same, through what is closed, and with the end of the way open. */
+export function followPath(profile: Profile, tree: Tree, path: string): { tree: Tree; box: number } {
+  let at = tree.lookInto(0);
+  for (const step of path.split(BETWEEN)) {
+    if (at.tree.closed[at.box]) at = at.tree.lookInto(at.box);
+    const child = findStep(profile, at.tree, at.box, step);
+    if (child < 0) break;
+    at = { tree: at.tree, box: child };
+  }
+  return at.tree.lookInto(at.box);
 }

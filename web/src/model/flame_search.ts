@@ -7,7 +7,11 @@ import { boxValue, keyName, readKey, type Tree } from "./tree";
 export interface Matches {
   /** By box. */
   found: Uint8Array;
+  /** By box: it is closed, not found itself, and something in it would be. */
+  holding: Uint8Array;
+  /** Those that hold something count as one; then there may be more. */
   boxes: number;
+  more: boolean;
   /** Of all that was found; what is found within something found counts once. */
   size: number;
   value: number;
@@ -49,10 +53,22 @@ export function keyMatcher(profile: Profile, expression: RegExp): (key: number) 
   };
 }
 
+/** Adds what a closed box would show if it were open; `counted`: what it has is in the sum already. */
+function lookInside(tree: Tree, box: number, matches: (key: number) => boolean, sum: Matches, counted: boolean): void {
+  const inside = tree.trunk.sumInside(tree, box, matches);
+  if (!(inside.size > 0)) return;
+  sum.more = true;
+  if (!sum.found[box]) sum.boxes += sum.holding[box] = 1;
+  if (counted) return;
+  sum.size += inside.size;
+  sum.value += inside.value;
+}
+
 export function findMatches(tree: Tree, matches: (key: number) => boolean): Matches {
   const found = new Uint8Array(tree.count);
+  const holding = new Uint8Array(tree.count);
   const within = new Uint8Array(tree.count);
-  const sum: Matches = { found, boxes: 0, size: 0, value: 0 };
+  const sum: Matches = { found, holding, boxes: 0, more: false, size: 0, value: 0 };
   for (let box = 0; box < tree.count; box++) {
     const around = box > 0 ? within[tree.parent[box]] : 0;
     const matched = matches(tree.key[box]) ? 1 : 0;
@@ -63,16 +79,17 @@ export function findMatches(tree: Tree, matches: (key: number) => boolean): Matc
       sum.size += tree.size[box];
       sum.value += boxValue(tree, box);
     }
+    if (tree.closed[box]) lookInside(tree, box, matches, sum, within[box] === 1);
   }
   return sum;
 }
 
 /** The next one after `box` (before it: step -1), around the end; -1 if there is none. */
 export function nextMatch(matches: Matches, box: number, step: 1 | -1): number {
-  const { found } = matches;
+  const { found, holding } = matches;
   for (let i = 1; i <= found.length; i++) {
     const at = (((box + step * i) % found.length) + found.length) % found.length;
-    if (found[at]) return at;
+    if (found[at] || holding[at]) return at;
   }
   return -1;
 }

@@ -162,6 +162,11 @@ export function formatError(unit: Unit, estimate: Estimate): string {
   return readsAsZero(scale, error) ? "" : `± ${printScaled(scale, error)}`;
 }
 
+/** It may be nothing at all, or no change: the error is as large as the figure. */
+export function isUnsure({ value, error }: Estimate): boolean {
+  return value !== 0 && error >= Math.abs(value);
+}
+
 /** "2.1 MiB ± 0.3 MiB"; "at most 1.2 MiB" when no sample is left to estimate from. */
 export function formatEstimate(unit: Unit, estimate: Estimate): string {
   if (!(estimate.value > 0) && estimate.high > 0) return `at most ${formatValue(unit, estimate.high)}`;

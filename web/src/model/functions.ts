@@ -9,6 +9,7 @@ import { Role, type Profile } from "../data/profile";
 import type { Dataset } from "./dataset";
 import { activeSites, byMetric, groupBy, groupEstimates, members, NO_GROUP, signedValue, type Groups } from "./groups";
 import type { Metric } from "./metric";
+import { trailOf } from "./paths";
 import { rememberTests } from "./sorting";
 
 export interface FunctionRows {
@@ -45,18 +46,43 @@ function gatherStacks(dataset: Dataset, active: Uint8Array, all: boolean): Stack
   return { groups, inner: Uint32Array.from(inner), outer: Uint32Array.from(outer) };
 }
 
-/** Calls back with each stack and each function in it, once. */
-function walkStacks(dataset: Dataset, stacks: Stacks, visit: (stack: number, index: number) => void): void {
-  const { nodes, places, functions } = dataset.profile;
-  const seen = new Uint32Array(functions.count);
-  for (let stack = 0; stack < stacks.inner.length; stack++) {
-    for (let node = stacks.inner[stack]; node !== 0; node = nodes.parent[node]) {
-      const index = places.function[nodes.place[node]];
-      if (seen[index] !== stack + 1) visit(stack, index);
-      seen[index] = stack + 1;
-      if (node === stacks.outer[stack]) break;
+/** Which functions there are, and those of each stack, once each: row[begin[stack]] .. row[begin[stack + 1] - 1]. */
+interface Incidence {
+  /** By row: its function. */
+  functions: number[];
+  begin: Uint32Array;
+  row: Uint32Array;
+}
+
+/** Walks every stack, from the inside out. */
+function meetFunctions({ profile }: Dataset, { inner, outer }: Stacks): Incidence {
+  const { links, depth } = trailOf(profile);
+  const rowOf = new Uint32Array(profile.functions.count).fill(NO_GROUP);
+  const seen = new Uint32Array(profile.functions.count);
+  const functions: number[] = [];
+  const begin = new Uint32Array(inner.length + 1);
+  let row: Uint32Array = new Uint32Array(16 * inner.length);
+  let at = 0;
+  for (let stack = 0; stack < inner.length; stack++) {
+    if (at + depth[inner[stack]] > row.length) row = longer(row, at + depth[inner[stack]]);
+    for (let node = inner[stack]; node !== 0; node = links[2 * node]) {
+      const index = links[2 * node + 1];
+      if (seen[index] !== stack + 1) {
+        seen[index] = stack + 1;
+        if (rowOf[index] === NO_GROUP) rowOf[index] = functions.push(index) - 1;
+        row[at++] = rowOf[index];
+      }
+      if (node === outer[stack]) break;
     }
+    begin[stack + 1] = at;
   }
+  return { functions, begin, row };
+}
+
+function longer(column: Uint32Array, least: number): Uint32Array {
+  const wider = new Uint32Array(Math.max(2 * column.length, least));
+  wider.set(column);
+  return wider;
 }
 
 function sumStacks(stacks: Stacks, value: (site: number) => number): Float64Array {
@@ -66,15 +92,30 @@ function sumStacks(stacks: Stacks, value: (site: number) => number): Float64Arra
   return sums;
 }
 
-/** Stacks by row: those that go through its function. */
-function findThrough(dataset: Dataset, stacks: Stacks, rowOf: Uint32Array, count: number): Groups {
-  const begin = new Uint32Array(count + 1);
-  walkStacks(dataset, stacks, (_, index) => begin[rowOf[index] + 1]++);
-  for (let row = 0; row < count; row++) begin[row + 1] += begin[row];
-  const next = begin.slice();
-  const member = new Uint32Array(begin[count]);
-  walkStacks(dataset, stacks, (stack, index) => (member[next[rowOf[index]]++] = stack));
-  return { count, begin, member };
+/** Of what stacks have: by row, what those have in which it is innermost, or in which it is at all. */
+function sumRows({ functions, begin, row }: Incidence, values: Float64Array, onlyInnermost: boolean): Float64Array {
+  const sums = new Float64Array(functions.length);
+  for (let stack = 0; stack < values.length; stack++) {
+    const end = onlyInnermost ? Math.min(begin[stack] + 1, begin[stack + 1]) : begin[stack + 1];
+    for (let i = begin[stack]; i < end; i++) sums[row[i]] += values[stack];
+  }
+  return sums;
+}
+
+/** Stacks by row: those in which its function is innermost, or is at all. */
+function findStacks({ functions, begin, row }: Incidence, onlyInnermost: boolean): Groups {
+  const count = functions.length;
+  const first = new Uint32Array(count + 1);
+  const stacks = begin.length - 1;
+  const endOf = (stack: number) => (onlyInnermost ? Math.min(begin[stack] + 1, begin[stack + 1]) : begin[stack + 1]);
+  for (let stack = 0; stack < stacks; stack++)
+    for (let i = begin[stack], end = endOf(stack); i < end; i++) first[row[i] + 1]++;
+  for (let each = 0; each < count; each++) first[each + 1] += first[each];
+  const next = first.slice();
+  const member = new Uint32Array(first[count]);
+  for (let stack = 0; stack < stacks; stack++)
+    for (let i = begin[stack], end = endOf(stack); i < end; i++) member[next[row[i]]++] = stack;
+  return { count, begin: first, member };
 }
 
 function* sitesOf(stacks: Stacks, which: Iterable<number>): Iterable<number> {
@@ -82,40 +123,25 @@ function* sitesOf(stacks: Stacks, which: Iterable<number>): Iterable<number> {
 }
 
 export function makeFunctionRows(dataset: Dataset, included: Uint8Array, frames: "usual" | "all"): FunctionRows {
-  const { nodes, places, functions } = dataset.profile;
   const stacks = gatherStacks(dataset, activeSites(dataset, included), frames === "all");
-  const rowOf = new Uint32Array(functions.count).fill(NO_GROUP);
-  const index: number[] = [];
-  walkStacks(dataset, stacks, (_, each) => {
-    if (rowOf[each] === NO_GROUP) rowOf[each] = index.push(each) - 1;
-  });
-  const count = index.length;
-  const selfRow = (stack: number) => rowOf[places.function[nodes.place[stacks.inner[stack]]]];
-  const self = byMetric((metric) => {
-    const sums = new Float64Array(count);
-    sumStacks(stacks, signedValue(dataset, metric)).forEach((sum, stack) => (sums[selfRow(stack)] += sum));
-    return sums;
-  });
-  const total = byMetric((metric) => {
-    const sums = new Float64Array(count);
-    const values = sumStacks(stacks, signedValue(dataset, metric));
-    walkStacks(dataset, stacks, (stack, each) => (sums[rowOf[each]] += values[stack]));
-    return sums;
-  });
+  const incidence = meetFunctions(dataset, stacks);
+  const stackValues = byMetric((metric) => sumStacks(stacks, signedValue(dataset, metric)));
+  const self = byMetric((metric) => sumRows(incidence, stackValues(metric), true));
+  const total = byMetric((metric) => sumRows(incidence, stackValues(metric), false));
   let own: Groups | undefined;
   let through: Groups | undefined;
   return {
     dataset,
-    count,
-    index: Uint32Array.from(index),
+    count: incidence.functions.length,
+    index: Uint32Array.from(incidence.functions),
     self,
     total,
     selfEstimates(row) {
-      const sites = () => sitesOf(stacks, members((own ??= groupBy(stacks.inner.length, count, selfRow)), row));
+      const sites = () => sitesOf(stacks, members((own ??= findStacks(incidence, true)), row));
       return groupEstimates(dataset, sites, (metric) => self(metric)[row]);
     },
     totalEstimates(row) {
-      const sites = () => sitesOf(stacks, members((through ??= findThrough(dataset, stacks, rowOf, count)), row));
+      const sites = () => sitesOf(stacks, members((through ??= findStacks(incidence, false)), row));
       return groupEstimates(dataset, sites, (metric) => total(metric)[row]);
     },
   };

@@ -8,7 +8,6 @@ import type { Look } from "../look";
 import { estimateSides } from "./dataset";
 import {
   formatBytes,
-  formatChange,
   formatChangeEstimate,
   formatEstimate,
   formatExact,
@@ -27,6 +26,8 @@ export interface Headline {
   note: string;
   /** What clicking it shows; null: it is not a metric. */
   metric: Metric | null;
+  /** What it takes a sentence to explain. */
+  help?: string;
 }
 
 type Subject = Pick<Look, "profile" | "dataset" | "included" | "narrowed" | "totals">;
@@ -79,6 +80,14 @@ function calls(subject: Subject): Headline {
   };
 }
 
+/** Why a moment of the timeline may be above the peak. */
+function describeSlack(bytes: number): string {
+  return (
+    "The heap is not looked at with every allocation: at some moment in between it may have been larger, by " +
+    `${formatBytes(bytes)} at most`
+  );
+}
+
 function peak(subject: Subject): Headline | null {
   const { header } = subject.profile;
   const space = subject.totals.peak_space;
@@ -90,7 +99,14 @@ function peak(subject: Subject): Headline | null {
     : partial
       ? `at ${when}, when the whole heap was largest`
       : `at ${when}${formatSlack(space.value, header.peak.slack_bytes)}`;
-  return { label: partial ? "Held at the peak" : "Peak", value: formatEstimate("bytes", space), note, metric: "peak" };
+  const slack = formatSlack(space.value, header.peak.slack_bytes);
+  return {
+    label: partial ? "Held at the peak" : "Peak",
+    value: formatEstimate("bytes", space),
+    note,
+    metric: "peak",
+    ...(slack ? { help: describeSlack(header.peak.slack_bytes) } : {}),
+  };
 }
 
 function live(subject: Subject): Headline {
@@ -100,7 +116,7 @@ function live(subject: Subject): Headline {
     return {
       label: metricTitle(profile.header, "live", true),
       value,
-      note: `${formatChange("blocks", totals.inuse_objects.value)} blocks`,
+      note: `${formatChangeEstimate("blocks", totals.inuse_objects)} blocks`,
       metric: "live",
     };
   }
@@ -125,7 +141,9 @@ function temporary(subject: Subject): Headline | null {
   const { temp_objects, alloc_objects } = subject.totals;
   const part = alloc_objects.value > 0 ? temp_objects.value / alloc_objects.value : 0;
   if (subject.dataset.kind === "interval" || !(part >= 0.001)) return null;
-  return { label: "Temporary", value: formatPercent(Math.min(1, part)), note: "of calls", metric: "temporary" };
+  const error = temp_objects.error / alloc_objects.value;
+  const value = formatPercent(Math.min(1, part)) + (error >= 0.0005 ? ` ± ${formatPercent(error)}` : "");
+  return { label: "Temporary", value, note: "of calls", metric: "temporary" };
 }
 
 function rss(subject: Subject): Headline | null {
@@ -266,11 +284,15 @@ const MAKERS: readonly ((subject: Subject) => Headline | null)[] = [
 export const PART = "Figures of";
 
 /** What the figures are of, where that is not everything. */
-function part({ dataset, narrowed }: Subject): Headline[] {
-  const selected = narrowed ? "what is selected" : "";
-  if (dataset.kind === "interval")
-    return [{ label: PART, value: describeStretch(dataset), note: selected, metric: null }];
-  return narrowed ? [{ label: PART, value: selected, note: "", metric: null }] : [];
+function part({ profile, dataset, narrowed }: Subject): Headline[] {
+  const { selection, reset_s, difference } = profile.header.extent;
+  const parts: string[] = [];
+  if (dataset.kind === "interval") parts.push(describeStretch(dataset));
+  if (selection !== null && !difference) parts.push(selection);
+  if (narrowed) parts.push("what is selected");
+  if (reset_s !== null && reset_s > 0) parts.push(`since the reset at ${formatSpan(reset_s)}`);
+  if (parts.length === 0) return [];
+  return [{ label: PART, value: parts[0], note: parts.slice(1).join(", "), metric: null }];
 }
 
 export function headlines(subject: Subject): Headline[] {

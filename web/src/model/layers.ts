@@ -6,6 +6,7 @@
 
 import type { Profile } from "../data/profile";
 import { siteValues } from "./figures";
+import { foldSites } from "./stacks";
 
 export type LayersBy = "site" | "tag";
 
@@ -94,17 +95,52 @@ export function tagName(profile: Profile, tag: number): string {
   return tags[tag]?.path ?? tags[tag]?.name ?? "";
 }
 
+/** What sites are taken together by. */
+interface Groups {
+  count: number;
+  ofSite: Uint32Array;
+  describe: (group: number) => Omit<Layer, "bytes">;
+}
+
+function groupByTag(profile: Profile): Groups {
+  const describe = (index: number) => ({ key: tagName(profile, index), index, name: tagName(profile, index) });
+  return { count: profile.header.tags.length, ofSite: profile.sites.tag, describe };
+}
+
+/** By the function that a site is named after, and by what it called of a library: as tables name sites. */
+function groupBySite(profile: Profile): Groups {
+  const folding = foldSites(profile);
+  const known = new Map<string, number>();
+  const owner: number[] = [];
+  const via: number[] = [];
+  const ofRow = new Uint32Array(folding.count);
+  for (let row = 0; row < folding.count; row++) {
+    const index = profile.places.function[folding.place[row]];
+    const key = `${index} ${folding.via[row]}`;
+    const group = known.get(key) ?? owner.length;
+    if (group === owner.length) {
+      known.set(key, group);
+      owner.push(index);
+      via.push(folding.via[row]);
+    }
+    ofRow[row] = group;
+  }
+  const describe = (group: number) => {
+    const index = owner[group];
+    const called = via[group] > 0 ? ` → ${profile.text(via[group])}` : "";
+    return { key: profile.functionKey(index) + called, index, name: profile.functionName(index) + called };
+  };
+  return { count: owner.length, ofSite: folding.ofSite.map((row) => ofRow[row]), describe };
+}
+
 export function makeLayers(profile: Profile, by: LayersBy): Layers {
   const known = knownMoments(profile);
   const moments = known.time.length;
-  const group = by === "site" ? ownFunctions(profile) : profile.sites.tag;
-  const groups = by === "site" ? profile.functions.count : profile.header.tags.length;
-  const held = sumGroups(profile, known, group, groups);
-  const layers = heaviest(held, groups, moments).map((index) => ({
-    key: by === "site" ? profile.functionKey(index) : tagName(profile, index),
-    index,
-    name: by === "site" ? profile.functionName(index) : tagName(profile, index),
-    bytes: held.subarray(index * moments, (index + 1) * moments),
+  const groups = by === "site" ? groupBySite(profile) : groupByTag(profile);
+  const held = sumGroups(profile, known, groups.ofSite, groups.count);
+  const layers = heaviest(held, groups.count, moments).map((group) => ({
+    ...groups.describe(group),
+    bytes: held.subarray(group * moments, (group + 1) * moments),
   }));
   const others = totalAt(profile, known);
   for (const { bytes } of layers) for (let i = 0; i < moments; i++) others[i] -= bytes[i];

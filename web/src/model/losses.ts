@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: MIT
 // losses.ts - what is missing from a profile, as reports list it.
 
-import type { Header } from "../data/header";
+import type { Header, Tag } from "../data/header";
+import type { Profile } from "../data/profile";
+import { formatBytes, formatExact, plural } from "./format";
 
 export interface Loss {
   count: number;
@@ -40,6 +42,27 @@ export function findLosses(header: Header): Loss[] {
     text: `setting${bad === 1 ? "" : "s"} that the profiled process did not understand: see plimsoll help environment`,
   });
   return found.filter((loss) => loss.count > 0);
+}
+
+const UNRECORDED: readonly { kind: Tag["kind"]; words: string; name: string }[] = [
+  { kind: "off", words: "Off for a while", name: "(off)" },
+  { kind: "paused", words: "Paused by some of its threads", name: "(paused)" },
+];
+
+/** What was allocated while nobody wanted to know is counted, and nothing else is known of it: as reports say it. */
+export function describeUnrecorded({ header, scopes }: Profile): string[] {
+  const lines: string[] = [];
+  for (const { kind, words, name } of UNRECORDED) {
+    let [calls, bytes] = [0, 0];
+    for (let i = 0; i < scopes.count; i++) {
+      if (header.tags[scopes.tag[i]]?.kind !== kind) continue;
+      calls += scopes.calls[i];
+      bytes += scopes.bytes[i];
+    }
+    const all = formatExact(calls);
+    if (calls > 0) lines.push(`${words}: ${all} call${plural(all)} (${formatBytes(bytes)}) only counted, as ${name}.`);
+  }
+  return lines;
 }
 
 const FEW_SAMPLES = 100;

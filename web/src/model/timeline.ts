@@ -90,6 +90,13 @@ function fillRates(run: Run, time: readonly number[], end: number): Level[] {
   });
 }
 
+/** Where the peak is marked: it is known less closely than moments are, and is not below the one that it is at. */
+export function peakHeight({ moments, peak }: Run): number {
+  let level = 0;
+  for (const { time_s, live_bytes } of moments) if (peak && time_s <= peak.seconds) level = live_bytes;
+  return Math.max(level, peak?.bytes ?? 0);
+}
+
 /** `end` is that of the chart: of two runs, the longer one's. */
 export function makeCurves(run: Run, time: readonly number[], end: number): Curves {
   const live = fillLevels(run, time, (moment) => moment.live_bytes, 0);

@@ -3,12 +3,13 @@
 //
 // Calls and bytes of a part by tags and threads are exact in every mode, since scopes are, and nothing of the part can
 // be more than that. The rest is added up from its sites, and estimated once. Of a part by stacks scopes know nothing.
+// Of two profiles that are compared each has such totals, and the change is their difference (src/reader/join.c).
 
 import type { Estimate, Estimates, Header, MetricKey } from "../data/header";
-import type { Profile } from "../data/profile";
+import type { Profile, Scopes } from "../data/profile";
 import { estimateSites, type Dataset } from "./dataset";
 import { exactly, nothingSeen } from "./estimate";
-import { addRange, estimateSums, newSums, samplesIn } from "./figures";
+import { addRange, estimateSums, newSums, samplesIn, subtractEstimates } from "./figures";
 import { METRICS } from "./metric";
 import { isNarrowed, tagsBelow, type Narrowing } from "./narrow";
 
@@ -23,16 +24,19 @@ function withHigh(estimate: Estimate, high: number): Estimate {
 
 // --- what no sample was taken of ---
 
+/** How a run was measured. */
+type Method = Pick<Header, "sampling" | "auto">;
+
 /** The most that a sample stood for. */
-function hiddenInterval({ sampling, auto }: Header): number {
+function hiddenInterval({ sampling, auto }: Method): number {
   return sampling.mode !== "sampled" && auto.interval_bytes > 0 ? auto.interval_bytes : sampling.interval_bytes;
 }
 
 /** Where not one sample was taken there may be memory all the same: lets intervals reach that far. */
-export function allowForTheHidden(header: Header, samples: number, figures: Estimates): void {
-  if (header.sampling.exact || samples > 0) return;
-  const bytes = hiddenInterval(header);
-  const objects = bytes / (header.sampling.call_charge || 1);
+export function allowForTheHidden(method: Method, samples: number, figures: Estimates): void {
+  if (method.sampling.exact || samples > 0) return;
+  const bytes = hiddenInterval(method);
+  const objects = bytes / (method.sampling.call_charge || 1);
   for (const { key } of METRICS) {
     const hidden = nothingSeen(inBytes(key) ? bytes : objects, 0).high;
     figures[key] = withHigh(figures[key], Math.max(figures[key].high, figures[key].value + hidden));
@@ -62,21 +66,15 @@ export function boundByAsked(figures: Estimates, { calls, bytes }: Asked): Estim
   return bounded;
 }
 
-/** Scopes of the selection's tags and threads; `marks` of tags, where tags were chosen. */
-function isScopeOf(profile: Profile, scope: number, state: Narrowing, tags: Uint8Array | null): boolean {
-  const { scopes, header } = profile;
-  if (tags && !tags[scopes.tag[scope]]) return false;
-  return state.thread === null || header.threads[scopes.thread[scope]]?.name === state.thread;
-}
-
 /** All that was asked for; and of it what was when nothing else was recorded, while switched off or paused. */
-function askedBy(profile: Profile, state: Narrowing): { all: Asked; unrecorded: Asked } {
-  const { scopes, header } = profile;
+function askedBy(profile: Profile, scopes: Scopes, state: Narrowing): { all: Asked; unrecorded: Asked } {
+  const { header } = profile;
   const tags = state.tag === null ? null : tagsBelow(profile, state.tag);
   const all: Asked = { calls: 0, bytes: 0 };
   const unrecorded: Asked = { calls: 0, bytes: 0 };
   for (let scope = 0; scope < scopes.count; scope++) {
-    if (!isScopeOf(profile, scope, state, tags)) continue;
+    if (tags && !tags[scopes.tag[scope]]) continue;
+    if (state.thread !== null && header.threads[scopes.thread[scope]]?.name !== state.thread) continue;
     const kind = header.tags[scopes.tag[scope]]?.kind;
     for (const sum of kind === "off" || kind === "paused" ? [all, unrecorded] : [all]) {
       sum.calls += scopes.calls[scope];
@@ -88,15 +86,22 @@ function askedBy(profile: Profile, state: Narrowing): { all: Asked; unrecorded: 
 
 // --- selections ---
 
-function partTotals(dataset: Dataset, included: Uint8Array, state: Narrowing): Estimates {
-  const { profile, amounts, count } = dataset;
+/** One run: its sites are those from `first` until `end`, without it. */
+interface Run {
+  first: number;
+  end: number;
+  method: Method;
+  scopes: Scopes;
+}
+
+function partTotals(dataset: Dataset, run: Run, included: Uint8Array, state: Narrowing): Estimates {
   const sums = newSums();
-  addRange(sums, amounts, 0, count, included);
+  addRange(sums, dataset.amounts, run.first, run.end, included);
   const figures = estimateSums(sums);
-  allowForTheHidden(profile.header, samplesIn(sums), figures);
+  allowForTheHidden(run.method, samplesIn(sums), figures);
   if (state.focus.length > 0 || state.hide.length > 0) return figures;
-  const { all, unrecorded } = askedBy(profile, state);
-  const counted = countedIn(dataset, included);
+  const { all, unrecorded } = askedBy(dataset.profile, run.scopes, state);
+  const counted = countedIn(dataset, run, included);
   const recorded = {
     calls: Math.max(all.calls - unrecorded.calls, counted.calls),
     bytes: Math.max(all.bytes - unrecorded.bytes, counted.bytes),
@@ -108,10 +113,10 @@ function partTotals(dataset: Dataset, included: Uint8Array, state: Narrowing): E
 }
 
 /** What was counted one by one. */
-function countedIn({ amounts }: Dataset, included: Uint8Array): Asked {
+function countedIn({ amounts }: Dataset, run: Run, included: Uint8Array): Asked {
   const { exactObjects, exactSpace } = amounts.allocated;
   const counted = { calls: 0, bytes: 0 };
-  for (let i = 0; i < included.length; i++) {
+  for (let i = run.first; i < run.end; i++) {
     if (!included[i]) continue;
     counted.calls += exactObjects[i];
     counted.bytes += exactSpace[i];
@@ -125,7 +130,7 @@ function* chosen(included: Uint8Array): Iterable<number> {
 
 /** Of all together nothing is guessed, where everything was counted. */
 function intervalTotals(dataset: Dataset, included: Uint8Array): Estimates {
-  const figures = estimateSites(dataset, chosen(included));
+  const figures = estimateSites(dataset, chosen(included), true);
   if (!dataset.profile.header.sampling.exact) return figures;
   for (const { key } of METRICS) {
     const { value } = figures[key];
@@ -134,10 +139,25 @@ function intervalTotals(dataset: Dataset, included: Uint8Array): Estimates {
   return figures;
 }
 
+/** Between two moments of one run (an export of these) nothing is known but sites. */
+function changeTotals(dataset: Dataset, included: Uint8Array, state: Narrowing): Estimates {
+  const { base, count, profile } = dataset;
+  const { diff } = profile.header;
+  if (!diff) return estimateSites(dataset, chosen(included));
+  const before: Run = { first: 0, end: base, method: diff.before, scopes: profile.baseScopes };
+  const after: Run = { first: base, end: count, method: diff.after, scopes: profile.scopes };
+  const then = partTotals(dataset, before, included, state);
+  const now = partTotals(dataset, after, included, state);
+  const changes = {} as Estimates;
+  for (const { key } of METRICS) changes[key] = subtractEstimates(now[key], then[key], key, false);
+  return changes;
+}
+
 /** Figures of the selected sites together. */
 export function selectionTotals(dataset: Dataset, included: Uint8Array, state: Narrowing): Estimates {
   if (dataset.kind === "interval") return intervalTotals(dataset, included);
   if (!isNarrowed(state)) return dataset.profile.header.totals;
-  if (dataset.kind === "difference") return estimateSites(dataset, chosen(included));
-  return partTotals(dataset, included, state);
+  if (dataset.kind === "difference") return changeTotals(dataset, included, state);
+  const { header, scopes } = dataset.profile;
+  return partTotals(dataset, { first: 0, end: dataset.count, method: header, scopes }, included, state);
 }

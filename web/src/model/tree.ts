@@ -7,17 +7,24 @@
 //   - looking for the boxes that are wide enough to be seen ends at the first that is not.
 // A box without size is no box; its sites belong to the one it would be in.
 //
-// Invariants: children's sizes never exceed their parent's; ranges of sites nest; the root has every site that is
-// included, once (a sandwich: every site that goes through its function).
+// Of many stacks, boxes that would be too narrow to be seen are not made: what they are in is closed, until somebody
+// looks into it (tree.lookInto). What a closed box has is the same as if it were open.
+//
+// Invariants: children's sizes never exceed their parent's (but for rounding); ranges of sites nest; the root has every
+// site that is included, once (a sandwich: every site that goes through its function); a box that takes a NARROWEST of
+// the root is open.
 //
 // Sizes are never negative, values can be. They are the same for what a program did, and differ for changes: there a
 // leaf is as large as the larger of its sides, or as its change.
 
 import type { Profile } from "../data/profile";
 import type { Grouping } from "../state";
-import { newBranches, ROOT_KEY, type Branches } from "./branches";
+import { grow, isClosed, listCells, newCells, type Cells, type Weights } from "./cells";
 import type { Dataset } from "./dataset";
 import type { Metric } from "./metric";
+import { keyOf, keysIn, makePaths, NO_PREFIX, NOWHERE, prefixesOf, type KeyKind, type Paths, type Span } from "./paths";
+
+export { keyOf };
 
 export type Widths = "value" | "larger" | "change";
 
@@ -49,18 +56,34 @@ export interface Tree {
   after: Float64Array;
   childBegin: Uint32Array;
   childEnd: Uint32Array;
+  /** 1: there are boxes in it that have not been made. */
+  closed: Uint8Array;
   siteBegin: Uint32Array;
   siteEnd: Uint32Array;
   sites: Uint32Array;
+  /** Boxes that have not been made included. */
   deepest: number;
   widths: Widths;
   /** The frames of a site (nodes of the profile), in the order of its boxes from `level` on. */
   frames: (site: number) => { level: number; nodes: number[] };
+  /** The same for trees that differ in nothing but how much of them is open. */
+  trunk: Trunk;
+  /** This tree, or one with more boxes: open as far as can be seen when `box` has the whole width. And where it is. */
+  lookInto: (box: number) => { tree: Tree; box: number };
 }
 
-export type Key = { kind: "root" } | { kind: "function" | "tag" | "thread"; index: number };
+/** What trees that differ in how much of them is open have in common. */
+export interface Trunk {
+  /** Of every box that there is or could be, whatever is measured: colours come from these. */
+  keys: () => readonly number[];
+  /** What those in a closed box have that go through a key: what would be found if it were open. */
+  sumInside: (tree: Tree, box: number, matches: (key: number) => boolean) => { size: number; value: number };
+}
 
-/** Functions, then tags, then threads (the first of each name): one number says which. */
+export type Key = { kind: "root" } | { kind: KeyKind; index: number };
+
+const ROOT_KEY = -1;
+
 export function readKey(profile: Profile, key: number): Key {
   const functions = profile.functions.count;
   const tags = profile.header.tags.length;
@@ -69,11 +92,6 @@ export function readKey(profile: Profile, key: number): Key {
   return key < functions + tags
     ? { kind: "tag", index: key - functions }
     : { kind: "thread", index: key - functions - tags };
-}
-
-export function keyOf(profile: Profile, kind: "function" | "tag" | "thread", index: number): number {
-  if (kind === "function") return index;
-  return profile.functions.count + index + (kind === "thread" ? profile.header.tags.length : 0);
 }
 
 export function keyName(profile: Profile, key: number): string {
@@ -101,9 +119,9 @@ interface Ends {
   outer: Uint32Array;
 }
 
-function endsOf(dataset: Dataset, frames: Shape["frames"]): Ends {
-  if (frames === "usual") return { inner: dataset.inner, outer: dataset.outer };
-  return { inner: dataset.node, outer: new Uint32Array(dataset.count) };
+function endsOf({ sites }: Profile, frames: Shape["frames"]): Ends {
+  if (frames === "usual") return { inner: sites.inner, outer: sites.outer };
+  return { inner: sites.node, outer: new Uint32Array(sites.count) };
 }
 
 /** From `inner` outward. */
@@ -117,174 +135,248 @@ function walkOut(profile: Profile, inner: number, outer: number): number[] {
   return nodes;
 }
 
-/** By node: its function. The root's is that of nothing. */
-function functionsOfNodes(profile: Profile): Int32Array {
-  const { nodes, places } = profile;
-  const functions = new Int32Array(nodes.count);
-  for (let node = 1; node < nodes.count; node++) functions[node] = places.function[nodes.place[node]];
-  functions[0] = ROOT_KEY;
-  return functions;
+/* --- weighing --- */
+
+const OWN_SIZE: Record<Widths, (before: number, after: number) => number> = {
+  value: (before, after) => Math.max(0, after - before),
+  larger: (before, after) => Math.max(before, after),
+  change: (before, after) => Math.abs(after - before),
+};
+
+/** Sites of the dataset that are included, by path: site[begin[path]] .. site[begin[path + 1] - 1]. */
+interface Occupants {
+  begin: Uint32Array;
+  site: Uint32Array;
 }
 
-/* --- what comes in front of the frames --- */
-
-/** By thread: the first one of the same name. */
-function firstOfName(profile: Profile): Uint32Array {
-  const known = new Map<string, number>();
-  return Uint32Array.from(profile.header.threads, ({ name }, index) => {
-    if (!known.has(name)) known.set(name, index);
-    return known.get(name) ?? index;
-  });
-}
-
-/** Keys of a tag and of those around it, outermost first. What has no tag is in one box, too. */
-function tagKeys(profile: Profile, tag: number): number[] {
-  const { tags } = profile.header;
-  const keys: number[] = [];
-  let at: number | null = tag;
-  while (at !== null && tags[at]?.kind !== "root" && keys.length < tags.length) {
-    keys.unshift(keyOf(profile, "tag", at));
-    at = tags[at]?.parent ?? null;
+function occupy({ dataset, included }: Subject, paths: Paths): Occupants {
+  const pathOf = new Uint32Array(dataset.count).fill(NOWHERE);
+  const begin = new Uint32Array(paths.count + 1);
+  for (let site = 0; site < dataset.count; site++) {
+    if (!included[site]) continue;
+    const path = paths.ofSite[dataset.site(site)];
+    pathOf[site] = path;
+    if (path !== NOWHERE) begin[path + 1]++;
   }
-  return keys.length > 0 ? keys : [keyOf(profile, "tag", tag)];
+  for (let path = 0; path < paths.count; path++) begin[path + 1] += begin[path];
+  const next = begin.slice();
+  const site = new Uint32Array(begin[paths.count]);
+  for (let i = 0; i < dataset.count; i++) if (pathOf[i] !== NOWHERE) site[next[pathOf[i]]++] = i;
+  return { begin, site };
 }
 
-interface Groups {
-  of: Uint32Array;
-  count: number;
-  keys: (group: number) => number[];
-}
-
-function groupsOf(dataset: Dataset, by: Grouping): Groups {
-  const { profile } = dataset;
-  if (by === "tag")
-    return { of: dataset.tag, count: profile.header.tags.length, keys: (tag) => tagKeys(profile, tag) };
-  if (by === "thread") {
-    const first = firstOfName(profile);
-    return {
-      of: dataset.thread.map((thread) => first[thread] ?? 0),
-      count: profile.header.threads.length,
-      keys: (thread) => [keyOf(profile, "thread", thread)],
-    };
+function weigh({ dataset, values, metric }: Subject, paths: Paths, occupants: Occupants): Weights {
+  const before = new Float64Array(paths.count);
+  const after = new Float64Array(paths.count);
+  const size = dataset.base > 0 ? new Float64Array(paths.count) : after;
+  const own = OWN_SIZE[widthsOf(dataset.kind, metric)];
+  for (let path = 0; path < paths.count; path++) {
+    for (let i = occupants.begin[path]; i < occupants.begin[path + 1]; i++) {
+      const site = occupants.site[i];
+      if (site < dataset.base) before[path] -= values[site];
+      else after[path] += values[site];
+    }
+    size[path] = own(before[path], after[path]);
   }
-  return { of: new Uint32Array(dataset.count), count: 1, keys: () => [] };
+  return { size, before: dataset.base > 0 ? before : null, after };
 }
 
-/** `sites` in the order of their numbers in `by`, which are below `limit`; equal ones stay as they are. */
-function sortBy(sites: Uint32Array, by: Uint32Array, limit: number): Uint32Array {
-  const at = new Uint32Array(limit + 2);
-  for (const site of sites) at[by[site] + 1]++;
-  for (let i = 0; i < limit; i++) at[i + 1] += at[i];
-  const sorted = new Uint32Array(sites.length);
-  for (const site of sites) sorted[at[by[site]]++] = site;
-  return sorted;
-}
-
-function listIncluded(included: Uint8Array): Uint32Array {
+/** Paths that lead to any site. */
+function listOccupied(occupants: Occupants): Uint32Array {
+  const list = new Uint32Array(occupants.begin.length - 1);
   let count = 0;
-  for (let i = 0; i < included.length; i++) count += included[i];
-  const sites = new Uint32Array(count);
-  count = 0;
-  for (let i = 0; i < included.length; i++) if (included[i]) sites[count++] = i;
-  return sites;
+  for (let path = 0; path < list.length; path++)
+    if (occupants.begin[path] < occupants.begin[path + 1]) list[count++] = path;
+  return list.slice(0, count);
 }
 
-/* --- growing --- */
-
-const NOWHERE = 0xffffffff;
-
-/**
- * Leads from a site's frames to its branch. What was found for a node stays valid as long as sites come from the same
- * group and begin at the same frame, so that all of them together take one step for each node.
- */
-function planter(profile: Profile, branches: Branches, inverted: boolean) {
-  const { parent, count } = profile.nodes;
-  const functions = functionsOfNodes(profile);
-  const branchOf = new Uint32Array(count);
-  const known = new Uint32Array(count);
-  let way = new Uint32Array(256);
-  let era = 0;
-  const forward = (base: number, inner: number, outer: number) => {
-    let length = 0;
-    let node = inner;
-    let branch = base;
-    for (; node !== 0; node = parent[node]) {
-      if (known[node] === era) {
-        branch = branchOf[node];
-        break;
-      }
-      if (length === way.length) {
-        const longer = new Uint32Array(2 * length);
-        longer.set(way);
-        way = longer;
-      }
-      way[length++] = node;
-      if (node === outer) break;
-    }
-    while (length > 0) {
-      node = way[--length];
-      branch = branches.child(branch, functions[node]);
-      branchOf[node] = branch;
-      known[node] = era;
-    }
-    return branch;
-  };
-  const backward = (base: number, inner: number, outer: number) => {
-    if (known[inner] === era) return branchOf[inner];
-    let branch = base;
-    for (let node = inner; node !== 0; node = parent[node]) {
-      branch = branches.child(branch, functions[node]);
-      if (node === outer) break;
-    }
-    branchOf[inner] = branch;
-    known[inner] = era;
-    return branch;
-  };
-  return { forget: () => void era++, plant: inverted ? backward : forward };
+function deepestOf(paths: Paths, weights: Weights): number {
+  let deepest = 0;
+  for (let path = 0; path < paths.count; path++)
+    if (weights.size[path] > 0) deepest = Math.max(deepest, paths.begin[path + 1] - paths.begin[path]);
+  return deepest;
 }
 
-/** By site of `sites`: its branch. */
-function plantAll(
-  branches: Branches,
-  dataset: Dataset,
-  inverted: boolean,
-  sites: Uint32Array,
-  ends: Ends,
-  groups: Groups,
-): Uint32Array {
-  const { profile } = dataset;
-  const { forget, plant } = planter(profile, branches, inverted);
-  const order = sortBy(sortBy(sites, ends.outer, profile.nodes.count), groups.of, groups.count);
-  const branchOf = new Uint32Array(dataset.count).fill(NOWHERE);
-  let group = -1;
-  let outer = -1;
-  let base = 0;
-  for (const site of order) {
-    if (groups.of[site] !== group || ends.outer[site] !== outer) {
-      group = groups.of[site];
-      outer = ends.outer[site];
-      base = groups.keys(group).reduce(branches.child, 0);
-      forget();
-    }
-    branchOf[site] = plant(base, ends.inner[site], outer);
+/* --- arranging --- */
+
+/** Of the box that is looked at; half a pixel of a very wide screen. */
+const NARROWEST = 1 / 8192;
+
+/** So many boxes at most are made at once, whatever their size. */
+export const AT_ONCE = 1 << 18;
+
+/** All that trees of one trunk are made from. */
+interface Making {
+  cells: Cells;
+  occupants: Occupants;
+  deepest: number;
+  widths: Widths;
+  frames: Tree["frames"];
+  atOnce: number;
+  trunk: Trunk;
+  latest: { tree: Tree; boxOf: Uint32Array } | null;
+}
+
+/** Opens what can be seen of a cell when it has the whole width. */
+function open({ cells, deepest, atOnce }: Making, cell: number): void {
+  const most = (cells.end[cell] - cells.begin[cell]) * deepest;
+  grow(cells, cell, most <= atOnce ? 0 : cells.size[cell] * NARROWEST);
+}
+
+/** Sites in the order of the paths that lead to them, and how many there are before each. */
+function placeSites(order: Uint32Array, { begin, site }: Occupants): { sites: Uint32Array; ahead: Uint32Array } {
+  const sites = new Uint32Array(site.length);
+  const ahead = new Uint32Array(order.length + 1);
+  let at = 0;
+  for (let i = 0; i < order.length; i++) {
+    for (let each = begin[order[i]]; each < begin[order[i] + 1]; each++) sites[at++] = site[each];
+    ahead[i + 1] = at;
   }
-  return branchOf;
+  return { sites, ahead };
 }
 
-export function makeTree(subject: Subject, shape: Shape): Tree {
+type Columns = Omit<Tree, "sites" | "deepest" | "widths" | "frames" | "trunk" | "lookInto">;
+
+function newColumns(count: number): Columns {
+  return {
+    count,
+    parent: new Uint32Array(count),
+    depth: new Uint16Array(count),
+    key: new Int32Array(count),
+    size: new Float64Array(count),
+    start: new Float64Array(count),
+    before: new Float64Array(count),
+    after: new Float64Array(count),
+    childBegin: new Uint32Array(count),
+    childEnd: new Uint32Array(count),
+    closed: new Uint8Array(count),
+    siteBegin: new Uint32Array(count),
+    siteEnd: new Uint32Array(count),
+  };
+}
+
+/** Writes the boxes of cells in the order of `list`; `ahead` is how many sites there are before each path. */
+function writeBoxes(columns: Columns, cells: Cells, list: Uint32Array, ahead: Uint32Array): void {
+  let next = 1;
+  for (let box = 0; box < list.length; box++) {
+    const cell = list[box];
+    columns.depth[box] = cells.depth[cell];
+    columns.key[box] = cells.key[cell];
+    columns.size[box] = cells.size[cell];
+    columns.before[box] = cells.before[cell];
+    columns.after[box] = cells.after[cell];
+    columns.siteBegin[box] = ahead[cells.begin[cell]];
+    columns.siteEnd[box] = ahead[cells.end[cell]];
+    columns.closed[box] = isClosed(cells, cell) ? 1 : 0;
+    columns.childBegin[box] = next;
+    let at = columns.start[box];
+    for (const end = next + cells.children[cell]; next < end; next++) {
+      columns.parent[next] = box;
+      columns.start[next] = at;
+      at += cells.size[list[next]];
+    }
+    columns.childEnd[box] = next;
+  }
+}
+
+/** A tree of all cells that there are. */
+function arrange(making: Making): { tree: Tree; boxOf: Uint32Array } {
+  const { cells, occupants, widths, deepest, frames, trunk } = making;
+  const list = listCells(cells);
+  const { sites, ahead } = placeSites(cells.order, occupants);
+  const columns = newColumns(list.length);
+  writeBoxes(columns, cells, list, ahead);
+  const boxOf = new Uint32Array(list.length);
+  for (let box = 0; box < list.length; box++) boxOf[list[box]] = box;
+  const look = (box: number) => lookInto(making, list[box]);
+  return { tree: { ...columns, sites, deepest, widths, frames, trunk, lookInto: look }, boxOf };
+}
+
+function lookInto(making: Making, cell: number): { tree: Tree; box: number } {
+  open(making, cell);
+  if (making.latest?.tree.count !== making.cells.count) making.latest = arrange(making);
+  return { tree: making.latest.tree, box: making.latest.boxOf[cell] };
+}
+
+/** Whether a path has such a key below a depth. */
+function goesThrough({ begin, keys }: Paths, path: number, depth: number, matches: (key: number) => boolean): boolean {
+  for (let i = begin[path] + depth; i < begin[path + 1]; i++) if (matches(keys[i])) return true;
+  return false;
+}
+
+function newTrunk(cells: Cells, pathOf: (site: number) => number): Trunk {
+  const { paths, weights } = cells;
+  return {
+    keys: () => keysIn(paths),
+    sumInside: (tree, box, matches) => {
+      const sum = { size: 0, value: 0 };
+      let last = NOWHERE;
+      for (let i = tree.siteBegin[box]; i < tree.siteEnd[box]; i++) {
+        const path = pathOf(tree.sites[i]);
+        if (path === last) continue; /* sites of a path are consecutive */
+        last = path;
+        if (!(weights.size[path] > 0) || !goesThrough(paths, path, tree.depth[box], matches)) continue;
+        sum.size += weights.size[path];
+        sum.value += weights.after[path] - (weights.before?.[path] ?? 0);
+      }
+      return sum;
+    },
+  };
+}
+
+function makeFromPaths(
+  subject: Subject,
+  paths: Paths,
+  rootKey: number,
+  frames: Tree["frames"],
+  atOnce: number,
+): Tree {
+  const { dataset } = subject;
+  const occupants = occupy(subject, paths);
+  const weights = weigh(subject, paths, occupants);
+  const cells = newCells(paths, weights, listOccupied(occupants), rootKey);
+  const widths = widthsOf(dataset.kind, subject.metric);
+  const trunk = newTrunk(cells, (site) => paths.ofSite[dataset.site(site)]);
+  const deepest = deepestOf(paths, weights);
+  return lookInto({ cells, occupants, deepest, widths, frames, atOnce, trunk, latest: null }, 0).tree;
+}
+
+/* --- of stacks --- */
+
+const pathsKnown = new WeakMap<Profile, Map<string, Paths>>();
+
+function* all(count: number): Iterable<number> {
+  for (let i = 0; i < count; i++) yield i;
+}
+
+function pathsOf(profile: Profile, { by, inverted, frames }: Shape, { inner, outer }: Ends): Paths {
+  const known = pathsKnown.get(profile) ?? new Map<string, Paths>();
+  pathsKnown.set(profile, known);
+  const name = `${by} ${inverted} ${frames}`;
+  let paths = known.get(name);
+  if (!paths) {
+    const { parent } = profile.nodes;
+    const span: Span = { inner: (site) => inner[site], stop: (site) => parent[outer[site]] };
+    paths = makePaths(profile, all(profile.sites.count), span, prefixesOf(profile, by), inverted);
+    known.set(name, paths);
+  }
+  return paths;
+}
+
+export function makeTree(subject: Subject, shape: Shape, atOnce = AT_ONCE): Tree {
   const { dataset } = subject;
   const { profile } = dataset;
-  const ends = endsOf(dataset, shape.frames);
-  const groups = groupsOf(dataset, shape.by);
-  const sites = listIncluded(subject.included);
-  const branches = newBranches(profile.nodes.count);
-  const branchOf = plantAll(branches, dataset, shape.inverted, sites, ends, groups);
-  const frames = (site: number) => {
+  const ends = endsOf(profile, shape.frames);
+  const prefixes = prefixesOf(profile, shape.by);
+  const frames = (index: number) => {
+    const site = dataset.site(index);
     const nodes = walkOut(profile, ends.inner[site], ends.outer[site]);
-    return { level: 1 + groups.keys(groups.of[site]).length, nodes: shape.inverted ? nodes : nodes.reverse() };
+    return { level: 1 + prefixes.keys(prefixes.of(site)).length, nodes: shape.inverted ? nodes : nodes.reverse() };
   };
-  return arrange(subject, branches, branchOf, sites, frames);
+  return makeFromPaths(subject, pathsOf(profile, shape, ends), ROOT_KEY, frames, atOnce);
 }
+
+/* --- of callers and callees --- */
 
 export interface Sandwich {
   function: number;
@@ -314,238 +406,48 @@ function isWithin(profile: Profile, node: number, outer: number): boolean {
  * rule are shown where they are asked for: malloc's callers.
  */
 function endsOfHalf(
-  dataset: Dataset,
+  profile: Profile,
   outermost: Uint32Array,
-  sites: Uint32Array,
+  through: Uint32Array,
   frames: Shape["frames"],
   up: boolean,
 ): Ends {
-  const { profile } = dataset;
-  const usual = endsOf(dataset, frames);
-  const all = endsOf(dataset, "all");
-  const half = { inner: new Uint32Array(dataset.count), outer: new Uint32Array(dataset.count) };
-  for (const site of sites) {
+  const { node, count } = profile.sites;
+  const usual = endsOf(profile, frames);
+  const every = endsOf(profile, "all");
+  const half = { inner: new Uint32Array(count), outer: new Uint32Array(count) };
+  for (const site of through) {
     const middle = outermost[usual.inner[site]];
-    const ends = middle !== 0 && isWithin(profile, middle, usual.outer[site]) ? usual : all;
-    half.inner[site] = up ? outermost[dataset.node[site]] : ends.inner[site];
-    half.outer[site] = up ? ends.outer[site] : outermost[dataset.node[site]];
+    const ends = middle !== 0 && isWithin(profile, middle, usual.outer[site]) ? usual : every;
+    half.inner[site] = up ? outermost[node[site]] : ends.inner[site];
+    half.outer[site] = up ? ends.outer[site] : outermost[node[site]];
   }
   return half;
 }
 
+/** The paths of a half: the function itself is the root, and not in them. */
+function pathsOfHalf(profile: Profile, { inner, outer }: Ends, through: Uint32Array, up: boolean): Paths {
+  const { parent } = profile.nodes;
+  const callers: Span = { inner: (site) => parent[inner[site]], stop: (site) => parent[outer[site]] };
+  const callees: Span = { inner: (site) => inner[site], stop: (site) => outer[site] };
+  return makePaths(profile, through, up ? callers : callees, NO_PREFIX, up);
+}
+
 /** Callers and callees of a function, wherever it is. One that calls itself is taken where it was called first. */
-export function makeSandwich(subject: Subject, wanted: number, frames: Shape["frames"]): Sandwich {
+export function makeSandwich(subject: Subject, wanted: number, frames: Shape["frames"], atOnce = AT_ONCE): Sandwich {
   const { dataset } = subject;
-  const outermost = outermostOf(dataset.profile, wanted);
-  const sites = listIncluded(subject.included).filter((site) => outermost[dataset.node[site]] !== 0);
+  const { profile } = dataset;
+  const outermost = outermostOf(profile, wanted);
+  const { node, count } = profile.sites;
+  const through = Uint32Array.from(all(count)).filter((site) => outermost[node[site]] !== 0);
   const makeHalf = (up: boolean) => {
-    const branches = newBranches(0);
-    const ends = endsOfHalf(dataset, outermost, sites, frames, up);
-    const branchOf = plantAll(branches, dataset, up, sites, ends, groupsOf(dataset, "stack"));
-    const framesOf = (site: number) => {
-      const nodes = walkOut(dataset.profile, ends.inner[site], ends.outer[site]);
+    const ends = endsOfHalf(profile, outermost, through, frames, up);
+    const framesOf = (index: number) => {
+      const site = dataset.site(index);
+      const nodes = walkOut(profile, ends.inner[site], ends.outer[site]);
       return { level: 0, nodes: up ? nodes : nodes.reverse() };
     };
-    return cutRoot(arrange(subject, branches, branchOf, sites, framesOf), wanted);
+    return makeFromPaths(subject, pathsOfHalf(profile, ends, through, up), wanted, framesOf, atOnce);
   };
   return { function: wanted, callers: makeHalf(true), callees: makeHalf(false) };
-}
-
-/** The root of a half has one child, which is the function: that becomes the root. */
-function cutRoot(tree: Tree, wanted: number): Tree {
-  const root = tree.key.slice(0, 1).fill(wanted);
-  if (tree.count < 2) return { ...tree, key: root };
-  const less = (column: Uint32Array) => column.subarray(1).map((box) => (box > 0 ? box - 1 : 0));
-  return {
-    ...tree,
-    count: tree.count - 1,
-    parent: less(tree.parent),
-    depth: tree.depth.subarray(1).map((depth) => depth - 1),
-    key: tree.key.subarray(1),
-    size: tree.size.subarray(1),
-    start: tree.start.subarray(1),
-    before: tree.before.subarray(1),
-    after: tree.after.subarray(1),
-    childBegin: less(tree.childBegin),
-    childEnd: less(tree.childEnd),
-    siteBegin: tree.siteBegin.subarray(1),
-    siteEnd: tree.siteEnd.subarray(1),
-    deepest: tree.deepest - 1,
-  };
-}
-
-/* --- arranging --- */
-
-interface Weights {
-  size: Float64Array;
-  before: Float64Array;
-  after: Float64Array;
-}
-
-const OWN_SIZE: Record<Widths, (before: number, after: number) => number> = {
-  value: (before, after) => Math.max(0, after - before),
-  larger: (before, after) => Math.max(before, after),
-  change: (before, after) => Math.abs(after - before),
-};
-
-/** What each branch has, with everything in it. */
-function weigh(subject: Subject, branches: Branches, branchOf: Uint32Array, sites: Uint32Array): Weights {
-  const { values, dataset } = subject;
-  const count = branches.count();
-  const before = new Float64Array(count);
-  const after = new Float64Array(count);
-  const size = new Float64Array(count);
-  for (const site of sites) {
-    if (site < dataset.base) before[branchOf[site]] -= values[site];
-    else after[branchOf[site]] += values[site];
-  }
-  const own = OWN_SIZE[widthsOf(dataset.kind, subject.metric)];
-  for (let i = 0; i < count; i++) size[i] = own(before[i], after[i]);
-  const parent = branches.parent();
-  for (let i = count - 1; i > 0; i--) {
-    size[parent[i]] += size[i];
-    before[parent[i]] += before[i];
-    after[parent[i]] += after[i];
-  }
-  return { size, before, after };
-}
-
-const FEW = 12;
-
-/** Sorts list[from] to list[to - 1]. Most lists are short: they are sorted where they are. */
-function sortLargestFirst(list: Uint32Array, from: number, to: number, size: Float64Array, key: Int32Array): void {
-  if (to - from > FEW) {
-    list.subarray(from, to).sort((a, b) => size[b] - size[a] || key[a] - key[b]);
-    return;
-  }
-  for (let i = from + 1; i < to; i++) {
-    const item = list[i];
-    let at = i;
-    for (; at > from; at--) {
-      const other = list[at - 1];
-      if (size[other] > size[item] || (size[other] === size[item] && key[other] < key[item])) break;
-      list[at] = other;
-    }
-    list[at] = item;
-  }
-}
-
-/** By branch: its children that have a size, in `child` from begin[branch] to begin[branch + 1]. */
-function childrenOf(branches: Branches, size: Float64Array): { begin: Uint32Array; child: Uint32Array } {
-  const count = branches.count();
-  const parent = branches.parent();
-  const begin = new Uint32Array(count + 1);
-  for (let i = 1; i < count; i++) if (size[i] > 0) begin[parent[i] + 1]++;
-  for (let i = 0; i < count; i++) begin[i + 1] += begin[i];
-  const child = new Uint32Array(begin[count]);
-  const filled = begin.slice();
-  for (let i = 1; i < count; i++) if (size[i] > 0) child[filled[parent[i]]++] = i;
-  return { begin, child };
-}
-
-type Levels = Pick<Tree, "parent" | "depth" | "key" | "size" | "start" | "childBegin"> & { order: Uint32Array };
-
-/** Boxes, level by level. order: the branch of each; childBegin has one more, for the end of the last. */
-function makeLevels(branches: Branches, size: Float64Array): Levels {
-  const { begin, child } = childrenOf(branches, size);
-  const keys = branches.key();
-  const count = child.length + 1;
-  const levels: Levels = {
-    order: new Uint32Array(count),
-    parent: new Uint32Array(count),
-    depth: new Uint16Array(count),
-    key: new Int32Array(count),
-    size: new Float64Array(count),
-    start: new Float64Array(count),
-    childBegin: new Uint32Array(count + 1).fill(count),
-  };
-  const { order, parent, depth, key, start, childBegin } = levels;
-  key[0] = keys[0];
-  levels.size[0] = size[0];
-  let length = 1;
-  for (let box = 0; box < count; box++) {
-    const from = begin[order[box]];
-    const to = begin[order[box] + 1];
-    childBegin[box] = length;
-    if (to - from > 1) sortLargestFirst(child, from, to, size, keys);
-    let at = start[box];
-    for (let i = from; i < to; i++) {
-      const branch = child[i];
-      order[length] = branch;
-      parent[length] = box;
-      depth[length] = depth[box] + 1;
-      key[length] = keys[branch];
-      levels.size[length] = size[branch];
-      start[length++] = at;
-      at += size[branch];
-    }
-  }
-  return levels;
-}
-
-/** By branch: its box, or that of the one around it which has a size. */
-function boxesOf(branches: Branches, order: Uint32Array): Uint32Array {
-  const parent = branches.parent();
-  const box = new Uint32Array(branches.count()).fill(NOWHERE);
-  for (let i = 0; i < order.length; i++) box[order[i]] = i;
-  for (let i = 1; i < box.length; i++) if (box[i] === NOWHERE) box[i] = box[parent[i]];
-  return box;
-}
-
-/** Ranges of sites that nest: a box's own come first, then those of its children, in their order. */
-function rangeSites(parent: Uint32Array, childBegin: Uint32Array, boxOf: (site: number) => number, sites: Uint32Array) {
-  const count = parent.length;
-  const own = new Uint32Array(count);
-  for (const site of sites) own[boxOf(site)]++;
-  const within = own.slice();
-  for (let i = count - 1; i > 0; i--) within[parent[i]] += within[i];
-  const begin = new Uint32Array(count);
-  const end = new Uint32Array(count);
-  for (let i = 0; i < count; i++) {
-    end[i] = begin[i] + within[i];
-    let at = begin[i] + own[i];
-    for (let child = childBegin[i]; child < childBegin[i + 1]; child++) {
-      begin[child] = at;
-      at += within[child];
-    }
-  }
-  const next = begin.slice();
-  const ranged = new Uint32Array(sites.length);
-  for (const site of sites) ranged[next[boxOf(site)]++] = site;
-  return { begin, end, sites: ranged };
-}
-
-function pick(column: Float64Array, order: Uint32Array): Float64Array {
-  const picked = new Float64Array(order.length);
-  for (let i = 0; i < order.length; i++) picked[i] = column[order[i]];
-  return picked;
-}
-
-function arrange(
-  subject: Subject,
-  branches: Branches,
-  branchOf: Uint32Array,
-  sites: Uint32Array,
-  frames: Tree["frames"],
-): Tree {
-  const weights = weigh(subject, branches, branchOf, sites);
-  const { order, childBegin, ...levels } = makeLevels(branches, weights.size);
-  const count = order.length;
-  const compared = subject.dataset.base > 0;
-  const boxOfBranch = boxesOf(branches, order);
-  const ranges = rangeSites(levels.parent, childBegin, (site) => boxOfBranch[branchOf[site]], sites);
-  return {
-    ...levels,
-    count,
-    before: compared ? pick(weights.before, order) : new Float64Array(count),
-    after: compared ? pick(weights.after, order) : levels.size /* nothing is negative, nothing cut off */,
-    childBegin: childBegin.subarray(0, count),
-    childEnd: childBegin.subarray(1, count + 1),
-    siteBegin: ranges.begin,
-    siteEnd: ranges.end,
-    sites: ranges.sites,
-    deepest: levels.depth[count - 1],
-    widths: widthsOf(subject.dataset.kind, subject.metric),
-    frames,
-  };
 }

@@ -1,23 +1,49 @@
 // SPDX-License-Identifier: MIT
 // cells.tsx - what tables have in their cells: figures, names, places.
 
+import type { ComponentChildren } from "preact";
 import type { Estimate } from "../data/header";
 import { Role, type Profile } from "../data/profile";
-import { formatChange, formatError, formatValue } from "../model/format";
+import { formatChange, formatError, formatValue, isUnsure } from "../model/format";
 import type { Unit } from "../model/metric";
+import "./cells.css";
 
-/** A figure, and dim beside it how far it may be off. */
+const UNSURE = "The error is as large as the figure: too few samples to tell.";
+
+/** A figure, and dim beside it how far it may be off; dim itself where it may as well be nothing. */
 export function Figure({ unit, estimate, change }: { unit: Unit; estimate: Estimate; change: boolean }) {
   const { value, high } = estimate;
   if (!change && !(value > 0) && high > 0) return <span class="dim">at most {formatValue(unit, high)}</span>;
   const error = formatError(unit, change ? { ...estimate, value: Math.abs(value) } : estimate);
+  const unsure = isUnsure(estimate);
+  const direction = change ? (value > 0 ? "grew" : "shrank") : "";
   return (
     <>
-      <span class={value === 0 ? "dim" : change ? (value > 0 ? "grew" : "shrank") : ""}>
+      <span class={value === 0 || unsure ? "dim" : direction} title={unsure ? UNSURE : undefined}>
         {change ? formatChange(unit, value) : formatValue(unit, value)}
       </span>
       {error !== "" && <span class="dim"> {error}</span>}
     </>
+  );
+}
+
+interface BesideBarProps {
+  value: number;
+  whole: number;
+  change: boolean;
+  children: ComponentChildren;
+}
+
+/** A figure, with a bar before it that says how much of the whole it is. */
+export function BesideBar({ value, whole, change, children }: BesideBarProps) {
+  const part = whole > 0 ? Math.min(Math.abs(value) / whole, 1) : 0;
+  return (
+    <span class="beside-bar">
+      <i aria-hidden="true">
+        <b class={change ? (value < 0 ? "shrank" : "grew") : ""} style={{ width: `${100 * part}%` }} />
+      </i>
+      <span>{children}</span>
+    </span>
   );
 }
 
@@ -36,7 +62,7 @@ export function FunctionName({ profile, index }: { profile: Profile; index: numb
   );
 }
 
-/** A site as reports have it: the function, what it called, and below it where that is and who called it. */
+/** A site as reports have it: the function, and below it what it called, where that is and who called it. */
 export interface SiteText {
   index: number;
   /** "": none. */
@@ -46,14 +72,11 @@ export interface SiteText {
 }
 
 export function SiteName({ profile, site }: { profile: Profile; site: SiteText }) {
-  const from = [site.where, site.callers].filter(Boolean).join(" ");
+  const below = [site.via && `→ ${site.via}`, site.where, site.callers].filter(Boolean).join(" ");
   return (
     <span>
-      <span class="site-name">
-        <FunctionName profile={profile} index={site.index} />
-        {site.via !== "" && <span class="dim" title={site.via}>→ {site.via}</span>}
-      </span>
-      {from !== "" && <span class="site-from" title={from}>{from}</span>}
+      <FunctionName profile={profile} index={site.index} />
+      {below !== "" && <span class="site-below" title={below}>{below}</span>}
     </span>
   );
 }

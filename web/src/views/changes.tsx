@@ -4,7 +4,7 @@
 import { useMemo, useState } from "preact/hooks";
 import type { Change, Changes as ChangesInfo, Estimate, Header, MetricKey } from "../data/header";
 import type { Look, ViewProps } from "../look";
-import { formatChange, formatCount, formatError, formatValue, plural } from "../model/format";
+import { formatChange, formatCount, formatError, formatValue, isUnsure, plural } from "../model/format";
 import { functionTest } from "../model/functions";
 import { metricInfo, metricTitle, type Metric, type MetricInfo } from "../model/metric";
 import { callersAt, ownNodeOf, placeName, placeOrigin, viaAt } from "../model/stacks";
@@ -108,6 +108,7 @@ function memberColumn(look: Look, rows: Rows, info: MetricInfo, member: Member):
     keys: () => rows.items.map((item) => item[member].value),
     cell: (row) => <Figure unit={info.unit} estimate={value(row)} change={change} />,
     plain: (row) => value(row).value,
+    unsure: (row) => isUnsure(value(row)),
   };
 }
 

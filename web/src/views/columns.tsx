@@ -3,7 +3,7 @@
 
 import type { Estimates } from "../data/header";
 import type { Look } from "../look";
-import { formatPercent } from "../model/format";
+import { formatPercent, isUnsure } from "../model/format";
 import { isChange } from "../model/groups";
 import { metricInfo, type MetricInfo } from "../model/metric";
 import { rankTexts } from "../model/sorting";
@@ -74,6 +74,7 @@ export function figureColumn(
     keys: values,
     cell: (row) => <Figure unit={info.unit} estimate={estimate(row)} change={change} />,
     plain: (row) => values()[row],
+    unsure: (row) => isUnsure(estimate(row)),
   };
 }
 

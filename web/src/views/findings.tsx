@@ -11,7 +11,10 @@ import { METRICS, metricInfo, metricTitle, type Metric, type MetricInfo } from "
 import { ownNodeOf, placeLocation, viaAt } from "../model/stacks";
 import { usePainted } from "./lazy";
 
-const MOST = 6;
+const MOST = 5;
+
+/** What a kind is called where its own name is a judgement: that comes with the evidence, behind it. */
+const KIND_WORDS: Record<string, string> = { leak: "grows" };
 
 /** What is said of a kind of advice. */
 const KIND_TITLES: Record<string, string> = {
@@ -29,6 +32,12 @@ const TEXT_MOST = 800;
 /** Names may be of any length, and sentences have names in them. */
 function cut(text: string, most: number): string {
   return text.length > most ? `${text.slice(0, most)}…` : text;
+}
+
+/** A name that breaks between its parts, not inside of them. */
+function Parts({ name }: { name: string }) {
+  const parts = cut(name, NAME_MOST).split(/(?<=::|[<,(/])/);
+  return <>{parts.map((part, index) => (index > 0 ? [<wbr />, part] : part))}</>;
 }
 
 interface NameProps {
@@ -49,14 +58,14 @@ function FunctionButton({ look, function: index, name, metric }: NameProps) {
       title={`${picked ? "Highlighted" : "Highlight"} in every view`}
       onClick={() => look.set(picked ? { picked: "" } : { picked: key, metric })}
     >
-      {cut(name, NAME_MOST)}
+      <Parts name={name} />
     </button>
   );
 }
 
 /** What of a library it called: functions that allocate in several ways are told apart by that. */
 function Via({ name }: { name: string }) {
-  return name === "" ? null : <span class="dim via">→ {cut(name, NAME_MOST)} </span>;
+  return name === "" ? null : <span class="dim via">→{"\u00a0"}<Parts name={name} /> </span>;
 }
 
 /** Where advice sends people who read it elsewhere, and what there is of that here. */
@@ -110,12 +119,14 @@ function FindingItem({ look, finding }: { look: Look; finding: Finding }) {
     <li data-kind={kind}>
       <p>
         <span class="kind" title={KIND_TITLES[kind] ?? metricInfo(metric).help}>
-          {kind}
+          {KIND_WORDS[kind] ?? kind}
         </span>{" "}
         {finding.function !== null ? (
           <FunctionButton look={look} function={finding.function} name={name} metric={metric} />
         ) : (
-          <strong>{cut(name, NAME_MOST)}</strong>
+          <strong>
+            <Parts name={name} />
+          </strong>
         )}{" "}
         {place && <span class="dim">({place}) </span>}
         <Via name={via} />

@@ -5,9 +5,9 @@
 
 import { useRef } from "preact/hooks";
 import type { Look, ViewProps } from "../look";
-import { formatChangeEstimate, formatEstimate } from "../model/format";
+import { formatChange, formatChangeEstimate, formatEstimate, formatValue } from "../model/format";
 import { metricInfo, metricTitle } from "../model/metric";
-import { keyName } from "../model/tree";
+import { boxValue, keyName } from "../model/tree";
 import { Drawing } from "./flame_drawing";
 import { Empty, FewSamples } from "./flame_empty";
 import { useParts, useSubject, type Part } from "./flame_scene";
@@ -20,12 +20,23 @@ function Title({ look, part, searched }: { look: Look; part: Part; searched: boo
   const { state, profile, totals, dataset } = look;
   const { key, unit } = metricInfo(state.metric);
   const write = part.tree.widths === "value" ? formatEstimate : formatChangeEstimate;
-  if (state.sandwich !== "") return <h2>Callers and callees of {showable(keyName(profile, part.tree.key[0]))}</h2>;
+  const metric = metricTitle(profile.header, state.metric, dataset.kind === "interval");
+  if (state.sandwich !== "") {
+    const through = part.tree.widths === "value" ? formatValue : formatChange;
+    return (
+      <h2>
+        Callers and callees of {showable(keyName(profile, part.tree.key[0]))}{" "}
+        <span class="dim">
+          {metric}, {through(unit, boxValue(part.tree, 0))} through it; tables are of everything
+        </span>
+      </h2>
+    );
+  }
   return (
     <h2>
       Flame graph{" "}
       <span class="dim">
-        {metricTitle(profile.header, state.metric, dataset.kind === "interval")}
+        {metric}
         {!searched && `, ${write(unit, totals[key])}`}
       </span>
     </h2>

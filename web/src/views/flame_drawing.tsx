@@ -18,9 +18,10 @@ import { showable } from "./flame_text";
 import { Tip } from "./flame_tip";
 import { isInside, step, walkMatches, WALKING_KEYS } from "./flame_walk";
 
+const SAID_MS = 3000;
 const ROW_PX = 20;
 const ROW_TOUCH_PX = 28;
-const READABLE_PX = 3;
+const READABLE_PX = 12;
 const LABEL =
   "Flame graph. Arrows walk, Enter zooms, Escape backs out, full stop opens a menu. " +
   "The tables below have the same figures.";
@@ -160,6 +161,21 @@ function pressAnywhere(stage: Stage, event: KeyboardEvent): boolean {
   return searches ? toMatch(stage, shiftKey ? -1 : 1) : false;
 }
 
+/** Enter is often pressed before what was typed is being looked for: then the first match is gone to when it is. */
+function useEager(stage: Stage): (event: KeyboardEvent) => void {
+  const awaited = useRef<string | null>(null);
+  const { search } = stage.look.state;
+  useEffect(() => {
+    if (awaited.current === null || awaited.current !== search) return;
+    awaited.current = null;
+    toMatch(stage, 1);
+  }, [search, stage.parts]);
+  return ({ key, target }) => {
+    if (!(target instanceof HTMLInputElement) || target.id !== "search") return;
+    awaited.current = key === "Enter" && target.value !== search && target.value !== "" ? target.value : null;
+  };
+}
+
 function menuAtFocus({ elements, graph, focus, openMenu }: Stage): void {
   const place = focus && graph.current?.rect(focus);
   const corner = elements.canvas.current?.getBoundingClientRect();
@@ -268,6 +284,72 @@ function describe({ look, parts }: Stage) {
   };
 }
 
+/* --- the box that has the focus --- */
+
+const TIP_INDENT = 120;
+const TIP_ABOVE = 10; /* so much less than beside a pointer */
+const WINDOW_EDGE = 8;
+const ROOM_BELOW = 160; /* for what it calls, and what is told about it */
+const GLIDED_MS = 250;
+
+function barBottom(): number {
+  const bar = document.querySelector(".bar");
+  return bar && getComputedStyle(bar).position === "sticky" ? bar.getBoundingClientRect().bottom : 0;
+}
+
+/** Scrolls the page, if need be, so that the box can be seen in the window. */
+function bringIntoWindow({ elements, graph, focus }: Stage): void {
+  const canvas = elements.canvas.current;
+  const place = focus && graph.current?.rect(focus);
+  if (!canvas || !place || document.activeElement !== canvas) return;
+  const top = canvas.getBoundingClientRect().top + place.y;
+  const above = barBottom() + WINDOW_EDGE - top;
+  const below = top + place.height + WINDOW_EDGE - window.innerHeight;
+  if (above > 0) window.scrollBy(0, -above);
+  else if (below > 0) window.scrollBy(0, below + ROOM_BELOW);
+}
+
+/** When the focus goes elsewhere: at once, and when a zoom has come to rest. */
+function useInWindow(stage: Stage, path: string | null): void {
+  const latest = useRef(stage);
+  latest.current = stage;
+  useEffect(() => {
+    if (path === null) return;
+    bringIntoWindow(latest.current);
+    const timer = setTimeout(() => bringIntoWindow(latest.current), GLIDED_MS);
+    return () => clearTimeout(timer);
+  }, [path, stage.look.state.zoom]);
+}
+
+/** Draws again when the page is scrolled, while `wanted`. */
+function useFollowScroll(wanted: boolean): void {
+  const [, again] = useState(0);
+  useEffect(() => {
+    if (!wanted) return;
+    const follow = () => again((n) => n + 1);
+    addEventListener("scroll", follow, { passive: true });
+    return () => removeEventListener("scroll", follow);
+  }, [wanted]);
+}
+
+/** Beside the focused box, if it is in sight. */
+function pointBeside({ elements }: Stage, place: Rect | null): Point | null {
+  const corner = elements.canvas.current?.getBoundingClientRect();
+  if (!corner || !place || place.width <= 0 || place.y < 0 || place.y + place.height > corner.height) return null;
+  const x = corner.left + place.x + Math.min(place.width / 2, TIP_INDENT);
+  return { x, y: corner.top + place.y + place.height - TIP_ABOVE };
+}
+
+/** What is told about: the box under the pointer, else the one that has the focus. */
+function useTold(stage: Stage, focused: Rect | null, active: boolean): Pointed | null {
+  const { pointed, focus } = stage;
+  const byFocus = active && focus !== null && pointed === null;
+  useFollowScroll(byFocus);
+  if (pointed || !focus || !byFocus) return pointed;
+  const point = pointBeside(stage, focused);
+  return point && { target: focus, point, stays: false };
+}
+
 /* --- the view --- */
 
 /** Something about a box, kept while boxes are numbered anew, as long as the box is there: a program may be running. */
@@ -322,6 +404,7 @@ function useStage(look: Look, subject: Subject, parts: Part[]) {
     setMenu(null);
     elements.canvas.current?.focus({ preventScroll: true });
   }, []);
+  useInWindow(stage, focusPath);
   return { stage, focused, said, say, menu, closeMenu };
 }
 
@@ -345,12 +428,15 @@ function More({ stage, place }: { stage: Stage; place: Rect | null }) {
   );
 }
 
-/** Copies, or leaves it to the user. */
-function useCopying(say: (text: string) => void) {
+type StateUpdater = (text: string | ((now: string) => string)) => void;
+
+/** Copies, and says so for a moment; or leaves it to the user. */
+function useCopying(say: StateUpdater) {
   const [byHand, setByHand] = useState<string | null>(null);
   const copy = async (text: string) => {
-    if (await copyText(text)) say("Copied.");
-    else setByHand(text);
+    if (!(await copyText(text))) return setByHand(text);
+    say("Copied.");
+    setTimeout(() => say((now) => (now === "Copied." ? "" : now)), SAID_MS);
   };
   return { copy, box: byHand === null ? null : <CopyBox text={byHand} close={() => setByHand(null)} /> };
 }
@@ -366,14 +452,20 @@ interface DrawingProps {
 export function Drawing({ look, subject, parts, walk }: DrawingProps) {
   const looks = useLooks();
   const { stage, focused, said, say, menu, closeMenu } = useStage(look, subject, parts);
-  const { elements, pointed, point } = stage;
+  const { elements, point } = stage;
+  const [active, setActive] = useState(false);
+  const told = useTold(stage, focused, active && menu === null);
   const handlers = useHandlers(stage, menu !== null);
   const { copy, box: copyBox } = useCopying(say);
   useShow(stage, looks);
   useTestHook(stage);
-  useKeysAnywhere((event) => pressAnywhere(stage, event));
+  const expect = useEager(stage);
+  useKeysAnywhere((event) => {
+    expect(event);
+    return pressAnywhere(stage, event);
+  });
   walk.current = (by) => toMatch(stage, by);
-  const { pane = 0, box = -1 } = pointed?.target ?? {};
+  const { pane = 0, box = -1 } = told?.target ?? {};
   const facts = useMemo(
     () => {
       if (box < 0) return null;
@@ -396,6 +488,8 @@ export function Drawing({ look, subject, parts, walk }: DrawingProps) {
           aria-roledescription="flame graph"
           aria-label={LABEL}
           aria-describedby="flame-said"
+          onFocus={() => setActive(true)}
+          onBlur={() => setActive(false)}
           {...handlers}
         />
         <div ref={elements.spacer} />
@@ -414,15 +508,11 @@ export function Drawing({ look, subject, parts, walk }: DrawingProps) {
         scheme={looks.scheme}
         colouring={look.state.colour}
       />
-      {facts && pointed && (
+      {facts && told && (
         <Tip
           facts={facts}
-          point={pointed.point}
-          actions={
-            pointed.stays
-              ? fewActions(actions(pointed.target), () => stage.openMenu(pointed.target, pointed.point))
-              : []
-          }
+          point={told.point}
+          actions={told.stays ? fewActions(actions(told.target), () => stage.openMenu(told.target, told.point)) : []}
           close={() => point(null)}
         />
       )}

@@ -2,10 +2,11 @@
 // flame_empty.tsx - what to say where there is nothing to draw, or little to draw from; and what to do about it.
 
 import type { Look } from "../look";
-import { formatCount, formatEstimate, formatSeconds, formatSetting } from "../model/format";
+import { formatCount, formatEstimate, formatSeconds, formatSetting, plural } from "../model/format";
 import { METRICS, metricInfo, metricTitle } from "../model/metric";
 
 const FEW_SAMPLES = 100;
+const ROUGH = 0.25; /* of the total: its error */
 
 interface Way {
   title: string;
@@ -77,17 +78,20 @@ export function Empty({ look }: { look: Look }) {
   );
 }
 
-/** Above a graph that is drawn from little. */
+/** Above a graph that is drawn from little. Where calls were counted for a while, the error tells how little. */
 export function FewSamples({ look }: { look: Look }) {
   const { sampling } = look.profile.header;
-  const live = look.state.metric === "live" || look.state.metric === "blocks";
-  const samples = live ? sampling.samples_live : sampling.samples;
-  const counted = sampling.exact || sampling.exact_calls > 0;
-  if (counted || samples >= FEW_SAMPLES || look.dataset.kind === "difference") return null;
+  const { key } = metricInfo(look.state.metric);
+  const samples = key.startsWith("inuse_") ? sampling.samples_live : sampling.samples;
+  const { value, error } = look.totals[key];
+  const counted = sampling.exact_calls > 0;
+  const enough = counted ? error <= ROUGH * value : samples >= FEW_SAMPLES;
+  if (sampling.exact || enough || look.dataset.kind === "difference") return null;
+  const from = `${formatCount(samples)} sample${plural(formatCount(samples))}`;
   return (
     <p class="flame-few" id="flame-few">
-      Drawn from {formatCount(samples)} {samples === 1 ? "sample" : "samples"}: widths are rough. Each figure's ± says
-      how rough.
+      Drawn from {counted && "what was counted for a while, and "}
+      {from}: widths are rough. Each figure's ± says how rough.
     </p>
   );
 }

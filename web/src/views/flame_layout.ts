@@ -83,7 +83,7 @@ export function makeLayout(panes: Pane[], rowHeight: number, width: number, old:
   const laid = panes.map((pane, i): Laid => {
     const extent = extentOf(pane.tree, pane.zoom);
     const last = old.laid[i];
-    const before = glides && last?.pane.tree === pane.tree ? extentNow(old, last) : extent;
+    const before = glides && last?.pane.tree.trunk === pane.tree.trunk ? extentNow(old, last) : extent;
     return { pane, extent, before, row: above, visible: last?.visible ?? newVisible() };
   });
   return { laid, rows, rowHeight, width, part: glides ? 0 : 1 };

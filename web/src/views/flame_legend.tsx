@@ -33,7 +33,12 @@ function Row({ colour, children }: { colour: string; children: ComponentChildren
   );
 }
 
-function ChangeLegend({ tree, scheme }: LegendProps) {
+/** Either side, of two. */
+function isSampled({ header: { diff, sampling } }: Profile): boolean {
+  return diff ? !(diff.before.sampling.exact && diff.after.sampling.exact) : !sampling.exact;
+}
+
+function ChangeLegend({ profile, tree, scheme }: LegendProps) {
   const [less, more] = tree.widths === "change" ? ["less than before", "more than before"] : ["shrank", "grew"];
   return (
     <ul class="flame-legend" aria-label="Colours">
@@ -46,6 +51,7 @@ function ChangeLegend({ tree, scheme }: LegendProps) {
         </span>
         <span>{more} +</span>
       </li>
+      {isSampled(profile) && <li class="dim">what noise explains is paler</li>}
     </ul>
   );
 }

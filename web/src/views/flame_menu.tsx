@@ -44,7 +44,7 @@ interface MenuProps {
 export function Menu({ title, point, actions, close }: MenuProps) {
   const element = useWithinWindow(point, 2);
   const items = () => [...(element.current?.querySelectorAll<HTMLButtonElement>("button") ?? [])];
-  useEffect(() => items()[0]?.focus({ preventScroll: true }), [title]);
+  useLayoutEffect(() => items()[0]?.focus({ preventScroll: true }), [title]); /* the next key is for the menu */
   useEffect(() => {
     const away = (event: Event) => {
       if (!(event.target instanceof Node && element.current?.contains(event.target))) close();

@@ -4,8 +4,9 @@
 import { useEffect, useMemo, useState } from "preact/hooks";
 import type { Look } from "../look";
 import { classesOf, css, makePainter, SCHEMES, type Classes, type Scheme } from "../model/flame_colours";
+import { findNoise } from "../model/flame_noise";
 import { figureIn } from "../model/flame_facts";
-import { findPath, writePath } from "../model/flame_path";
+import { findPath, followPath, writePath } from "../model/flame_path";
 import { findMatches, keyMatcher, searchExpression, type Matches } from "../model/flame_search";
 import { keyName, makeSandwich, makeTree, type Subject, type Tree } from "../model/tree";
 import { isDark, THEME_EVENT } from "../theme";
@@ -55,32 +56,38 @@ function useTrees(look: Look, subject: Subject, direction: Direction): Grown[] {
   );
 }
 
+/** Zoomed, and open as far as can be seen then. */
+function useOpened({ profile, state }: Look, grown: Grown[]): (Grown & Pick<Part, "zoom">)[] {
+  return useMemo(
+    () =>
+      grown.map((part) => {
+        const zoomed = state.zoom.startsWith(part.prefix);
+        const { tree, box } = followPath(profile, part.tree, zoomed ? state.zoom.slice(part.prefix.length) : "");
+        return { ...part, tree, zoom: box };
+      }),
+    [grown, state.zoom],
+  );
+}
+
 export function useParts(look: Look, subject: Subject, direction: Direction): Part[] {
   const { profile, state } = look;
-  const grown = useTrees(look, subject, direction);
+  const grown = useOpened(look, useTrees(look, subject, direction));
+  const trees = [grown[0].tree, grown[grown.length - 1].tree];
   const matcher = useMemo(() => {
     const expression = searchExpression(state.search);
     return expression && keyMatcher(profile, expression);
   }, [profile, state.search]);
   const classes = useMemo(
     () => grown.map(({ tree }) => classesOf(profile, tree, state.colour, subject)),
-    [grown, state.colour],
+    [...trees, state.colour],
   );
   const matches = useMemo(
     () => grown.map(({ tree }) => (matcher ? findMatches(tree, matcher) : null)),
-    [grown, matcher],
+    [...trees, matcher],
   );
-  const zoomOf = ({ tree, prefix }: Grown) =>
-    state.zoom.startsWith(prefix) ? findPath(profile, tree, state.zoom.slice(prefix.length)) : 0;
   return useMemo(
-    () =>
-      grown.map((part, i) => ({
-        ...part,
-        classes: classes[i],
-        matches: matches[i],
-        zoom: zoomOf(part),
-      })),
-    [grown, classes, matches, state.zoom],
+    () => grown.map((part, i) => ({ ...part, classes: classes[i], matches: matches[i] })),
+    [grown, classes, matches],
   );
 }
 
@@ -139,7 +146,7 @@ export function usePanes(look: Look, parts: Part[], { scheme }: Looks): Pane[] {
         tree,
         up,
         zoom,
-        fill: makePainter(profile, tree, classes, scheme),
+        fill: makePainter(profile, tree, classes, scheme, findNoise(look.dataset, state.metric, tree)),
         name: (box) => keyName(profile, tree.key[box]),
         figure: (box) => figureIn(tree, box, state.metric),
         found: matches?.found ?? null,

@@ -85,7 +85,8 @@ export function describeMatches(look: Look, tree: Tree, matches: Matches): strin
   if (matches.boxes === 0) return "no match";
   const figure = tree.widths === "value" ? formatValue(unit, matches.value) : formatChange(unit, matches.value);
   const share = formatPercent(matches.size / tree.size[0]);
-  return `matches ${figure}, ${share} in ${formatCount(matches.boxes)} ${matches.boxes === 1 ? "frame" : "frames"}`;
+  const boxes = `${matches.more ? "at least " : ""}${formatCount(matches.boxes)}`;
+  return `matches ${figure}, ${share} in ${boxes} ${matches.boxes === 1 ? "frame" : "frames"}`;
 }
 
 interface FoundProps {

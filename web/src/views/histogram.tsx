@@ -32,6 +32,8 @@ export interface ColumnsProps {
 }
 
 const TICKS = 5; /* that fit a narrow screen */
+const TICKS_WIDE = 8;
+const WIDE = "(min-width: 1000px)";
 
 function percent(value: number, most: number): string {
   return `${most > 0 ? (100 * Math.max(value, 0)) / most : 0}%`;
@@ -50,7 +52,7 @@ export function Columns({ id, title, columns, format, partTitle, describe }: Col
   const list = useRef<HTMLDivElement>(null);
   const most = columns.reduce((top, column) => Math.max(top, column.value, column.part), 0);
   const total = columns.reduce((sum, column) => sum + column.value, 0);
-  const every = Math.ceil(columns.length / TICKS);
+  const every = Math.ceil(columns.length / (matchMedia(WIDE).matches ? TICKS_WIDE : TICKS));
   const isTicked = (index: number) => index % every === 0 && (index === 0 || index + every <= columns.length);
   const walk = (event: KeyboardEvent) => {
     const next = step(event.key, at ?? 0, columns.length);
@@ -69,7 +71,7 @@ export function Columns({ id, title, columns, format, partTitle, describe }: Col
           </span>
         )}
       </figcaption>
-      <div class="plot">
+      <div class="plot" style={{ "--columns": String(columns.length) }}>
         <div class="scale" aria-hidden="true">
           <span>{format(most)}</span>
           <span>{format(most / 2)}</span>

@@ -6,7 +6,7 @@ import type { ChartBy, LegendEntry } from "./timeline-scene";
 
 const CHOICES: readonly { by: ChartBy; title: string }[] = [
   { by: "total", title: "Total" },
-  { by: "site", title: "By function" },
+  { by: "site", title: "By site" },
   { by: "tag", title: "By tag" },
 ];
 

@@ -23,6 +23,8 @@ const KINDS: readonly { verdict: Verdict; title: string; what: string }[] = [
   { verdict: "young", title: "Young", what: "made shortly before the end: probably in use" },
 ];
 
+const SAID_ABOVE = /^suspected leak: /;
+
 const WORDS: Record<LeaksInfo["ending"], string> = {
   running: "live",
   exited: "never freed",
@@ -133,7 +135,7 @@ function Item({ look, item, classes }: ItemProps) {
             <span aria-hidden="true">{open ? "▾" : "▸"}</span>
           </button>
           <Site look={look} node={leak.node} place={place} />
-          <p class="evidence">{leak.evidence}</p>
+          <p class="evidence">{leak.evidence.replace(SAID_ABOVE, "")}</p>
           {callers !== "" && <p class="callers dim">{callers}</p>}
         </th>
       </tr>
@@ -259,7 +261,8 @@ export function Leaks({ look }: ViewProps) {
             </thead>
             {KINDS.map((kind) => {
               const ones = items.filter(({ leak }) => leak.verdict === kind.verdict);
-              return ones.length > 0 && <Kind key={kind.verdict} look={look} kind={kind} items={ones} classes={classes} />;
+              if (ones.length === 0) return null;
+              return <Kind key={kind.verdict} look={look} kind={kind} items={ones} classes={classes} />;
             })}
           </table>
         </div>

@@ -37,6 +37,17 @@ function chooseSnippets(look: Look, lines: Lines): { snippets: Snippet[]; picked
   return { snippets: (some.length > 0 ? some : heaviest).slice(0, MOST), picked };
 }
 
+/** The one that it is shown for: with most of its own, else with most through it; the first where nothing is. */
+function heaviestLine(snippet: Snippet, lines: Lines): number {
+  for (const of of [lines.own, lines.through]) {
+    let [line, most] = [0, 0];
+    for (let i = snippet.first; i < snippet.first + snippet.lines.length; i++)
+      if (Math.abs(of(snippet.file, i)) > most) [line, most] = [i, Math.abs(of(snippet.file, i))];
+    if (line > 0) return line;
+  }
+  return snippet.first;
+}
+
 /* --- how --- */
 
 function shownFile(look: Look, file: string): string {
@@ -70,17 +81,17 @@ function SnippetBox({ look, lines, snippet }: { look: Look; lines: Lines; snippe
   return (
     <section class="snippet" data-file={file}>
       <h3>
-        {file}:{snippet.first}
+        {file}:{heaviestLine(snippet, lines)}
       </h3>
       {snippet.younger && (
         <p class="younger">This file is younger than the binary: lines may not be those that were compiled.</p>
       )}
       <div class="snippet-scroll" tabIndex={0} role="group" aria-label={`Source of ${file}`}>
         <table>
-          <thead class="hidden">
+          <thead>
             <tr>
-              <th scope="col">Here</th>
-              <th scope="col">Through here</th>
+              <th scope="col" class="source-figure">Here</th>
+              <th scope="col" class="source-figure">Through here</th>
               <th scope="col">Line</th>
               <th scope="col">Source</th>
             </tr>
@@ -127,7 +138,6 @@ export function Source({ look }: ViewProps) {
           </>
         )}
       </p>
-      {snippets.length > 0 && <p class="dim">Figures are of the line itself and, dim, with all it called.</p>}
       {snippets.length === 0 && <Nothing look={look} picked={picked} />}
       {snippets.map((snippet) => (
         <SnippetBox key={`${snippet.file}:${snippet.first}`} look={look} lines={lines} snippet={snippet} />

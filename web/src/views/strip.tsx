@@ -37,6 +37,7 @@ function MetricButton({ line, metric, look }: { line: Headline; metric: Metric }
       data-metric={metric}
       data-value={look.totals[metricInfo(metric).key].value}
       aria-pressed={shown}
+      title={line.help}
       onClick={() => look.set({ metric })}
     >
       <Figure line={line} />

@@ -29,8 +29,9 @@ export interface Column {
   cell: (row: number) => ComponentChildren;
   /** For the clipboard; numbers have all their digits. */
   plain: (row: number) => string | number;
-  /** From 0 to 1. */
+  /** From 0 to 1; hatched where it may as well be nothing. */
   bar?: (row: number) => number;
+  unsure?: (row: number) => boolean;
   /** Columns that its cells show as well: they are copied with it. */
   beside?: Column[];
 }
@@ -63,7 +64,7 @@ export interface TableProps {
   empty: string;
 }
 
-const ROW_HEIGHTS = { 1: 28, 2: 46 }; /* as in table.css */
+const ROW_HEIGHTS = { 1: 28, 2: 40 }; /* as in table.css */
 const HEAD_HEIGHT = 32;
 const NAME_LEAST = 260; /* as in table.css */
 const NAME_SHARE = 0.3; /* of the width: names are what rows are known by */
@@ -333,9 +334,10 @@ function Heading({ look, column, sort }: { look: Look; column: Column; sort: str
 
 function drawCell(column: Column, row: number) {
   const part = Math.min(1, column.bar?.(row) ?? 0);
+  const bar = column.unsure?.(row) ? "cell-bar unsure" : "cell-bar";
   return (
     <td key={column.id} class={column.numeric ? "numeric" : ""}>
-      {part > 0 && <span class="cell-bar" aria-hidden="true" style={{ width: `${(100 * part).toFixed(2)}%` }} />}
+      {part > 0 && <span class={bar} aria-hidden="true" style={{ width: `${(100 * part).toFixed(2)}%` }} />}
       <span class="cell">{column.cell(row)}</span>
     </td>
   );

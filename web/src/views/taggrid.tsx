@@ -9,7 +9,7 @@ import { formatExact, formatPercent } from "../model/format";
 import { isChange } from "../model/groups";
 import { metricInfo, metricTitle, type Metric } from "../model/metric";
 import { hotRows, ROOT_TAG, tagName, type TagTree } from "../model/tags";
-import { Figure } from "./cells";
+import { BesideBar, Figure } from "./cells";
 
 const CHILDREN = 100; /* of a tag, at first */
 const UNFOLDED = 40; /* tags: so many can all be shown */
@@ -37,8 +37,13 @@ function isTag(line: Line, row: number): boolean {
   return line.kind === "tag" && line.row === row;
 }
 
+/** Something was allocated outside of all tags, whatever is left of it. */
+function hasOwn(tree: TagTree): boolean {
+  return tree.self[0] !== 0 || tree.estimateSelf(0).alloc_objects.value !== 0;
+}
+
 function hasOwnLine(tree: TagTree): boolean {
-  return tree.tag[0] === ROOT_TAG && tree.count > 1 && tree.self[0] !== 0;
+  return tree.tag[0] === ROOT_TAG && tree.count > 1 && hasOwn(tree);
 }
 
 /** The lines in order. Children are sorted, so what is beyond a limit is all that comes. */
@@ -113,15 +118,6 @@ function titlesOf(look: Look, tree: TagTree): string[] {
   return titles;
 }
 
-function Bar({ value, whole, change }: { value: number; whole: number; change: boolean }) {
-  const width = whole > 0 ? Math.min(Math.abs(value) / whole, 1) * 100 : 0;
-  return (
-    <span class="tag-bar" aria-hidden="true">
-      <i class={change ? (value < 0 ? "shrank" : "grew") : ""} style={{ width: `${width}%` }} />
-    </span>
-  );
-}
-
 interface LineProps {
   look: Look;
   tree: TagTree;
@@ -193,12 +189,9 @@ function Cells({ look, tree, line, whole }: LineProps) {
   return (
     <>
       <td data-total={total[key].value}>
-        <span class="tag-figure">
-          <Bar value={total[key].value} whole={whole} change={change} />
-          <span>
-            <Figure unit={unit} estimate={total[key]} change={change} />
-          </span>
-        </span>
+        <BesideBar value={total[key].value} whole={whole} change={change}>
+          <Figure unit={unit} estimate={total[key]} change={change} />
+        </BesideBar>
       </td>
       {!change && <td>{formatPercent(whole > 0 ? total[key].value / whole : 0)}</td>}
       <td data-self={self[key].value}>{top ? "" : <Figure unit={unit} estimate={self[key]} change={change} />}</td>

@@ -3,9 +3,10 @@
 //
 // What is shown of the two is part of the selection, as words in state.columns: "treemap", "modules".
 
-import { useCallback, useMemo } from "preact/hooks";
+import { useCallback, useEffect, useMemo } from "preact/hooks";
 import type { Look, ViewProps } from "../look";
 import { boxesOf, modulesOf, type Box } from "../model/boxes";
+import { isPale, moduleClass, slotsOfModules, slotsOfTags } from "../model/flame_colours";
 import { formatChange, formatChangeEstimate, formatEstimate } from "../model/format";
 import { formatExact, formatPercent, formatValue } from "../model/format";
 import { isChange } from "../model/groups";
@@ -131,6 +132,8 @@ function TagMap({ look, tree }: { look: Look; tree: TagTree }) {
     return tagName(profile, tagOf(box));
   };
   const pathOf = (box: Box) => tagPath(profile, tagOf(box)).map((tag) => tagName(profile, tag)).join("/");
+  const slots = useMemo(() => slotsOfTags(profile), [profile]);
+  const slotOf = (box: Box) => slots.get(profile.header.tags[tagOf(box)]?.path ?? "") ?? null;
   const said = useMemo(() => new Map<Box, string>(), [tree]);
   const describe = (box: Box) => {
     let text = said.get(box);
@@ -153,7 +156,7 @@ function TagMap({ look, tree }: { look: Look; tree: TagTree }) {
       name={name}
       figure={(box) => shortFigure(look, box.value)}
       describe={describe}
-      colour={(box) => tagName(profile, tagPath(profile, tagOf(box))[0] ?? ROOT_TAG)}
+      colour={(box) => ({ slot: slotOf(box), pale: false })}
       signed={change}
       pick={(box) => (box.kind !== "more" && box.item > 0 ? () => look.set({ tag: tagOf(box) }) : undefined)}
       isPicked={() => false}
@@ -167,8 +170,7 @@ function ModuleMap({ look }: ViewProps) {
   const change = isChange(look.dataset, look.state.metric);
   const whole = useMemo(() => tree.self.reduce((sum, value) => sum + value, 0), [tree]);
   const boxes = useCallback((pixels: number) => boxesOf(tree, limitsFor(pixels)), [tree]);
-  const moduleOf = (box: Box) =>
-    tree.module[box.item] < 0 ? "" : profile.moduleName(tree.module[box.item]) || "(no module)";
+  const moduleOf = (box: Box) => (tree.module[box.item] < 0 ? "" : moduleClass(profile, tree.module[box.item]));
   const name = (box: Box) => {
     if (box.kind === "more") return `${formatExact(box.more)} more`;
     const index = tree.function[box.item];
@@ -188,7 +190,10 @@ function ModuleMap({ look }: ViewProps) {
       name={name}
       figure={(box) => shortFigure(look, box.value)}
       describe={describe}
-      colour={moduleOf}
+      colour={(box) => ({
+        slot: slotsOfModules(profile).get(moduleOf(box)) ?? null,
+        pale: isPale(profile, tree.function[box.item]),
+      })}
       signed={change}
       pick={(box) => {
         if (!isFunction(box)) return undefined;
@@ -231,8 +236,19 @@ function Exactness({ look, tree }: { look: Look; tree: TagTree }) {
   return <p class="dim">Calls, bytes and how often a tag was entered are exact; what has a ± is estimated.</p>;
 }
 
+/** How tags were looked at last, while the page is open: going to another tab takes it out of the selection. */
+let lastWay = "";
+
+function useLastWay({ state, set }: Look): (columns: string) => void {
+  useEffect(() => {
+    if (state.columns === "" && lastWay !== "") set({ columns: lastWay });
+  }, []);
+  return (columns) => set({ columns: (lastWay = columns) });
+}
+
 function TaggedView({ look }: ViewProps) {
   const { profile, state, dataset, values, included } = look;
+  const choose = useLastWay(look);
   const words = state.columns.split(",");
   const map = words.includes("treemap");
   const modules = map && words.includes("modules");
@@ -249,8 +265,8 @@ function TaggedView({ look }: ViewProps) {
           title="Tags as"
           chosen={map ? "treemap" : "tree"}
           options={[
-            ["tree", "Tree", () => look.set({ columns: "" })],
-            ["treemap", "Treemap", () => look.set({ columns: "treemap" })],
+            ["tree", "Tree", () => choose("")],
+            ["treemap", "Treemap", () => choose("treemap")],
           ]}
         />
         {map && (
@@ -258,8 +274,8 @@ function TaggedView({ look }: ViewProps) {
             title="Treemap of"
             chosen={modules ? "modules" : "tags"}
             options={[
-              ["tags", "Tags", () => look.set({ columns: "treemap" })],
-              ["modules", "Modules", () => look.set({ columns: "treemap,modules" })],
+              ["tags", "Tags", () => choose("treemap")],
+              ["modules", "Modules", () => choose("treemap,modules")],
             ]}
           />
         )}

@@ -10,7 +10,7 @@ import { metricInfo, metricTitle, type Metric } from "../model/metric";
 import { includedSites } from "../model/narrow";
 import { nextSort, parseSort, writeSort, type SortBy } from "../model/sorting";
 import { ALLOCATION_FUNCTIONS, tabulateThreads, type ThreadRow, type ThreadTable } from "../model/threads";
-import { Figure } from "./cells";
+import { BesideBar, Figure } from "./cells";
 import "./threads.css";
 
 const LINES = 200; /* at first */
@@ -28,15 +28,6 @@ interface Column {
 }
 
 const OTHERS: readonly Metric[] = ["calls", "allocated", "live", "peak"];
-
-function Bar({ value, whole, change }: { value: number; whole: number; change: boolean }) {
-  const width = whole > 0 ? Math.min(Math.abs(value) / whole, 1) * 100 : 0;
-  return (
-    <span class="thread-bar" aria-hidden="true">
-      <i class={change ? (value < 0 ? "shrank" : "grew") : ""} style={{ width: `${width}%` }} />
-    </span>
-  );
-}
 
 function lifeText(row: ThreadRow, running: boolean): string {
   const end = row.end_s === null ? (running ? "now" : "the end") : formatSeconds(row.end_s);
@@ -80,10 +71,9 @@ function mainColumns(look: Look, table: ThreadTable): Column[] {
   const figure: Column = {
     ...plain,
     cell: (row) => (
-      <span class="thread-figure">
-        <Bar value={row.value} whole={whole} change={change} />
-        <span>{plain.cell(row)}</span>
-      </span>
+      <BesideBar value={row.value} whole={whole} change={change}>
+        {plain.cell(row)}
+      </BesideBar>
     ),
   };
   const share: Column = {

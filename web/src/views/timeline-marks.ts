@@ -24,20 +24,25 @@ interface Pen {
   colours: Colours;
 }
 
+/** Where a text of some width goes that belongs to x: to its right, or to its left, but inside of the plot. */
+export function placeBeside(x: number, width: number, gap: number, left: number, right: number): number {
+  const at = x + gap + width < right ? x + gap : x - gap - width;
+  return Math.max(left, Math.min(at, right - width));
+}
+
 /** Beside x where there is room for it, with a halo so that curves do not cross it. */
 function writeBeside(pen: Pen, text: string, x: number, y: number): void {
   const { ctx, ratio, plot } = pen;
-  const gap = 8 * ratio;
-  const right = plot.bbox.left + plot.bbox.width;
-  const fits = x + gap + ctx.measureText(text).width < right;
-  ctx.textAlign = fits ? "left" : "right";
+  const { left, width } = plot.bbox;
+  const at = placeBeside(x, ctx.measureText(text).width, 8 * ratio, left, left + width);
+  ctx.textAlign = "left";
   ctx.textBaseline = "middle";
   ctx.lineWidth = 4 * ratio;
   ctx.lineJoin = "round";
   ctx.strokeStyle = pen.colours("--raised");
-  ctx.strokeText(text, x + (fits ? gap : -gap), y);
+  ctx.strokeText(text, at, y);
   ctx.fillStyle = pen.colours("--text");
-  ctx.fillText(text, x + (fits ? gap : -gap), y);
+  ctx.fillText(text, at, y);
 }
 
 function paintTriangle(pen: Pen, x: number, y: number): void {
@@ -111,7 +116,8 @@ export function paintMarks(plot: uPlot, marked: Marked, colours: Colours, font: 
   ctx.font = font.replace(/^\d+px/, `${11 * ratio}px`);
   paintZero(pen);
   paintMoments(pen, marked.moments);
-  let lines = 0;
+  const high = ({ bytes }: Mark) => bytes !== null && plot.valToPos(bytes, "bytes", true) < plot.bbox.top + 24 * ratio;
+  let lines = marked.marks.some(high) ? 1 : 0;
   for (const mark of marked.marks) paintMark(pen, mark, mark.bytes === null ? lines++ : 0);
   ctx.restore();
 }

@@ -147,13 +147,14 @@ function axesOf(scene: () => Scene, isNarrow: () => boolean): uPlot.Axis[] {
       stroke: () => colourOf("--grew"),
       font: FONT,
       gap: 4,
-      size: () => (isNarrow() || !(scene().top.apart > 0) ? 0 : 62),
+      size: 0 /* its labels are above those of rates, in their column */,
       space: 28,
       incrs: BINARY,
       filter: (_, splits) => positive(splits),
       grid: { show: false },
       ticks: { show: false },
-      values: (_, splits) => splits.map((split) => (isNarrow() || !(split >= 0) ? null : formatSetting(split))),
+      values: (_, splits) =>
+        splits.map((split) => (isNarrow() || !(split > 0) || !(scene().top.apart > 0) ? null : formatSetting(split))),
     },
     {
       scale: "rate",

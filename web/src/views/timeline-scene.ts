@@ -21,6 +21,7 @@ import {
 import {
   highest,
   makeCurves,
+  peakHeight,
   runEnd,
   samplingTurns,
   tellApart,
@@ -82,7 +83,7 @@ function marksOf(header: Header, run: Run): Mark[] {
   if (run.peak) {
     const { seconds, bytes } = run.peak;
     const height = `${formatEstimate("bytes", totals.peak_space)} at ${formatSpan(seconds)}`;
-    marks.push({ seconds, text: `peak ${height}${formatSlack(bytes, peak.slack_bytes)}`, bytes });
+    marks.push({ seconds, text: `peak ${height}${formatSlack(bytes, peak.slack_bytes)}`, bytes: peakHeight(run) });
   }
   if (process.exit_s !== null && end - process.exit_s > LONG_TAIL * end)
     marks.push({ seconds: process.exit_s, text: "exit begins", bytes: null });
@@ -153,7 +154,7 @@ function rssKind(live: readonly Level[], rss: readonly Level[]): "step" | "apart
   return highest(rss) > DWARFS * highest(live) ? "apart" : "step";
 }
 
-const NOTES = { step: "", apart: "scale at the right" };
+const NOTES = { step: "", apart: "on a scale of its own" };
 
 function totalParts(run: Run, time: number[], end: number, drawn: boolean): Parts {
   const { live, rss, rate } = makeCurves(run, time, end);

@@ -3,10 +3,12 @@
 // else on the page then follows. Dragging chooses, and so do two boxes, for those who do not drag.
 
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
+import type { Header } from "../data/header";
 import type { Profile } from "../data/profile";
 import type { Look, ViewProps } from "../look";
 import { formatEstimate, formatSpan } from "../model/format";
 import { assignSlots, makeLayers } from "../model/layers";
+import { metricTitle, type Metric } from "../model/metric";
 import { captionStretch, nearestIndex, snapStretch, stretchState } from "../model/timeline";
 import { THEME_EVENT } from "../theme";
 import { LayersChoice, Legend } from "./layers";
@@ -124,6 +126,11 @@ function whyUncut(look: Look): string {
   );
 }
 
+function describeAsked({ profile, state }: Look, asked: Metric): string {
+  const title = (metric: Metric) => metricTitle(profile.header, metric);
+  return `${title(asked)} is known of the whole run alone: below is ${title(state.metric).toLowerCase()}.`;
+}
+
 function StretchChoice({ look, moments }: { look: Look; moments: number[] }) {
   const { dataset, set } = look;
   if (look.profile.header.extent.difference)
@@ -162,8 +169,9 @@ function StretchChoice({ look, moments }: { look: Look; moments: number[] }) {
       )}
       <p role="status" class={interval ? "" : "dim"}>
         {interval
-          ? captionStretch(dataset, look.totals, look.narrowed)
+          ? `${captionStretch(dataset, look.totals, look.narrowed)}.`
           : `Drag over the chart to look at a part of the run. It can be cut at ${moments.length} moments (the ticks).`}
+        {interval && look.asked && ` ${describeAsked(look, look.asked)}`}
         {interval && dataset.guessed && <span class="dim"> Of small sites it is an estimate.</span>}
       </p>
     </div>
@@ -178,6 +186,11 @@ function describeChart(look: Look): string {
     `Live bytes, RSS and allocation rate over ${formatSpan(process.duration_s)}; ` +
     `peak ${formatEstimate("bytes", totals.peak_space)} at ${formatSpan(peak.time_s)}. Arrow keys walk over it.`
   );
+}
+
+/** The page was made of a part of the profile, and moments are of all of it. */
+function isOfMore({ extent }: Header): boolean {
+  return extent.selection !== null && !extent.difference;
 }
 
 function Charted({ look }: ViewProps) {
@@ -234,6 +247,7 @@ function Charted({ look }: ViewProps) {
           memory does.
         </p>
       )}
+      {isOfMore(header) && <p class="dim">The timeline is of the whole program, not of what was selected.</p>}
       <StretchChoice look={look} moments={moments} />
     </section>
   );

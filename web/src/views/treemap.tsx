@@ -4,6 +4,7 @@
 import { hierarchy, treemap, treemapSquarify, type HierarchyRectangularNode } from "d3-hierarchy";
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import type { Box } from "../model/boxes";
+import { css, SCHEMES } from "../model/flame_colours";
 import "./treemap.css";
 
 export interface TreemapProps {
@@ -16,8 +17,8 @@ export interface TreemapProps {
   figure: (box: Box) => string;
   /** All that is known, in words. */
   describe: (box: Box) => string;
-  /** A text that its colour is made of: boxes of one kind are alike, in every run. */
-  colour: (box: Box) => string;
+  /** As the flame graph has it: the slot of its colour (null: neutral), and whether it is paler. */
+  colour: (box: Box) => { slot: number | null; pale: boolean };
   /** Values may be negative: colours say whether it grew or shrank. */
   signed: boolean;
   /** What a click does; undefined: nothing. */
@@ -61,11 +62,9 @@ function place(root: Box, width: number, height: number): Placed[] {
   return laid.descendants().filter((node) => node.depth > 0 && node.x1 > node.x0 && node.y1 > node.y0);
 }
 
-/** 0 to 359, the same for the same text. */
-function hueOf(text: string): number {
-  let hash = 0x811c9dc5;
-  for (let i = 0; i < text.length; i++) hash = Math.imul(hash ^ text.charCodeAt(i), 0x01000193);
-  return (hash >>> 8) % 360;
+/** For treemap.css, which knows whether it is light or dark. */
+function fillsOf({ slot, pale }: { slot: number | null; pale: boolean }) {
+  return { "--light": css(SCHEMES.light.fill(slot, pale)), "--dark": css(SCHEMES.dark.fill(slot, pale)) };
 }
 
 function classOf(node: Placed, signed: boolean, picked: boolean): string {
@@ -103,7 +102,7 @@ function TreeBox({ node, props, current, focus, point }: TreeBoxProps) {
         top: `${node.y0}px`,
         width: `${width}px`,
         height: `${height}px`,
-        "--hue": String(hueOf(props.colour(box))),
+        ...fillsOf(props.colour(box)),
       }}
       onClick={() => act?.()}
       onFocus={focus}

@@ -62,6 +62,7 @@ export interface Built {
   difference?: boolean;
   snapshots?: Snapshot[];
   shares?: BuiltShare[];
+  scopes?: { tag: number; calls: number; bytes: number }[];
   /** Members of the header that the test is about. */
   header?: Partial<Header>;
 }
@@ -358,6 +359,8 @@ function headerOf(built: Built, sites: BuiltSite[], modules: string[], threads: 
       title: "program",
       live: false,
       metric: "live",
+      since_s: null,
+      until_s: null,
       title_live: "Live",
       stacks: new Set(sites.map((site) => site.stack.join("\n"))).size,
       written: "",
@@ -380,6 +383,14 @@ function shareColumns(shares: BuiltShare[]): Columns {
     "share.calls": { type: "f64", values: shares.map((share) => share.calls) },
     "share.allocated": { type: "f64", values: shares.map((share) => share.allocated) },
     "share.divided": { type: "u8", values: shares.map((share) => (share.divided ? 1 : 0)) },
+  };
+}
+
+function scopeColumns(scopes: NonNullable<Built["scopes"]>): Columns {
+  return {
+    "scope.tag": { type: "u32", values: scopes.map((scope) => scope.tag) },
+    "scope.calls": { type: "f64", values: scopes.map((scope) => scope.calls) },
+    "scope.bytes": { type: "f64", values: scopes.map((scope) => scope.bytes) },
   };
 }
 
@@ -410,6 +421,7 @@ export function buildBytes(built: Built): Uint8Array {
     ...histogramColumns(sites, "lives"),
     ...histogramColumns(sites, "ages"),
     ...shareColumns(built.shares ?? []),
+    ...scopeColumns(built.scopes ?? []),
   };
   Object.assign(columns, tree.columns());
   return writeContainer(headerOf(built, sites, tree.modules, threads.rows, tags.rows), columns);
