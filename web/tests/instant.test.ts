@@ -107,7 +107,7 @@ test("a hundred thousand sites are moved in time at once", () => {
   assert.ok(took < 500, `${took} ms, where about 20 are usual`);
 });
 
-test("what a site without a share can have had is bounded by what all of them had, however much it has in the end", () => {
+test("a site without a share had no more than all of them together, however much it has in the end", () => {
   const late = buildProfile({
     sites: [
       { stack: ["main", "named"], calls: 100, bytes: 10000 },

@@ -226,8 +226,9 @@ function interval(before: BuiltSite[], after: BuiltSite[], metric: Metric): Subj
 
 test("of a stretch of time, what was allocated is drawn, and what became more or less live", () => {
   const live = (bytes: number): Partial<BuiltSite> => ({ live: { blocks: 1, bytes } });
-  const before = [site("main > grew", 10, live(10)), site("main > shrank", 9, live(9)), site("main > still", 5, live(5))];
-  const after = [site("main > grew", 40, live(30)), site("main > shrank", 9, live(3)), site("main > still", 5, live(5))];
+  const still = site("main > still", 5, live(5));
+  const before = [site("main > grew", 10, live(10)), site("main > shrank", 9, live(9)), still];
+  const after = [site("main > grew", 40, live(30)), site("main > shrank", 9, live(3)), still];
   assert.deepEqual(drawn(interval(before, after, "allocated")), ["all 30", "  main 30", "    grew 30"]);
   const of = interval(before, after, "live");
   assert.deepEqual(drawn(of), ["all 26", "  main 26", "    grew 20", "    shrank 6"]);
