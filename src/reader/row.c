@@ -52,20 +52,30 @@ static bool cap_sums(struct pl_sums *part, const struct pl_sums *whole)
     cut |= cap(&part->space, whole->space);
     cut |= cap(&part->objects_variance, whole->objects_variance);
     cut |= cap(&part->space_variance, whole->space_variance);
-    if (part->samples > 0 && part->samples >= whole->samples)
-        *part = *whole; /* but not where a file has weights without a sample: of these, nothing is as good as all */
+    if (part->samples >= whole->samples)
+        *part = *whole;
     return cut;
+}
+
+/* What was freed without a sample that it is of: a file may say so, but nobody frees what was never made. */
+static struct pl_sums witnessed(const struct pl_sums *sums, struct pl_account *out)
+{
+    if (sums->samples)
+        return *sums;
+    out->cut |= sums->objects != 0 || sums->space != 0;
+    return (struct pl_sums){0};
 }
 
 static void read_sums(const struct pl_row *row, struct pl_account *out)
 {
     struct pl_sums *allocated = &out->figures.allocated.sampled, *freed = &out->figures.freed.sampled;
+    struct pl_sums remote = witnessed(&row->remote, out);
     *allocated = row->allocated;
     if (allocated->objects < (double) allocated->samples)
         allocated->objects = (double) allocated->samples; /* a sample stands for at least itself */
-    *freed = row->freed;
-    pl_sums_join(freed, &row->remote);
-    out->cut = cap_sums(freed, allocated);
+    *freed = witnessed(&row->freed, out);
+    pl_sums_join(freed, &remote);
+    out->cut |= cap_sums(freed, allocated);
 }
 
 /* Without it intervals are what they can be. */
@@ -92,7 +102,8 @@ static bool are_saved(const struct pl_sums *sums)
 static void read_peak(const struct pl_row *row, const struct pl_header *header, struct pl_account *out)
 {
     const struct pl_sums *allocated = &out->figures.allocated.sampled;
-    struct pl_sums own = pl_sums_rest(allocated, &row->freed), remote = row->remote;
+    struct pl_sums freed = witnessed(&row->freed, out);
+    struct pl_sums own = pl_sums_rest(allocated, &freed), remote = witnessed(&row->remote, out);
     if (pl_saved_at_peak(row->era, header))
         own = row->peak;
     if (pl_saved_at_peak(row->remote_era, header))

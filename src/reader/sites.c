@@ -70,8 +70,7 @@ static void mark_rows(struct pl_sites *sites)
     const struct pl_row *row = pl_snapshot_rows(sites->snapshot);
     sites->rows = new_shares(sites, PL_KIND_ROW);
     for (uint32_t i = 1; i < sites->rows.records; i++) {
-        const struct pl_sums *sums = &row[i].allocated;
-        bool something = sums->samples != 0 || sums->objects != 0 || sums->space != 0;
+        bool something = row[i].allocated.samples != 0; /* weights without a sample that they are of are nobody's */
         bool old = !pl_since_reset(row[i].reset, &sites->snapshot->header);
         sites->rows.innermost[i] =
             mark(sites, (struct claim){row[i].site, row[i].thread, pl_row_makes_sense(&row[i]), something, old});

@@ -7,6 +7,9 @@
 # With clang: the reader by libFuzzer, guided by coverage. What is done with a profile is chosen by its bytes, so there
 # coverage is no guide: copies of the seeds are changed without, and many more of them.
 #
+# FUZZ_SEED: what chance begins with; unless it is given, every run is another. `make check` asks the same of every
+# change.
+#
 # PLIMSOLL_BUILD: where a plimsoll is that makes a profile of a real program, for one more seed.
 #
 # usage: tests/fuzz/run.sh [SECONDS]
@@ -63,7 +66,7 @@ make_seeds()
 change_seeds()
 {
     end=$(($(date +%s) + $2))
-    seed=$(date +%s)
+    seed=${FUZZ_SEED:-$(date +%s)}
     while [ "$(date +%s)" -lt "$end" ]; do
         echo "$1, seed $seed"
         FUZZ_KEEP=$findings/$1 "$build/tests/fuzz/fuzz_$1_replay" "$seed" 20 "$seeds"/*.plim || {
@@ -79,7 +82,7 @@ change_seeds()
 fuzz_profile()
 {
     "$build/tests/fuzz/fuzz_profile" -max_total_time="$1" -max_len=524288 -timeout=10 -malloc_limit_mb=16 \
-        -rss_limit_mb=1024 -len_control=0 -print_final_stats=1 -artifact_prefix="$findings/" "$corpus" "$seeds"
+        -rss_limit_mb=1024 -len_control=0 -seed="${FUZZ_SEED:-0}" -print_final_stats=1 -artifact_prefix="$findings/" "$corpus" "$seeds"
 }
 
 export UBSAN_OPTIONS=halt_on_error=1:print_stacktrace=1 ASAN_OPTIONS=handle_abort=1

@@ -194,7 +194,6 @@ static void a_peak_that_is_now_stays_now(void **state)
     forge_free(forge);
 }
 
-/* Counting gave way to samples of which none was taken: how much may hide there is asked of the whole, once. */
 /* A file may say so, if a process did not: the weight of a block, and no sample that it is of. Found by fuzzing. */
 static void weights_without_a_sample_come_to_no_peak_by_being_saved(void **state)
 {
@@ -206,6 +205,10 @@ static void weights_without_a_sample_come_to_no_peak_by_being_saved(void **state
     struct pl_row *row = forge_row_at(forge, forge_row(forge, other, 1));
     forge_sample(&row->allocated, 100, 30, 1);
     row->allocated.samples = 0;
+    uint32_t third = forge_site(forge, forge_frame(forge, frame, module, 0x3000));
+    row = forge_row_at(forge, forge_row(forge, third, 1));
+    forge_sample(&row->allocated, 100, 30, 5);
+    row->freed.space = 4;
     struct pl_profile *profile = forge_load(forge);
     struct pl_profile *sum = pl_join((const struct pl_profile *[]){profile, profile}, 2, PL_JOIN_SUM);
     struct pl_profile *opened = again(sum);
@@ -217,6 +220,7 @@ static void weights_without_a_sample_come_to_no_peak_by_being_saved(void **state
     forge_free(forge);
 }
 
+/* Counting gave way to samples of which none was taken: how much may hide there is asked of the whole, once. */
 static void what_parts_may_hide_is_not_counted_twice(void **state)
 {
     (void) state;
