@@ -70,7 +70,8 @@ export interface Histogram {
   count: Float64Array;
 }
 
-export interface Sites {
+/** Where sites are, and what their figures are computed from: a row each. */
+export interface SiteRows {
   count: number;
   node: Uint32Array;
   /** Nodes on the way to `node`: the usual stack goes from `outer` to `inner`, without what starts programs and without
@@ -80,10 +81,13 @@ export interface Sites {
   own: Uint32Array;
   thread: Uint32Array;
   tag: Uint32Array;
+  amounts: Amounts;
+}
+
+export interface Sites extends SiteRows {
   otherSizes: Uint8Array;
   /** 1 where the stack is not known: not wanted, or no room for it. */
   stackless: Uint8Array;
-  amounts: Amounts;
   smallest: Float64Array;
   largest: Float64Array;
   reallocCalls: Float64Array;

@@ -5,23 +5,15 @@
 // negatively; the others are what there is. Sites of a stretch are those of the profile twice over.
 
 import type { Estimate, Estimates } from "../data/header";
-import type { Amounts, Profile } from "../data/profile";
+import type { Amounts, Profile, SiteRows } from "../data/profile";
 import { addSites, estimateSums, newSums, siteValues, subtractEstimates } from "./figures";
 import { amountsAt, instantNear, instantSeconds, type Instant, INSTANT_END, INSTANT_START } from "./instant";
 import { METRICS, metricInfo, type Metric } from "./metric";
 
-export interface Dataset {
+export interface Dataset extends SiteRows {
   profile: Profile;
   kind: "whole" | "interval" | "difference";
-  count: number;
   base: number;
-  node: Uint32Array;
-  inner: Uint32Array;
-  outer: Uint32Array;
-  own: Uint32Array;
-  thread: Uint32Array;
-  tag: Uint32Array;
-  amounts: Amounts;
   /** The site of the profile that each stands for. */
   site(index: number): number;
   since: number;

@@ -129,6 +129,18 @@ interface RowProps {
   row: ThreadRow;
 }
 
+function Cells({ columns, row }: Omit<RowProps, "look">) {
+  return (
+    <>
+      {columns.map((column) => (
+        <td key={column.id} data-column={column.id}>
+          {column.cell(row)}
+        </td>
+      ))}
+    </>
+  );
+}
+
 function GroupRow({ look, columns, row, open, toggle }: RowProps & { open: boolean; toggle: () => void }) {
   const { key } = metricInfo(look.state.metric);
   const chosen = look.state.thread === row.name;
@@ -160,11 +172,7 @@ function GroupRow({ look, columns, row, open, toggle }: RowProps & { open: boole
           </button>
         </span>
       </th>
-      {columns.map((column) => (
-        <td key={column.id} data-column={column.id}>
-          {column.cell(row)}
-        </td>
-      ))}
+      <Cells columns={columns} row={row} />
     </tr>
   );
 }
@@ -181,11 +189,7 @@ function SingleRow({ look, columns, row }: RowProps) {
       <th scope="row">
         <span class="thread-name">{singleName(look, row)}</span>
       </th>
-      {columns.map((column) => (
-        <td key={column.id} data-column={column.id}>
-          {column.cell(row)}
-        </td>
-      ))}
+      <Cells columns={columns} row={row} />
     </tr>
   );
 }
