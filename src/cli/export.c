@@ -143,8 +143,7 @@ static enum pl_exit check_options(void)
             words[given.format]);
     if (given.base && (given.select.since != PL_SELECT_NO_TIME || given.select.until != PL_SELECT_NO_TIME))
         return pl_say_usage("--diff-base, and --since or --until, are two differences; choose one");
-    bool whole = given.format == FORMAT_json || given.format == FORMAT_page;
-    if (whole && (given.by != BY_NOT_GIVEN || given.threshold >= 0))
+    if (is(PL_EXPORT_WHOLE) && (given.by != BY_NOT_GIVEN || given.threshold >= 0))
         return pl_say_usage("%s has everything, so there is nothing to do for --by and --threshold; leave them out",
                             words[given.format]);
     return PL_EXIT_OK;
@@ -158,14 +157,13 @@ static bool any_live(const struct pl_profile *profile)
     return false;
 }
 
-/* As in report: live memory or, where hardly any is left, what was live at the peak. */
+/* As in report. */
 static enum pl_metric usual_metric(const struct pl_profile *profile)
 {
     if (is(PL_EXPORT_TAGS))
         return PL_METRIC_ALLOC_SPACE;
-    if (is(PL_EXPORT_OVER_TIME) || (profile->difference ? any_live(profile) : pl_highlights_live(profile)))
-        return PL_METRIC_INUSE_SPACE;
-    return profile->total[PL_METRIC_PEAK_SPACE].value > 0 ? PL_METRIC_PEAK_SPACE : PL_METRIC_ALLOC_SPACE;
+    bool live = profile->difference ? any_live(profile) : pl_highlights_live(profile);
+    return pl_highlights_metric(profile, live || is(PL_EXPORT_OVER_TIME));
 }
 
 static struct pl_export_options make_options(const struct pl_profile *profile, const char *selection,

@@ -346,6 +346,13 @@ bool pl_highlights_live(const struct pl_profile *profile)
     return total[PL_METRIC_INUSE_SPACE].value > LIVE_MATTERS * total[PL_METRIC_PEAK_SPACE].value;
 }
 
+enum pl_metric pl_highlights_metric(const struct pl_profile *profile, bool live)
+{
+    if (live)
+        return PL_METRIC_INUSE_SPACE;
+    return profile->total[PL_METRIC_PEAK_SPACE].value > 0 ? PL_METRIC_PEAK_SPACE : PL_METRIC_ALLOC_SPACE;
+}
+
 void pl_highlights_print(const struct pl_view *view, const struct pl_paths *sites)
 {
     if (view->profile->difference)

@@ -157,14 +157,6 @@ void pl_pages_close(struct pl_pages *pages)
 
 /* --- its data --- */
 
-/* As in report: live memory or, where hardly any is left, what was live at the peak. */
-static enum pl_metric usual_metric(const struct pl_profile *profile)
-{
-    if (profile->difference || pl_highlights_live(profile))
-        return PL_METRIC_INUSE_SPACE;
-    return profile->total[PL_METRIC_PEAK_SPACE].value > 0 ? PL_METRIC_PEAK_SPACE : PL_METRIC_ALLOC_SPACE;
-}
-
 static struct pl_page_about describe(const struct pl_pages *pages)
 {
     const struct pl_side *last = &pages->side[pages->sides - 1];
@@ -191,9 +183,10 @@ void pl_pages_write(void *context, FILE *out)
     const struct pl_pages *pages = context;
     const struct pl_side *last = &pages->side[pages->sides - 1];
     const struct pl_profile *profile = pages->joined ? pages->joined : last->selection.profile;
+    bool live = profile->difference || pl_highlights_live(profile);
     struct pl_export_options how = {
         .selection = last->selection.words,
-        .metric = pl_select_metric(&pages->options->select, usual_metric(profile)),
+        .metric = pl_select_metric(&pages->options->select, pl_highlights_metric(profile, live)),
         .page = describe(pages),
     };
     pl_export_page(profile, &how, out);

@@ -197,8 +197,9 @@ static void look_up(struct pl_profile *profile, const struct pl_subject_options 
 
 static void symbolize(struct pl_profile *profile, const struct pl_subject_options *options, const char *root)
 {
-    if (!options->known || !pl_known_apply(options->known, profile))
-        look_up(profile, options, root);
+    if (options->known && pl_known_apply(options->known, profile))
+        return;
+    look_up(profile, options, root);
     if (options->known)
         pl_known_learn(options->known, profile);
 }

@@ -22,6 +22,7 @@ enum pl_export_trait {
     PL_EXPORT_BINARY = 1u << 5,     /* not for terminals */
     PL_EXPORT_BY_NODE = 1u << 6,    /* small ones are taken together node by node, by the format: flat has them all */
     PL_EXPORT_OVER_TIME = 1u << 7,  /* the heap over time: live, unless told otherwise */
+    PL_EXPORT_WHOLE = 1u << 8,      /* everything is in it: there is nothing to group, and nothing to leave out */
 };
 
 /*
@@ -29,7 +30,7 @@ enum pl_export_trait {
  * with less than `threshold` percent of the whole are taken together, unless told otherwise; they are never left out.
  */
 #define PL_EXPORT_FORMATS(X)                                                                                           \
-    X(json, "json", PL_EXPORT_SIGNED, 0, "everything, by the schema of docs/json.md")                                  \
+    X(json, "json", PL_EXPORT_WHOLE | PL_EXPORT_SIGNED, 0, "everything, by the schema of docs/json.md")                \
     X(pprof, "pprof", PL_EXPORT_STACKS | PL_EXPORT_APART | PL_EXPORT_SIGNED | PL_EXPORT_BINARY, 0,                     \
       "for go tool pprof, and whatever else reads profile.proto")                                                      \
     X(speedscope, "speedscope", PL_EXPORT_STACKS, 0, "for speedscope.app, a profile for each metric")                  \
@@ -48,7 +49,7 @@ enum pl_export_trait {
     X(tags_json, "tags-json", PL_EXPORT_TAGS, 0, "the tree of tags with its figures, also in docs/json.md")            \
     X(tags_dot, "tags-dot", PL_EXPORT_TAGS | PL_EXPORT_ONE_METRIC, 1, "the tree of tags for Graphviz")                 \
     X(tags_svg, "tags-svg", PL_EXPORT_TAGS | PL_EXPORT_ONE_METRIC, 0.1, "a picture of the tree of tags")               \
-    X(page, "page", PL_EXPORT_SIGNED | PL_EXPORT_BINARY, 0,                                                            \
+    X(page, "page", PL_EXPORT_WHOLE | PL_EXPORT_SIGNED | PL_EXPORT_BINARY, 0,                                          \
       "what the page of `plimsoll html` is given: columns, by docs/page-data.md")
 
 /* What the page is to say beside the profile's figures. What is NULL, or false, goes without saying. */

@@ -43,32 +43,6 @@ static const char *const names[] = {
 };
 #define NAMES (sizeof names / sizeof *names)
 
-static void count(struct forge *forge, uint32_t site, uint32_t thread, uint32_t tag, uint64_t calls)
-{
-    struct pl_tally *tally = forge_tally_at(forge, forge_tally(forge, site, thread));
-    struct pl_thread_record *record = forge_thread_at(forge, thread);
-    forge_count(tally, calls, SIZE);
-    tally->freed_calls = tally->temporaries = calls / 2;
-    tally->freed_bytes = calls / 2 * SIZE;
-    forge_scope(forge, thread, tag, calls, calls * SIZE);
-    record->calls[PL_FN_MALLOC] += calls;
-    record->bytes += calls * SIZE;
-}
-
-static void add_name(struct forge *forge, uint32_t module, uint32_t caller, uint32_t number)
-{
-    const char *name = names[number], *other = names[(number + 1) % NAMES];
-    uint32_t tag = forge_tag(forge, 0, name);
-    uint32_t thread = forge_thread(forge, name, 0, 0);
-    uint32_t frame = forge_frame(forge, caller, module, 0x2000 + 16 * number);
-    uint32_t inlined = forge_symbol(forge, frame, other, other, 7);
-    struct pl_symbol *symbol = forge_record(forge, PL_KIND_SYMBOL, inlined);
-    symbol->inlined = 1;
-    symbol->linkage = forge_text(forge, other, strlen(other));
-    forge_symbol(forge, frame, name, name, 10 + number);
-    count(forge, forge_tagged_site(forge, frame, tag), thread, tag, CALLS + number);
-}
-
 int main(int argc, char **argv)
 {
     static const char command[] = "./example\0\"two\nlines\"\0\xff<script>";
@@ -86,11 +60,11 @@ int main(int argc, char **argv)
     uint32_t odd = forge_module(forge, "/opt/\"odd\"\n<lib>;\xff=\\.so", 0xcd);
     uint32_t main_frame = forge_stack(forge, module, "src/main.c", top);
     for (uint32_t i = 0; i < NAMES; i++)
-        add_name(forge, module, main_frame, i);
+        forge_namesake(forge, main_frame, module, names[i], names[(i + 1) % NAMES], i, CALLS + i, SIZE);
     uint32_t thread = forge_thread(forge, "plain", 0, 0);
-    count(forge, forge_site(forge, forge_frame(forge, main_frame, odd, 0x1234)), thread, 0, 50);
-    count(forge, PL_SITE_OVERFLOW, thread, 0, 1);
-    count(forge, forge_other_sizes(forge, 0), thread, 0, 30);
+    forge_churn(forge, forge_site(forge, forge_frame(forge, main_frame, odd, 0x1234)), thread, 0, 50, SIZE);
+    forge_churn(forge, PL_SITE_OVERFLOW, thread, 0, 1, SIZE);
+    forge_churn(forge, forge_other_sizes(forge, 0), thread, 0, 30, SIZE);
     int result = argc == 2 ? forge_write(forge, argv[1]) : 2;
     forge_free(forge);
     return result != 0;

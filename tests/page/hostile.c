@@ -55,34 +55,12 @@ static const char *const attacks[] = {
 
 static uint64_t calls_so_far;
 
-static uint32_t count(struct forge *forge, uint32_t site, uint32_t thread, uint32_t tag, uint64_t calls)
-{
-    uint32_t number = forge_tally(forge, site, thread);
-    struct pl_tally *tally = forge_tally_at(forge, number);
-    struct pl_thread_record *record = forge_thread_at(forge, thread);
-    forge_count(tally, calls, SIZE);
-    tally->freed_calls = tally->temporaries = calls / 2;
-    tally->freed_bytes = calls / 2 * SIZE;
-    forge_scope(forge, thread, tag, calls, calls * SIZE);
-    record->calls[PL_FN_MALLOC] += calls;
-    record->bytes += calls * SIZE;
-    calls_so_far += calls;
-    return number;
-}
-
 static uint32_t add_attack(struct forge *forge, uint32_t caller, uint32_t number)
 {
     const char *name = attacks[number], *other = attacks[(number + 1) % ATTACKS];
     uint32_t module = forge_module(forge, name, 0);
-    uint32_t tag = forge_tag(forge, 0, name);
-    uint32_t thread = forge_thread(forge, name, 0, 0);
-    uint32_t frame = forge_frame(forge, caller, module, 0x2000 + 16 * number);
-    uint32_t inlined = forge_symbol(forge, frame, other, other, 7);
-    struct pl_symbol *symbol = forge_record(forge, PL_KIND_SYMBOL, inlined);
-    symbol->inlined = 1;
-    symbol->linkage = forge_text(forge, other, strlen(other));
-    forge_symbol(forge, frame, name, name, 10 + number);
-    return count(forge, forge_tagged_site(forge, frame, tag), thread, tag, CALLS + number);
+    calls_so_far += CALLS + number;
+    return forge_namesake(forge, caller, module, name, other, number, CALLS + number, SIZE);
 }
 
 /* What was allocated and held by then. */
@@ -135,9 +113,9 @@ int main(int argc, char **argv)
     uint32_t thread = forge_thread(forge, "plain", 0, 0);
     uint32_t quoted = forge_frame(forge, main_frame, module, 0x1234);
     forge_symbol(forge, quoted, "quoted", argv[2], 2);
-    count(forge, forge_site(forge, quoted), thread, 0, 5000);
-    count(forge, PL_SITE_OVERFLOW, thread, 0, 1);
-    count(forge, forge_other_sizes(forge, 0), thread, 0, 30);
+    forge_churn(forge, forge_site(forge, quoted), thread, 0, 5000, SIZE);
+    forge_churn(forge, PL_SITE_OVERFLOW, thread, 0, 1, SIZE);
+    forge_churn(forge, forge_other_sizes(forge, 0), thread, 0, 30, SIZE);
     int result = forge_write(forge, argv[1]);
     forge_free(forge);
     return result != 0;

@@ -188,6 +188,34 @@ void forge_count(struct pl_tally *tally, uint64_t calls, uint32_t size)
     tally->largest = size > tally->largest ? size : tally->largest;
 }
 
+uint32_t forge_churn(struct forge *forge, uint32_t site, uint32_t thread, uint32_t tag, uint64_t calls, uint32_t size)
+{
+    uint32_t number = forge_tally(forge, site, thread);
+    struct pl_tally *tally = forge_tally_at(forge, number);
+    struct pl_thread_record *record = forge_thread_at(forge, thread);
+    forge_count(tally, calls, size);
+    tally->freed_calls = tally->temporaries = calls / 2;
+    tally->freed_bytes = calls / 2 * size;
+    forge_scope(forge, thread, tag, calls, calls * size);
+    record->calls[PL_FN_MALLOC] += calls;
+    record->bytes += calls * size;
+    return number;
+}
+
+uint32_t forge_namesake(struct forge *forge, uint32_t caller, uint32_t module, const char *name, const char *other,
+                        uint32_t number, uint64_t calls, uint32_t size)
+{
+    uint32_t tag = forge_tag(forge, 0, name);
+    uint32_t thread = forge_thread(forge, name, 0, 0);
+    uint32_t frame = forge_frame(forge, caller, module, 0x2000 + 16 * number);
+    uint32_t inlined = forge_symbol(forge, frame, other, other, 7);
+    struct pl_symbol *symbol = forge_record(forge, PL_KIND_SYMBOL, inlined);
+    symbol->inlined = 1;
+    symbol->linkage = forge_text(forge, other, strlen(other));
+    forge_symbol(forge, frame, name, name, 10 + number);
+    return forge_churn(forge, forge_tagged_site(forge, frame, tag), thread, tag, calls, size);
+}
+
 void forge_keep(struct pl_tally *tally, uint64_t calls, uint64_t bytes)
 {
     tally->freed_calls = tally->calls - calls;

@@ -67,6 +67,14 @@ void forge_reset(struct forge *forge, uint64_t after_ns);
 /* `calls` blocks of `size` bytes, counted in a tally. */
 void forge_count(struct pl_tally *tally, uint64_t calls, uint32_t size);
 
+/* A tally of so many, half of them freed at once, which thread and scope know of, too. Returns its number. */
+uint32_t forge_churn(struct forge *forge, uint32_t site, uint32_t thread, uint32_t tag, uint64_t calls, uint32_t size);
+
+/* The same at a stack of which everything has one name: a function that `caller` calls, its file, tag and thread. One
+ * of another name is inlined into it. `number` tells it from others. */
+uint32_t forge_namesake(struct forge *forge, uint32_t caller, uint32_t module, const char *name, const char *other,
+                        uint32_t number, uint64_t calls, uint32_t size);
+
 /* Of all that was counted in it, these are left. */
 void forge_keep(struct pl_tally *tally, uint64_t calls, uint64_t bytes);
 

@@ -22,19 +22,10 @@ export type Feed = (
   onTrouble: (message: string | null) => void,
 ) => () => void;
 
-/** What is live, or at the peak where hardly anything is left: as in reports. */
-function usualMetric(profile: Profile): Metric {
-  const { totals, extent, page } = profile.header;
-  if (isMetric(page.metric)) return page.metric;
-  if (extent.difference) return totals.inuse_space.value !== 0 ? "live" : "allocated";
-  if (totals.inuse_space.value > 0.01 * totals.peak_space.value) return "live";
-  return totals.peak_space.value > 0 ? "peak" : "allocated";
-}
-
 /** What is looked at first. */
 function usualFor(profile: Profile): State {
   const { page, diff } = profile.header;
-  const state = usualState(usualMetric(profile), diff ? "changes" : "sites");
+  const state = usualState(isMetric(page.metric) ? page.metric : "live", diff ? "changes" : "sites");
   return { ...state, since: page.since_s ?? null, until: page.until_s ?? null };
 }
 

@@ -11,6 +11,7 @@ import { describeMethod } from "./model/facts";
 import { METRICS, metricTitle, type Metric } from "./model/metric";
 import { GROUPINGS, type Grouping } from "./state";
 import { About } from "./views/about";
+import { Choice } from "./views/choice";
 import { Help } from "./views/help";
 import { useTheme } from "./theme";
 
@@ -23,23 +24,14 @@ function title(look: Look): string {
 }
 
 function MetricChoice({ look }: { look: Look }) {
-  const offered = METRICS.filter((info) => look.dataset.kind !== "interval" || !info.onlyWhole);
-  return (
-    <label class="choice">
-      <span>Metric</span>
-      <select
-        id="metric"
-        value={look.state.metric}
-        onChange={(event) => look.set({ metric: event.currentTarget.value as Metric })}
-      >
-        {offered.map((info) => (
-          <option key={info.metric} value={info.metric} title={info.help}>
-            {metricTitle(look.profile.header, info.metric, look.dataset.kind === "interval")}
-          </option>
-        ))}
-      </select>
-    </label>
-  );
+  const interval = look.dataset.kind === "interval";
+  const options = METRICS.filter((info) => !interval || !info.onlyWhole).map(({ metric, help }) => ({
+    value: metric,
+    title: metricTitle(look.profile.header, metric, interval),
+    help,
+  }));
+  const choose = (metric: Metric) => look.set({ metric });
+  return <Choice id="metric" label="Metric" value={look.state.metric} options={options} choose={choose} />;
 }
 
 function GroupingChoice({ look }: { look: Look }) {

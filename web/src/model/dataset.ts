@@ -4,9 +4,9 @@
 // A stretch of time and a comparison have the same shape: the first `base` sites are what there was before, and count
 // negatively; the others are what there is. Sites of a stretch are those of the profile twice over.
 
-import type { Estimate, Estimates } from "../data/header";
+import type { Estimates } from "../data/header";
 import type { Amounts, Profile, SiteRows } from "../data/profile";
-import { addSites, estimateSums, newSums, siteValues, subtractEstimates } from "./figures";
+import { addSites, estimateSums, newSums, siteValues, subtractEstimates, type Sums } from "./figures";
 import { amountsAt, instantNear, instantSeconds, type Instant, INSTANT_END, INSTANT_START } from "./instant";
 import { METRICS, metricInfo, type Metric } from "./metric";
 
@@ -100,15 +100,24 @@ export function chooseableMoments(profile: Profile): number[] {
   return [...new Set(all.map((instant) => instantSeconds(profile, instant)))].sort((a, b) => a - b);
 }
 
+/** What there was before, and what there is. */
+interface Sides<T> {
+  before: T;
+  after: T;
+}
+
+function addSides(dataset: Dataset, sites: Iterable<number>): Sides<Sums> {
+  const sides = { before: newSums(), after: newSums() };
+  for (const site of sites) addSites(site < dataset.base ? sides.before : sides.after, dataset.amounts, site);
+  return sides;
+}
+
 /**
- * The figures of some sites together, of every metric; what is compared with has been subtracted. Of `all` the sites of
- * a stretch of time nothing is guessed: what was sampled before it has the same error at both ends. Of some that need
- * not be so: one that was too small to be named at the start may be a large one at the end.
+ * The figures of sums, of every metric; what is compared with has been subtracted. Of `all` the sites of a stretch of
+ * time nothing is guessed: what was sampled before it has the same error at both ends. Of some that need not be so: one
+ * that was too small to be named at the start may be a large one at the end.
  */
-export function estimateSites(dataset: Dataset, sites: Iterable<number>, all = false): Estimates {
-  const before = newSums();
-  const after = newSums();
-  for (const site of sites) addSites(site < dataset.base ? before : after, dataset.amounts, site);
+export function estimateChange(dataset: Dataset, { before, after }: Sides<Sums>, all: boolean): Estimates {
   const now = estimateSums(after);
   if (dataset.base === 0) return now;
   const then = estimateSums(before);
@@ -117,14 +126,13 @@ export function estimateSites(dataset: Dataset, sites: Iterable<number>, all = f
   return changes;
 }
 
-/** What some sites had before and have now: for comparisons. */
-export function estimateSides(dataset: Dataset, sites: Iterable<number>): { before: Estimates; after: Estimates } {
-  const before = newSums();
-  const after = newSums();
-  for (const site of sites) addSites(site < dataset.base ? before : after, dataset.amounts, site);
-  return { before: estimateSums(before), after: estimateSums(after) };
+/** The same of some sites together. */
+export function estimateSites(dataset: Dataset, sites: Iterable<number>, all = false): Estimates {
+  return estimateChange(dataset, addSides(dataset, sites), all);
 }
 
-export function zeroEstimate(): Estimate {
-  return { value: 0, error: 0, low: 0, high: 0 };
+/** What some sites had before and have now: for comparisons. */
+export function estimateSides(dataset: Dataset, sites: Iterable<number>): Sides<Estimates> {
+  const { before, after } = addSides(dataset, sites);
+  return { before: estimateSums(before), after: estimateSums(after) };
 }

@@ -6,8 +6,8 @@
 // allocated is known exactly where scopes apply, and has the last word.
 
 import type { Estimates } from "../data/header";
-import type { Dataset } from "./dataset";
-import { addMany, addSites, addSums, estimateSums, newSums, samplesIn, subtractEstimates, type Sums } from "./figures";
+import { estimateChange, type Dataset } from "./dataset";
+import { addMany, addSites, addSums, estimateSums, newSums, samplesIn, type Sums } from "./figures";
 import { METRICS } from "./metric";
 import { allowForTheHidden, boundByAsked } from "./totals";
 
@@ -79,16 +79,6 @@ function estimateKnown(dataset: Dataset, rows: Rows, sums: Sums[], asked: NonNul
   return { self, total };
 }
 
-function subtract(dataset: Dataset, after: Sums, before: Sums): Estimates {
-  const now = estimateSums(after);
-  if (dataset.base === 0) return now;
-  const then = estimateSums(before);
-  const changes = {} as Estimates;
-  const within = dataset.kind === "interval";
-  for (const { key } of METRICS) changes[key] = subtractEstimates(now[key], then[key], key, within);
-  return changes;
-}
-
 export function estimateRows(dataset: Dataset, included: Uint8Array, rows: Rows): RowFigures {
   const after = many(rows.count);
   const before = dataset.base > 0 ? many(rows.count) : after;
@@ -98,8 +88,10 @@ export function estimateRows(dataset: Dataset, included: Uint8Array, rows: Rows)
   }
   if (rows.asked) return estimateKnown(dataset, rows, after, rows.asked);
   const [afterTotal, beforeTotal] = [sumUp(rows, after), sumUp(rows, before)];
+  const estimate = (after: Sums, before: Sums) =>
+    estimateChange(dataset, { before, after }, dataset.kind === "interval");
   return {
-    self: after.map((sum, row) => subtract(dataset, sum, before[row])),
-    total: afterTotal.map((sum, row) => subtract(dataset, sum, beforeTotal[row])),
+    self: after.map((sum, row) => estimate(sum, before[row])),
+    total: afterTotal.map((sum, row) => estimate(sum, beforeTotal[row])),
   };
 }

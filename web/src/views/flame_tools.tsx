@@ -8,6 +8,7 @@ import { formatChange, formatCount, formatPercent, formatValue } from "../model/
 import { metricInfo } from "../model/metric";
 import type { Tree } from "../model/tree";
 import { COLOURINGS, type Colouring } from "../state";
+import { Choice } from "./choice";
 import type { Part } from "./flame_scene";
 
 export const DIRECTIONS = ["icicle", "flame"] as const;
@@ -61,22 +62,9 @@ function Directions({ direction, choose }: { direction: Direction; choose: (dire
 }
 
 function ColourChoice({ look }: { look: Look }) {
-  return (
-    <label class="choice">
-      <span>Colour</span>
-      <select
-        id="flame-colour"
-        value={look.state.colour}
-        onChange={(event) => look.set({ colour: event.currentTarget.value as Colouring })}
-      >
-        {COLOURINGS.map((word) => (
-          <option key={word} value={word}>
-            {COLOURING_TITLES[word]}
-          </option>
-        ))}
-      </select>
-    </label>
-  );
+  const options = COLOURINGS.map((value) => ({ value, title: COLOURING_TITLES[value] }));
+  const choose = (colour: Colouring) => look.set({ colour });
+  return <Choice id="flame-colour" label="Colour" value={look.state.colour} options={options} choose={choose} />;
 }
 
 /** "matches 12.4 MiB, 38.1% in 14 frames" */

@@ -12,6 +12,7 @@ import { formatExact, formatPercent, formatValue } from "../model/format";
 import { isChange } from "../model/groups";
 import { metricInfo, metricTitle } from "../model/metric";
 import { chosenTag, growTags, ROOT_TAG, scopesApply, tagName, tagPath, type TagTree } from "../model/tags";
+import { Choice } from "./choice";
 import { TagGrid } from "./taggrid";
 import { Treemap } from "./treemap";
 import "./tags.css";
@@ -57,22 +58,15 @@ function ThreadChoice({ look }: ViewProps) {
   const names = useMemo(() => threadNames(look), [look.profile]);
   if (names.length < 2) return null;
   const { thread } = look.state;
+  const options = names.map((name) => ({ value: `=${name}`, title: name === "" ? "?" : name }));
   return (
-    <label class="choice">
-      <span>Threads</span>
-      <select
-        id="tags-thread"
-        value={thread === null ? "" : `=${thread}`}
-        onChange={({ currentTarget: { value } }) => look.set({ thread: value === "" ? null : value.slice(1) })}
-      >
-        <option value="">all</option>
-        {names.map((name) => (
-          <option key={name} value={`=${name}`}>
-            {name === "" ? "?" : name}
-          </option>
-        ))}
-      </select>
-    </label>
+    <Choice
+      id="tags-thread"
+      label="Threads"
+      value={thread === null ? "" : `=${thread}`}
+      options={[{ value: "", title: "all" }, ...options]}
+      choose={(value) => look.set({ thread: value === "" ? null : value.slice(1) })}
+    />
   );
 }
 

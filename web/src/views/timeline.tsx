@@ -11,6 +11,7 @@ import { assignSlots, makeLayers } from "../model/layers";
 import { metricTitle, type Metric } from "../model/metric";
 import { captionStretch, nearestIndex, snapStretch, stretchState } from "../model/timeline";
 import { THEME_EVENT } from "../theme";
+import { Choice } from "./choice";
 import { LayersChoice, Legend } from "./layers";
 import { createPlot, type Plot, type Scene } from "./timeline-plot";
 import { cuttingMoments, makeChart, type Chart, type ChartBy } from "./timeline-scene";
@@ -99,19 +100,11 @@ interface MomentProps {
 function MomentChoice({ id, label, moments, value, from, to, choose }: MomentProps) {
   const say = (index: number) =>
     index === 0 ? "start" : index === moments.length - 1 ? "end" : formatSpan(moments[index]);
+  const options = moments
+    .map((_, index) => ({ value: String(index), title: say(index) }))
+    .filter((_, index) => index >= from && index <= to);
   return (
-    <label class="choice">
-      <span>{label}</span>
-      <select id={id} value={value} onChange={(event) => choose(Number(event.currentTarget.value))}>
-        {moments.map((_, index) =>
-          index < from || index > to ? null : (
-            <option key={index} value={index}>
-              {say(index)}
-            </option>
-          ),
-        )}
-      </select>
-    </label>
+    <Choice id={id} label={label} value={String(value)} options={options} choose={(index) => choose(Number(index))} />
   );
 }
 
