@@ -31,7 +31,7 @@ extern void *__libc_stack_end __attribute__((weak));
 /* The kernel reads the new mask before it looks at the operation, and there is no operation -1. */
 static long ask_kernel(uintptr_t address)
 {
-    return pl_syscall(SYS_rt_sigprocmask, -1, (long) address, 0, 8, 0, 0);
+    return pl_syscall(__NR_rt_sigprocmask, -1, (long) address, 0, 8, 0, 0);
 }
 
 /* Emulated kernels look at the operation first. They are found out by an address that nobody can read. */

@@ -4,7 +4,6 @@
 
 #include <stddef.h>
 
-#include "settings.h"
 #include "text.h"
 
 /* ---- values ---- */
@@ -187,7 +186,7 @@ static const char *value_of(char *const *environment, const char *variable)
     return NULL;
 }
 
-void pl_config_read(struct pl_config *config, char *const *environment)
+bool pl_config_set(struct pl_config *config, enum pl_setting setting, const char *text)
 {
     bool (*const set[PL_SETTING_COUNT])(struct pl_config *, const char *) = {
         [PL_SETTING_SAMPLE] = set_sample,
@@ -205,12 +204,17 @@ void pl_config_read(struct pl_config *config, char *const *environment)
         [PL_SETTING_MAX_THREADS] = set_max_threads,
         [PL_SETTING_SNAPSHOT_EVERY] = set_snapshot_every,
     };
+    return set[setting](config, text);
+}
+
+void pl_config_read(struct pl_config *config, char *const *environment, enum pl_mode mode)
+{
     const char *const variable[PL_SETTING_COUNT] = {
 #define PL_VARIABLE(name, variable, option, takes, fallback, help) variable,
         PL_SETTINGS(PL_VARIABLE)
 #undef PL_VARIABLE
     };
-    config->mode = PL_MODE_AUTO;
+    config->mode = mode;
     config->overhead_ppm = PL_OVERHEAD_DEFAULT_PPM;
     config->max_file_bytes = PL_MAX_FILE_DEFAULT;
     config->size_to = UINT64_MAX;
@@ -219,7 +223,7 @@ void pl_config_read(struct pl_config *config, char *const *environment)
     parse_copy(PL_OUT_DEFAULT, config->out, sizeof config->out);
     for (int i = 0; i < PL_SETTING_COUNT; i++) {
         const char *text = value_of(environment, variable[i]);
-        if (text && *text && !set[i](config, text)) /* set but empty: as if unset */
+        if (text && *text && !pl_config_set(config, (enum pl_setting) i, text)) /* set but empty: as if unset */
             config->bad |= 1u << i;
     }
     if (config->size_from > config->size_to) { /* nothing would be left */

@@ -12,6 +12,7 @@
 #include <stdint.h>
 
 #include "file.h"
+#include "settings.h"
 
 #define PL_ONLY_BYTES 256
 
@@ -37,9 +38,14 @@ struct pl_config {
     char runtime_dir[PL_PATH_MAX]; /* $XDG_RUNTIME_DIR */
     char run_dir[PL_PATH_MAX];
     char directory[PL_PATH_MAX]; /* the working directory at start: relative paths begin there */
+    char program[PL_PATH_MAX];   /* the executable, where the kernel does not know */
 };
 
-void pl_config_read(struct pl_config *config, char *const *environment);
+/* `mode`: the one to begin with, when the environment asks for none. */
+void pl_config_read(struct pl_config *config, char *const *environment, enum pl_mode mode);
+
+/* Sets one. False: the text makes no sense, and all is as it was. */
+bool pl_config_set(struct pl_config *config, enum pl_setting setting, const char *text);
 
 /* Does `--only` choose a process of this name? */
 bool pl_config_chooses(const struct pl_config *config, const char *comm);

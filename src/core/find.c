@@ -49,7 +49,7 @@ static bool ask_loader(uintptr_t pc, struct pl_found *out)
     out->end = (uintptr_t) object.dlfo_map_end;
     out->bias = object.dlfo_link_map->l_addr;
     out->eh_frame_hdr = object.dlfo_eh_frame;
-    out->map = object.dlfo_link_map;
+    out->map = (void *) object.dlfo_link_map; /* inside glibc, its public part has another name */
     return true;
 }
 
@@ -104,7 +104,7 @@ void pl_module_find_force_snapshot(bool force)
  * nobody's. */
 static void lock_publication(void)
 {
-    uint32_t self = (uint32_t) pl_syscall(SYS_getpid, 0, 0, 0, 0, 0, 0);
+    uint32_t self = (uint32_t) pl_syscall(__NR_getpid, 0, 0, 0, 0, 0, 0);
     for (;;) {
         uint32_t holder = load_relaxed(&publisher_pid);
         if (holder != self && swap_if(&publisher_pid, holder, self))

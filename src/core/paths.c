@@ -14,7 +14,7 @@
 static void append_host(struct pl_line *line)
 {
     static char names[6][UTS_FIELD]; /* not on the stack, which may be a small one; files are opened one at a time */
-    if (pl_sys3(SYS_uname, (long) names, 0, 0) == 0)
+    if (pl_sys3(__NR_uname, (long) names, 0, 0) == 0)
         pl_line_text(line, names[1]);
 }
 

@@ -25,7 +25,7 @@
 #define SANDBOX_THREADS 32
 #define SANDBOX_LEVELS 5 /* untouched, it costs address space only */
 #define SANDBOX_FILE_BYTES (2u << 20)
-#define INTERVAL_FALLBACK (512ull << 10) /* where counting everything was wanted, and cannot be */
+#define INTERVAL_FALLBACK (512ull << 10) /* where counting everything was wanted, and cannot be; or nobody said */
 #define TRIFLE_CALLS 1000                /* a child that made fewer, on its way to exec, is not worth a file */
 
 /* Whole pages, shared with nothing else: fork wipes them. */
@@ -82,10 +82,23 @@ static uint64_t draw_seed(const struct pl_process *process)
 
 /* ---- the header ---- */
 
+/* The words of the command, each with a zero behind it. */
+static long read_command(char *to, size_t bytes)
+{
+    struct pl_program program;
+    if (!pl_front.program || !pl_front.program(&program))
+        return read_file("/proc/self/cmdline", to, bytes);
+    size_t n = 0;
+    for (char *const *word = program.arguments; *word; word++)
+        for (const char *c = *word; n < bytes && (to[n++] = *c); c++)
+            ;
+    return (long) n;
+}
+
 static void describe_command(struct pl_process *process, struct pl_file *file, struct pl_header *header)
 {
     char *scratch = process->scratch;
-    long n = read_file("/proc/self/cmdline", scratch, PL_PATH_MAX);
+    long n = read_command(scratch, PL_PATH_MAX);
     if (n == PL_PATH_MAX)
         header->flags |= PL_FLAG_CUT_COMMAND;
     if (n > 0)
@@ -299,10 +312,62 @@ void pl_process_reset(struct pl_process *process)
 
 /* ---- start ---- */
 
-static void find_executable(struct pl_process *process)
+static void read_link(const char *path, char *to)
 {
-    long n = pl_sys_readlink("/proc/self/exe", process->executable, sizeof process->executable - 1);
-    process->executable[n > 0 ? n : 0] = 0;
+    long n = pl_sys_readlink(path, to, PL_PATH_MAX - 1);
+    to[n > 0 ? n : 0] = 0;
+}
+
+static const char *last_name(const char *path)
+{
+    const char *name = path;
+    for (; *path; path++)
+        if (*path == '/')
+            name = path + 1;
+    return name;
+}
+
+static void cut_name(char to[16], const char *name)
+{
+    size_t n = pl_text_bytes(name);
+    pl_copy(to, name, n < 15 ? n : 15);
+    to[n < 15 ? n : 15] = 0;
+}
+
+/* The path that the kernel has for a file, as it would for an executable: no links in it. */
+static void read_path(const char *path, char *to, char *scratch)
+{
+    struct pl_line link = pl_line_in(scratch, PL_PATH_MAX);
+    long fd = pl_sys_open(path, O_PATH | O_CLOEXEC, 0);
+    to[0] = 0;
+    if (fd < 0)
+        return;
+    pl_line_text(&link, "/proc/self/fd/");
+    pl_line_number(&link, (uint64_t) fd);
+    read_link(scratch, to);
+    pl_sys_close((int) fd);
+}
+
+/* Where the kernel knows only the loader, a child has what was found when the paths were still good. */
+static void find_program(struct pl_process *process)
+{
+    struct pl_program program;
+    read_link("/proc/self/exe", process->executable);
+    if (!pl_front.program || !pl_front.program(&program))
+        return;
+    cut_name(process->loader, last_name(process->executable));
+    if (!process->forked)
+        read_path(program.path, pl_config.program, process->scratch);
+    pl_copy(process->executable, pl_config.program, sizeof process->executable);
+    if (pl_text_same(process->comm, process->loader))
+        cut_name(process->comm, last_name(program.path));
+}
+
+void pl_process_thread_name(const struct pl_process *process, char name[16])
+{
+    pl_sys_thread_name(name);
+    if (unlikely(process->loader[0]) && pl_text_same(name, process->loader))
+        pl_copy(name, process->comm, sizeof process->comm);
 }
 
 /* Both clocks at one moment: whoever is preempted between the two tries again. */
@@ -322,22 +387,28 @@ static enum pl_process_state start(struct pl_process *process)
         return PL_PROCESS_IGNORED; /* forked in a sandbox */
     process->forked = pl_config.ready;
     if (!pl_config.ready) {
-        if (pl_front.secure())
+        if (pl_front.unwanted())
             return PL_PROCESS_IGNORED;
         char **environment = pl_front.environment();
         if (!environment)
             return PL_PROCESS_NEW; /* too early: libc has not seen its environment yet */
-        pl_config_read(&pl_config, environment);
+        pl_config_read(&pl_config, environment, pl_front.mode ? pl_front.mode : PL_MODE_AUTO);
+        if (pl_front.configure)
+            pl_front.configure(&pl_config);
+        if (pl_config.mode == PL_MODE_SAMPLED && !pl_config.interval_bytes)
+            pl_config.interval_bytes = INTERVAL_FALLBACK;
         if (pl_sys_getcwd(pl_config.directory, sizeof pl_config.directory) <= 0)
             pl_config.directory[0] = 0;
     }
     pl_memory_wipe_on_fork(&wiped, sizeof wiped);
     pl_memory_wipe_on_fork(pl_filter, sizeof pl_filter);
-    pl_front.started();
+    if (pl_front.started)
+        pl_front.started();
     pl_file_abandon();
     if (!pl_tls.visiting) /* a visit that goes on in the child may be about to write to one */
         pl_block_abandon();
     pl_sys_thread_name(process->comm);
+    find_program(process);
     if (!pl_config_chooses(&pl_config, process->comm))
         return PL_PROCESS_IGNORED;
     process->pid = pl_sys_getpid();
@@ -351,7 +422,6 @@ static enum pl_process_state start(struct pl_process *process)
     process->size_from = pl_config.size_from;
     process->size_to = pl_config.size_to;
     pl_budget_start(&process->budget, pl_config.overhead_ppm, PL_AUTO_CREDIT_NS);
-    find_executable(process);
     return PL_PROCESS_ON;
 }
 
@@ -377,11 +447,13 @@ bool pl_process_start(struct pl_process *process)
             wait_for_ender(process);
         return load_acquire(&process->state) == PL_PROCESS_ON;
     }
+    struct pl_fp_state fp;
+    pl_fp_enter(&fp);
     enum pl_process_state state = start(process);
     store_release(&process->state, state);
-    if (state == PL_PROCESS_ON && !process->forked)
-        return pl_process_open(process);
-    return state == PL_PROCESS_ON;
+    bool on = state == PL_PROCESS_ON && (process->forked || pl_process_open(process));
+    pl_fp_leave(&fp);
+    return on;
 }
 
 void pl_process_forked(struct pl_process *process, struct pl_tls *tls)
@@ -407,6 +479,7 @@ void pl_process_forked(struct pl_process *process, struct pl_tls *tls)
         .tag = tls->tag,
         .beyond = tls->beyond,
         .paused = tls->paused,
+        .front = tls->front,
     };
 }
 
@@ -573,7 +646,7 @@ static bool move(struct pl_process *process)
 void pl_process_end(struct pl_process *process, enum pl_end how, int exit_status)
 {
     if (load_relaxed(&process->sandboxed)) {
-        if (process->state == PL_PROCESS_ON && process->file.base)
+        if (process->state == PL_PROCESS_ON && process->file.base && !pl_file_header(&process->file)->end)
             last_words(process, how, exit_status);
         return;
     }

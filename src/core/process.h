@@ -65,6 +65,7 @@ struct pl_process {
     bool file_failed;
     bool adrift; /* the live file has lost its name to an exec that failed: file.path is the copy made then */
     char comm[16];
+    char loader[16]; /* the name that the kernel has for it, where that is the loader's; or empty */
     uint64_t start_ns;
     uint64_t seed;
     uint64_t interval_bytes;
@@ -110,13 +111,22 @@ struct pl_process {
     char scratch[2 * PL_PATH_MAX] __attribute__((aligned(8)));
 };
 
-/* What the front end gives the core. */
+/* A program that was started as an argument of its loader, which is all that the kernel knows of it. */
+struct pl_program {
+    const char *path;
+    char *const *arguments;
+};
+
+/* What the front end gives the core. Where NULL is allowed, it says what it means. */
 struct pl_front {
+    enum pl_mode mode; /* unless something else is asked for; 0: auto */
     char **(*environment)(void);
-    bool (*secure)(void);            /* AT_SECURE: do nothing at all */
-    uintptr_t (*main_header)(void);  /* the ELF header of the program itself; 0: not known */
-    void (*started)(void);           /* fork will wipe the filter: keep what must be kept */
-    void (*thread_started)(void);    /* arrange for pl_thread_goodbye() */
+    bool (*unwanted)(void);                      /* AT_SECURE, or never switched on: do nothing at all */
+    void (*configure)(struct pl_config *config); /* settings of its own, which win; NULL: none */
+    bool (*program)(struct pl_program *out);     /* false, or NULL: the kernel knows */
+    uintptr_t (*main_header)(void);              /* the ELF header of the program itself; 0: not known */
+    void (*started)(void);           /* fork will wipe the filter: keep what must be kept; NULL: nothing must */
+    void (*thread_started)(void);    /* arrange for pl_thread_goodbye(); NULL: it is arranged */
     unsigned (*granule_shift)(void); /* blocks begin at least 2^this bytes apart: 5 or 3 */
     bool (*owns)(uintptr_t pc);      /* code of the front end's own, which is in nobody's stack; NULL: there is none */
     uintptr_t (*allocator)(void);    /* the malloc that is in charge; 0: not known yet. NULL: never will be */
@@ -135,6 +145,9 @@ INLINE bool pl_process_on(struct pl_process *process)
 {
     return likely(load_acquire(&process->state) == PL_PROCESS_ON) || pl_process_start(process);
 }
+
+/* The calling thread's name, as the kernel has it; the program's, where that would be its loader's. */
+void pl_process_thread_name(const struct pl_process *process, char name[16]);
 
 /* When the process began, by both clocks. */
 void pl_process_read_clocks(struct pl_process *process);

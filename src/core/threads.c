@@ -180,7 +180,7 @@ static void name_now(const struct pl_process *process, char name[16])
 {
     pl_copy(name, process->comm, 16);
     if (!process->sandboxed)
-        pl_sys_thread_name(name);
+        pl_process_thread_name(process, name);
 }
 
 static void take_sizes(const struct pl_process *process, struct pl_thread *thread)
@@ -251,7 +251,8 @@ struct pl_thread *pl_thread_register(struct pl_process *process, struct pl_tls *
     thread->changes = 0; /* the rest is for the visit to take note of */
     signal_fence();
     thread->busy = 0;
-    pl_front.thread_started();
+    if (pl_front.thread_started)
+        pl_front.thread_started();
     return thread;
 }
 
@@ -303,6 +304,16 @@ void pl_thread_rename(struct pl_process *process, struct pl_thread *thread, cons
     }
 }
 
+void pl_thread_renamed(struct pl_process *process, uintptr_t distance, const char *name)
+{
+    uintptr_t tls = (uintptr_t) &pl_tls + distance;
+    struct pl_thread *thread = process->state == PL_PROCESS_ON ? load_acquire(&process->threads) : NULL;
+    while (thread && (uintptr_t) load_relaxed(&thread->tls) != tls)
+        thread = thread->next;
+    if (thread)
+        pl_thread_rename(process, thread, name);
+}
+
 /* ---- ends ---- */
 
 void pl_thread_goodbye(struct pl_process *process, struct pl_tls *tls)
@@ -313,7 +324,7 @@ void pl_thread_goodbye(struct pl_process *process, struct pl_tls *tls)
     pl_thread_enter(thread, tls, pl_stack_pointer());
     pl_scope_settle(process, thread, tls);
     if (!process->sandboxed)
-        pl_sys_thread_name(thread->name);
+        pl_process_thread_name(process, thread->name);
     pl_thread_book(process, thread, tls);
     if (process->file.base)
         pl_live_tell(process, thread);
@@ -328,7 +339,13 @@ void pl_thread_goodbye(struct pl_process *process, struct pl_tls *tls)
     /* Zero again, as a new thread: should it allocate once more, it registers once more. */
     uint32_t goodbyes = tls->goodbyes + 1;
     *tls = (struct pl_tls){
-        .goodbyes = goodbyes, .left = thread, .tag = tls->tag, .beyond = tls->beyond, .paused = tls->paused};
+        .goodbyes = goodbyes,
+        .left = thread,
+        .tag = tls->tag,
+        .beyond = tls->beyond,
+        .paused = tls->paused,
+        .front = tls->front,
+    };
     thread->tls = NULL;
     thread->busy = 0;
     store_release(&thread->state, PL_THREAD_DEAD);

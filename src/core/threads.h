@@ -28,6 +28,7 @@
 struct pl_tls {
     uint64_t charge_left; /* counted down by size + K; borrowing is the signal to visit the cold path */
     uint64_t calls[PL_FN_COUNT];
+    struct pl_front_tls *front; /* the front end's own: what its hot path wants at hand, too */
     struct pl_thread *thread;
     uint64_t charge_aside;  /* spent where no countdown saw it, less what was taken back */
     struct pl_thread *left; /* its block, when it has said goodbye and may come back */
@@ -181,6 +182,10 @@ void pl_thread_goodbye(struct pl_process *process, struct pl_tls *tls);
 
 /* The thread, any thread, has a new name. `name` may be longer than 15 characters. */
 void pl_thread_rename(struct pl_process *process, struct pl_thread *thread, const char *name);
+
+/* The same of a thread that is known by how far its thread-local storage lies from the caller's. One that has not
+ * allocated yet is not found: it will ask for its name when it does. */
+void pl_thread_renamed(struct pl_process *process, uintptr_t distance, const char *name);
 
 /* Books the totals of all threads, as far as they can be read: at the end of the process. */
 void pl_thread_book_all(struct pl_process *process);

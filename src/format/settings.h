@@ -48,6 +48,29 @@ enum pl_setting {
         PL_SETTING_COUNT
 };
 
+/*
+ * The variables of the profiler inside glibc, each with the tunable that it is another name of; the same otherwise. Its
+ * list of tunables (src/glibc/patches) has to spell them too. Their bits in pl_header.bad_settings follow the others'.
+ */
+/* clang-format off */
+#define PL_GLIBC_SETTINGS(X)                                                                                           \
+    X(PROFILE, "GLIBC_MALLOC_PROFILE",       "glibc.malloc.prof",       "0|1", "0",                                     \
+      "profile this process: without it the profiler inside glibc does nothing, whatever else is set")                 \
+    X(BYTES,   "GLIBC_MALLOC_PROFILE_BYTES", "glibc.malloc.prof_bytes", "BYTES|exact|auto", "512K",                     \
+      "mean number of bytes between samples, as PLIMSOLL_SAMPLE; 1 samples every allocation")                          \
+    X(OUT,     "GLIBC_MALLOC_PROFILE_OUT",   "glibc.malloc.prof_out",   "PREFIX", "plimsoll.COMMAND",                  \
+      "the profile goes to PREFIX.PID.plim")                                                                           \
+    X(STATS,   "GLIBC_MALLOC_PROFILE_STATS", "glibc.malloc.prof_stats", "0|1", "0",                                     \
+      "at the end, also write a summary in plain text, beside the profile: PREFIX.PID.stats")
+/* clang-format on */
+
+enum pl_glibc_setting {
+    PL_GLIBC_BEFORE = PL_SETTING_COUNT - 1,
+#define PL_ENUM(name, variable, tunable, takes, fallback, help) PL_GLIBC_##name,
+    PL_GLIBC_SETTINGS(PL_ENUM)
+#undef PL_ENUM
+};
+
 /* Bounds within which a value is accepted; both sides check them. */
 #define PL_SAMPLE_MIN 1ull
 #define PL_SAMPLE_MAX (1ull << 40)

@@ -14,10 +14,10 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "clock.h"
 #include "compiler.h"
 #include "next.h"
 #include "process.h"
+#include "sandbox.h"
 #include "sys.h"
 
 EXPORT pid_t _Fork(void);
@@ -207,16 +207,10 @@ int execle(const char *path, const char *first, ...)
 
 /* ---- names ---- */
 
-/* A pthread_t is the address of what a thread has of its own, and ours lies at the same distance from all of them. One
- * that has not allocated yet is not found: it will ask for its name when it does. */
+/* A pthread_t is the address of what a thread has of its own, and ours lies at the same distance from all of them. */
 static void renamed(pthread_t who, const char *name)
 {
-    uintptr_t tls = (uintptr_t) who + (uintptr_t) &pl_tls - (uintptr_t) pthread_self();
-    struct pl_thread *thread = pl_process->state == PL_PROCESS_ON ? load_acquire(&pl_process->threads) : NULL;
-    while (thread && (uintptr_t) load_relaxed(&thread->tls) != tls)
-        thread = thread->next;
-    if (thread)
-        pl_thread_rename(pl_process, thread, name);
+    pl_thread_renamed(pl_process, (uintptr_t) who - (uintptr_t) pthread_self(), name);
 }
 
 int pthread_setname_np(pthread_t thread, const char *name)
@@ -229,17 +223,6 @@ int pthread_setname_np(pthread_t thread, const char *name)
 
 /* ---- sandboxes ---- */
 
-#ifndef SYS_seccomp
-#define SYS_seccomp 317
-#endif
-
-/* From then on reading the processor's clock is a fault. */
-static bool stops_clock(long option, unsigned long a)
-{
-    return (option == PR_SET_SECCOMP && a == 1 /* SECCOMP_MODE_STRICT */) ||
-           (option == PR_SET_TSC && a == PR_TSC_SIGSEGV);
-}
-
 int prctl(int option, ...)
 {
     va_list list;
@@ -247,24 +230,12 @@ int prctl(int option, ...)
     unsigned long a = va_arg(list, unsigned long), b = va_arg(list, unsigned long);
     unsigned long c = va_arg(list, unsigned long), d = va_arg(list, unsigned long);
     va_end(list);
-    bool entering = option == PR_SET_SECCOMP && pl_process_sandbox(pl_process);
-    bool stopping = stops_clock(option, a);
-    if (stopping)
-        pl_clock_stop();
+    struct pl_confining confining = pl_sandbox_before(SYS_prctl, option, (long) a);
     int result = NEXT(prctl)(option, a, b, c, d);
-    if (entering && result < 0)
-        pl_process_sandbox_refused(pl_process);
-    if (stopping && result < 0)
-        pl_clock_go_on();
+    pl_sandbox_after(confining, result < 0);
     if (option == PR_SET_NAME && result == 0)
         renamed(pthread_self(), (const char *) a);
     return result;
-}
-
-/* SECCOMP_SET_MODE_STRICT and SECCOMP_SET_MODE_FILTER; the other operations only ask. */
-static bool enters(long number, long a)
-{
-    return (number == SYS_seccomp && (a == 0 || a == 1)) || (number == SYS_prctl && a == PR_SET_SECCOMP);
 }
 
 static bool forks(long number)
@@ -281,15 +252,9 @@ long syscall(long number, ...)
     long a = va_arg(list, long), b = va_arg(list, long), c = va_arg(list, long);
     long d = va_arg(list, long), e = va_arg(list, long), f = va_arg(list, long);
     va_end(list);
-    bool entering = enters(number, a) && pl_process_sandbox(pl_process);
-    bool stopping = (number == SYS_seccomp && a == 0) || (number == SYS_prctl && stops_clock(a, (unsigned long) b));
-    if (stopping)
-        pl_clock_stop();
+    struct pl_confining confining = pl_sandbox_before(number, a, b);
     long result = NEXT(syscall)(number, a, b, c, d, e, f);
-    if (entering && result < 0)
-        pl_process_sandbox_refused(pl_process);
-    if (stopping && result < 0)
-        pl_clock_go_on();
+    pl_sandbox_after(confining, result < 0);
     if (result == 0 && forks(number) && pl_process->state == PL_PROCESS_NEW)
         pl_process_forked(pl_process, &pl_tls);
     return result;

@@ -91,7 +91,7 @@ static void started(void)
 const struct pl_front pl_front = {
     .main_header = main_header,
     .environment = environment,
-    .secure = secure,
+    .unwanted = secure,
     .started = started,
     .thread_started = thread_started,
     .granule_shift = granule_shift,

@@ -40,7 +40,7 @@ static unsigned granule_shift(void)
 const struct pl_front pl_front = {
     .main_header = no_header,
     .environment = environment,
-    .secure = no,
+    .unwanted = no,
     .started = nothing,
     .thread_started = nothing,
     .granule_shift = granule_shift,

@@ -12,7 +12,7 @@ static struct pl_config config;
 static void read_config(char *const *environment)
 {
     memset(&config, 0, sizeof config);
-    pl_config_read(&config, environment);
+    pl_config_read(&config, environment, PL_MODE_AUTO);
 }
 
 static void read_one(const char *word)

@@ -52,7 +52,7 @@ static unsigned granule_shift(void)
 
 const struct pl_front pl_front = {
     .environment = environment,
-    .secure = secure,
+    .unwanted = secure,
     .main_header = main_header,
     .started = nothing,
     .thread_started = nothing,

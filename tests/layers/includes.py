@@ -21,7 +21,7 @@ MAY_READ = {
 
 # Headers that the core may include: for their types and constants. (That it calls nothing is seen in its objects.)
 PLAIN = re.compile(r"(std(arg|bool|def|int)|limits|errno|elf|link|endian|fcntl|time|"
-                   r"sys/(mman|syscall|uio)|linux/.*|asm/.*)\.h")
+                   r"sys/(mman|stat|syscall|uio)|linux/.*|asm/.*)\.h")
 
 
 def layers():

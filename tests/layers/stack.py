@@ -29,8 +29,11 @@ TABLES = {
     "pl_front": ("environment", "secure", "main_header", "started", "thread_started", "granule_shift", "owns"),
 }
 INDIRECT = {
-    "pl_config_read": ("set_sample", "set_out", "set_only", "set_live_dir", "set_max_file", "set_off", "set_seed",
+    "pl_config_set": ("set_sample", "set_out", "set_only", "set_live_dir", "set_max_file", "set_off", "set_seed",
                        "set_run", "set_overhead"),
+    "pl_process_open": (),  # a program behind its loader: not here
+    "pl_process_start": ("environment", "secure", "started"),
+    "pl_thread_register": ("thread_started",),
     "pl_stack_number": ("allocator", "owns"),
     "pl_cold_realloc": (),  # the real allocator's malloc_usable_size
 }

@@ -112,6 +112,14 @@ INLINE void pl_add(uint64_t *to, uint64_t value)
     __asm__ volatile("addq %1, %0" : "+m"(*to) : "er"(value) : "cc", "memory");
 }
 
+/* Takes from a countdown. True when it borrows. */
+INLINE bool pl_take(uint64_t *from, uint64_t charge)
+{
+    bool borrow;
+    __asm__ volatile("subq %2, %0" : "+m"(*from), "=@ccc"(borrow) : "r"(charge) : "memory");
+    return borrow;
+}
+
 INLINE bool pl_is_relocated(void)
 {
     uintptr_t tls;
