@@ -17,6 +17,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "say.h"
+
 /* --- what the loader would load --- */
 
 static pid_t start_list(const char *loader, const char *binary, FILE **out)
@@ -96,22 +98,23 @@ static bool is_ours(const char *path)
     return strstr(path, "/libplimsoll") != NULL;
 }
 
-bool pl_allocator_brings_new(const char *loader, const char *binary)
+struct pl_allocator pl_allocator_find(const char *loader, const char *binary)
 {
     FILE *list = NULL;
     char *line = NULL;
     size_t room = 0;
-    struct symbols symbols = {0};
+    struct pl_allocator allocator = {0};
     pid_t child = start_list(loader, binary, &list);
     while (list && getline(&line, &room, list) > 0) { /* to the end, lest the loader die of SIGPIPE */
-        char *path = symbols.malloc ? NULL : path_in(line);
-        if (path && !is_ours(path))
-            symbols = read_symbols(path);
+        char *path = allocator.library ? NULL : path_in(line);
+        struct symbols symbols = path && !is_ours(path) ? read_symbols(path) : (struct symbols){0};
+        if (symbols.malloc)
+            allocator = (struct pl_allocator){pl_say_print("%s", path), symbols.new};
     }
     free(line);
     if (list)
         fclose(list);
     while (child > 0 && waitpid(child, NULL, 0) < 0 && errno == EINTR)
         ;
-    return symbols.malloc && symbols.new;
+    return allocator;
 }

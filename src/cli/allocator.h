@@ -7,10 +7,12 @@
 
 #include <stdbool.h>
 
-/*
- * Does the library that will serve malloc also define operator new? Then C++ allocations bypass malloc, and the flavour
- * of the runtime that hooks operator new has to be preloaded.
- */
-bool pl_allocator_brings_new(const char *loader, const char *binary);
+struct pl_allocator {
+    char *library; /* that will serve malloc; NULL: it could not be found out */
+    bool new;      /* it defines operator new, too: C++ allocations bypass malloc */
+};
+
+/* What the loader would load, and in which order, depends on the environment. The caller frees the library. */
+struct pl_allocator pl_allocator_find(const char *loader, const char *binary);
 
 #endif

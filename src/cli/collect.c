@@ -23,6 +23,7 @@
 #include <unistd.h>
 
 #include "annotate.h"
+#include "glibc.h"
 #include "move.h"
 #include "proc.h"
 #include "say.h"
@@ -295,7 +296,8 @@ static void store_names(const char *path)
 {
     char why[PL_WHY_BYTES];
     struct pl_profile *profile;
-    struct pl_symbolize_options options = {.progress = pl_term_progress, .context = "plimsoll: reading symbols"};
+    struct pl_symbolize_options options = {
+        .beside = pl_glibc_libraries(), .progress = pl_term_progress, .context = "plimsoll: reading symbols"};
     if (pl_profile_open(path, &profile, why))
         return; /* it could be opened a moment ago: whoever took it away knows */
     int result = pl_symbolize(profile, &options, NULL);

@@ -32,11 +32,31 @@ static const struct pl_option options[] = {
 };
 /* clang-format on */
 
-const struct pl_help_setting pl_help_settings[] = {
-#define ROW(name, variable, option, takes, fallback, help) {variable, option, takes, fallback, help},
+static const struct pl_help_setting settings[] = {
+#define ROW(name, variable, option, takes, fallback, help) {variable, option, NULL, takes, fallback, help},
     PL_SETTINGS(ROW)
 #undef ROW
+        {0},
 };
+
+static const struct pl_help_setting glibc_settings[] = {
+#define ROW(name, variable, tunable, takes, fallback, help) {variable, NULL, tunable, takes, fallback, help},
+    PL_GLIBC_SETTINGS(ROW)
+#undef ROW
+        {0},
+};
+
+const struct pl_help_setting *pl_help_settings(const struct pl_topic *topic)
+{
+    static const struct {
+        const char *topic;
+        const struct pl_help_setting *settings;
+    } tables[] = {{"environment", settings}, {"glibc", glibc_settings}};
+    for (size_t i = 0; i < sizeof tables / sizeof *tables; i++)
+        if (!strcmp(tables[i].topic, topic->name))
+            return tables[i].settings;
+    return NULL;
+}
 
 const char pl_help_about[] = "Plimsoll shows where a program's heap comes from: which call stacks allocate, how much, "
                              "and what is still there.\n";
@@ -131,13 +151,15 @@ void pl_help_overview(FILE *out)
     pl_term_fill(&term, "`plimsoll help WORD` explains a command or a topic.\n", 0);
 }
 
-static void print_settings(struct pl_term *term)
+static void print_settings(struct pl_term *term, const struct pl_help_setting *setting)
 {
-    print_title(term, "Variables");
-    for (size_t i = 0; i < PL_SETTING_COUNT; i++) {
-        char *text = pl_say_print("%s (%s; default: %s)", pl_help_settings[i].help, pl_help_settings[i].takes,
-                                  pl_help_settings[i].fallback);
-        print_row(term, pl_help_settings[i].variable, text);
+    if (setting)
+        print_title(term, "Variables");
+    for (; setting && setting->variable; setting++) {
+        const char *tunable = setting->tunable ? setting->tunable : "";
+        char *text = pl_say_print("%s (%s; default: %s%s%s)", setting->help, setting->takes, setting->fallback,
+                                  *tunable ? "; tunable " : "", tunable);
+        print_row(term, setting->variable, text);
         free(text);
     }
 }
@@ -146,8 +168,7 @@ static void print_topic(const struct pl_topic *topic)
 {
     struct pl_term term = pl_term_open(stdout, PL_COLOUR_AUTO);
     pl_term_fill(&term, topic->text, 0);
-    if (!strcmp(topic->name, "environment"))
-        print_settings(&term);
+    print_settings(&term, pl_help_settings(topic));
     if (!strcmp(topic->name, "names")) {
         print_title(&term, "Built in");
         pl_names_print(&term);
@@ -212,15 +233,22 @@ static void mark_command(const struct pl_command *command)
     printf("```\n\n");
 }
 
-static void mark_settings(void)
+/* One table has options, the other tunables. */
+static void mark_settings(const struct pl_help_setting *setting)
 {
-    printf("| variable | option of `run` | takes | default | what it does |\n|---|---|---|---|---|\n");
-    for (size_t i = 0; i < PL_SETTING_COUNT; i++) {
-        printf("| `%s` | ", pl_help_settings[i].variable);
-        printf(pl_help_settings[i].option ? "`--%s` | " : "| ", pl_help_settings[i].option);
-        mark_cell(pl_help_settings[i].takes);
-        printf(" | %s | ", pl_help_settings[i].fallback);
-        mark_cell(pl_help_settings[i].help);
+    if (!setting)
+        return;
+    printf("| variable | %s | takes | default | what it does |\n|---|---|---|---|---|\n",
+           setting->tunable ? "tunable" : "option of `run`");
+    for (; setting->variable; setting++) {
+        printf("| `%s` | ", setting->variable);
+        if (setting->tunable)
+            printf("`%s` | ", setting->tunable);
+        else
+            printf(setting->option ? "`--%s` | " : "| ", setting->option);
+        mark_cell(setting->takes);
+        printf(" | %s | ", setting->fallback);
+        mark_cell(setting->help);
         printf(" |\n");
     }
     printf("\n");
@@ -236,8 +264,7 @@ static void mark_everything(void)
     for (const struct pl_topic *topic = pl_topics; topic->name; topic++) {
         printf("## Topic: %s\n\n", topic->name);
         mark_prose(topic->text);
-        if (!strcmp(topic->name, "environment"))
-            mark_settings();
+        mark_settings(pl_help_settings(topic));
         if (!strcmp(topic->name, "names"))
             printf("```\n%s```\n\n", pl_simplify_builtin);
     }

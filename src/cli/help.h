@@ -19,9 +19,11 @@ extern const struct pl_topic pl_topics[];
 
 /* The settings of the runtime, as in settings.h: PL_SETTING_COUNT of them. */
 struct pl_help_setting {
-    const char *variable, *option, *takes, *fallback, *help;
+    const char *variable, *option, *tunable, *takes, *fallback, *help; /* option and tunable: or NULL */
 };
-extern const struct pl_help_setting pl_help_settings[];
+
+/* The variables that a topic lists, to one without a name; NULL: it is not about any. */
+const struct pl_help_setting *pl_help_settings(const struct pl_topic *topic);
 
 extern const char pl_help_about[];
 extern const char pl_help_first_steps[];

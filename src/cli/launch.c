@@ -59,13 +59,36 @@ static void give_back_signals(const struct inherited *inherited)
     sigprocmask(SIG_SETMASK, &inherited->mask, NULL);
 }
 
-__attribute__((noreturn)) static void become(char **argv, int report)
+/* Why there is no program, as the child tells its parent. */
+struct failure {
+    int unprepared;
+    int error;
+};
+
+__attribute__((noreturn)) static void give_up(int report, int unprepared)
 {
-    execvp(argv[0], argv);
-    int error = errno;
-    ssize_t ignored = write(report, &error, sizeof error);
+    struct failure failure = {unprepared, errno};
+    ssize_t ignored = write(report, &failure, sizeof failure);
     (void) ignored;
     _exit(127);
+}
+
+__attribute__((noreturn)) static void become(char **argv, const struct pl_launch_hooks *hooks,
+                                             const struct inherited *inherited, int report)
+{
+    int unprepared = hooks->prepare(hooks->context);
+    if (unprepared)
+        give_up(report, unprepared);
+    give_back_signals(inherited);
+    execvp(argv[0], argv);
+    give_up(report, 0);
+}
+
+/* Returns when the child has become the program, or has failed to. */
+static struct failure await_program(int report)
+{
+    struct failure failure;
+    return read(report, &failure, sizeof failure) == (ssize_t) sizeof failure ? failure : (struct failure){0};
 }
 
 /* --- while it runs --- */
@@ -158,16 +181,13 @@ int pl_launch(char **argv, const struct pl_launch_hooks *hooks, struct pl_launch
         return -errno;
     take_signals(&inherited);
     pid_t child = fork();
-    if (child == 0) {
-        hooks->prepare(hooks->context);
-        give_back_signals(&inherited);
-        become(argv, report[1]);
-    }
+    if (child == 0)
+        become(argv, hooks, &inherited, report[1]);
     int error = child < 0 ? errno : 0;
     close(report[1]);
-    out->exec_error = 0;
-    if (child > 0 && read(report[0], &out->exec_error, sizeof out->exec_error) < 0)
-        out->exec_error = 0;
+    struct failure failure = child > 0 ? await_program(report[0]) : (struct failure){0};
+    out->unprepared = failure.unprepared;
+    out->exec_error = failure.error;
     close(report[0]);
     if (child > 0 && !out->exec_error)
         hooks->started(hooks->context, child);

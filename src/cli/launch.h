@@ -10,14 +10,16 @@
 
 struct pl_launch {
     pid_t pid;
-    int exec_error;  /* errno of the exec that failed; 0: the program ran */
+    int unprepared;  /* what hooks->prepare returned, if that is why the program did not run */
+    int exec_error;  /* errno of the exec that failed, or of what had to be prepared; 0: the program ran */
     int wait_status; /* as waitpid() gave it */
     uint64_t end_ns; /* CLOCK_MONOTONIC */
 };
 
-/* What is done in the child before it becomes the program, and by us when it has; signals are blocked then. */
+/* What is done in the child before it becomes the program, and by us when it has; signals are blocked then. The first
+ * returns 0, or what it could not do, with errno: then there is no program. */
 struct pl_launch_hooks {
-    void (*prepare)(void *context);
+    int (*prepare)(void *context);
     void (*started)(void *context, pid_t pid);
     void *context;
 };

@@ -27,7 +27,7 @@ static const char *const places[] = {
     PL_ABOUT_PREFIX "/" PL_ABOUT_LIBDIR,
 };
 
-static char *own_directory(void)
+char *pl_library_own_directory(void)
 {
     char path[PATH_MAX];
     ssize_t bytes = readlink("/proc/self/exe", path, sizeof path - 1);
@@ -70,12 +70,19 @@ static char *search(const char *directory, const char *name)
     return path;
 }
 
+char *pl_library_beside(const char *name)
+{
+    char *directory = pl_library_own_directory(), *path = search(directory, name);
+    free(directory);
+    return path;
+}
+
 char *pl_library_find(bool new)
 {
     const char *named = getenv(PL_LIBRARY_VARIABLE);
     if (named && *named)
         return find_named(named);
-    char *directory = own_directory(), *path = search(directory, new ? NAME_NEW : NAME);
+    char *directory = pl_library_own_directory(), *path = search(directory, new ? NAME_NEW : NAME);
     if (!path)
         pl_say("cannot find %s beside %s/plimsoll or in " PL_ABOUT_PREFIX "/lib/plimsoll; set " PL_LIBRARY_VARIABLE
                " to its path",
@@ -101,4 +108,18 @@ char *pl_library_preload(const char *library, const char *before)
     if (before && lists(before, library))
         return pl_say_print("%s", before);
     return pl_say_print("%s%s%s", library, before && *before ? ":" : "", before ? before : "");
+}
+
+char *pl_library_unload(const char *before)
+{
+    char *copy = pl_say_print("%s", before), *left = pl_say_print("%s", ""), *save;
+    for (char *word = strtok_r(copy, " :", &save); word; word = strtok_r(NULL, " :", &save)) {
+        if (!strcmp(basename(word), NAME) || !strcmp(basename(word), NAME_NEW))
+            continue;
+        char *longer = pl_say_print("%s%s%s", left, *left ? ":" : "", word);
+        free(left);
+        left = longer;
+    }
+    free(copy);
+    return left;
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * library.h - finds libplimsoll.so, built or installed.
+ * library.h - finds libplimsoll.so and what else lies beside it, built or installed.
  */
 #ifndef PL_LIBRARY_H
 #define PL_LIBRARY_H
@@ -13,7 +13,17 @@
  */
 char *pl_library_find(bool new);
 
+/* A file that was built or installed along with us, by its name there: its absolute path, or NULL. The caller frees it.
+ */
+char *pl_library_beside(const char *name);
+
+/* The directory of the program that we are. The caller frees it. */
+char *pl_library_own_directory(void);
+
 /* LD_PRELOAD with the library in front of what was there (unless it is there already). The caller frees it. */
 char *pl_library_preload(const char *library, const char *before);
+
+/* LD_PRELOAD without any library of ours. The caller frees it. */
+char *pl_library_unload(const char *before);
 
 #endif

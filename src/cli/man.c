@@ -197,10 +197,9 @@ static void put_commands(void)
     }
 }
 
-static void put_settings(void)
+static void put_settings(const struct pl_help_setting *setting)
 {
-    for (size_t i = 0; i < PL_SETTING_COUNT; i++) {
-        const struct pl_help_setting *setting = &pl_help_settings[i];
+    for (; setting && setting->variable; setting++) {
         printf("*%s*=", setting->variable);
         put_arguments(setting->takes);
         printf("\n\t");
@@ -209,6 +208,8 @@ static void put_settings(void)
         put_sentence(setting->fallback);
         if (setting->option)
             printf(" Option of *plimsoll-run*(1): *--%s*.", setting->option);
+        if (setting->tunable)
+            printf(" Tunable: *%s*.", setting->tunable);
         printf("\n\n");
     }
 }
@@ -217,8 +218,7 @@ static void put_topic(const struct pl_topic *topic)
 {
     put_title(topic->name);
     put_prose(topic->text);
-    if (!strcmp(topic->name, "environment"))
-        put_settings();
+    put_settings(pl_help_settings(topic));
     if (!strcmp(topic->name, "names"))
         put_block(pl_simplify_builtin);
 }

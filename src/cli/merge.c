@@ -14,6 +14,7 @@
 #include <sys/stat.h>
 
 #include "figure.h"
+#include "glibc.h"
 #include "join.h"
 #include "option.h"
 #include "process.h"
@@ -170,7 +171,8 @@ static enum pl_exit add_all(int argc, char **argv, struct batch *batch)
 
 static void find_names(struct pl_profile *sum)
 {
-    struct pl_symbolize_options how = {.progress = pl_term_progress, .context = "plimsoll: reading symbols"};
+    struct pl_symbolize_options how = {
+        .beside = pl_glibc_libraries(), .progress = pl_term_progress, .context = "plimsoll: reading symbols"};
     int error = given.no_symbols ? 0 : pl_symbolize(sum, &how, NULL);
     pl_term_progress(how.context, 1);
     if (error)

@@ -216,10 +216,10 @@ static void put_bad_settings(const struct pl_view *view)
 {
     static const char *const variables[] = {
 #define ROW(name, variable, option, takes, fallback, help) variable,
-        PL_SETTINGS(ROW)
+        PL_SETTINGS(ROW) PL_GLIBC_SETTINGS(ROW)
 #undef ROW
     };
-    for (size_t i = 0; i < PL_SETTING_COUNT; i++) {
+    for (size_t i = 0; i < sizeof variables / sizeof *variables; i++) {
         if (!(view->profile->header.bad_settings >> i & 1))
             continue;
         put_line(view->term, PL_STYLE_WARN,

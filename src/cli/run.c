@@ -2,10 +2,11 @@
 /*
  * run.c - the run command: a program, profiled, as if it ran alone.
  *
- *   look at it (target) ─ make a place for live files (collect) ─ run it (launch) ─ bring the files home (collect) ─
- *   say what there is (summary)
+ *   look at it (target) ─ find the profiler (library, glibc) ─ make a place for live files (collect) ─ run it (launch)
+ * ─ bring the files home (collect) ─ say what there is (summary)
  *
- * Whatever goes wrong with profiling, the program runs; only a command line that makes no sense stops it.
+ * Whatever goes wrong with profiling, the program runs; only a command line that makes no sense stops it, or a loader
+ * that cannot load it.
  */
 #include <errno.h>
 #include <limits.h>
@@ -14,8 +15,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "allocator.h"
 #include "collect.h"
+#include "enclose.h"
+#include "glibc.h"
 #include "launch.h"
 #include "library.h"
 #include "option.h"
@@ -32,6 +34,8 @@
 #define ONLY_MAX 256
 #define MS_NS 1000000ull
 #define SNAPSHOT_EVERY_MIN_NS 10000000ull
+#define GLIBC_SAMPLE (512ull << 10)
+#define GLIBC_SAMPLE_TEXT "512K"
 
 static struct {
     struct pl_setting_values setting;
@@ -39,6 +43,9 @@ static struct {
     bool keep_all;
     bool no_symbols;
     bool quiet;
+    bool glibc, glibc_tree;
+    const char *glibc_directory;
+    bool sample_typed, out_typed; /* and not taken from the environment */
     uint64_t snapshot_every_ns, snapshot_keep;
     const char *snapshot_keep_text;
 } given;
@@ -93,6 +100,12 @@ static const struct pl_option options[] = {
     {.name = "snapshot-keep", .takes = "N", .fallback = "all",
      .help = "keep at most N snapshots of a process, evenly spaced; when there are more, every second one is removed",
      .type = &pl_type_count, .into = &given.snapshot_keep, .raw = &given.snapshot_keep_text, .min = 2},
+    {.name = "glibc", .help = "profile from inside malloc: run the program with the glibc that `make glibc` builds, by that glibc's loader; what it starts is not profiled",
+     .type = &pl_type_flag, .into = &given.glibc},
+    {.name = "glibc-tree", .help = "the same for the program and all that it starts, in a mount namespace where that glibc is the system's",
+     .type = &pl_type_flag, .into = &given.glibc_tree},
+    {.name = "glibc-dir", .takes = "DIRECTORY", .fallback = "where it was built or installed", .variable = PL_GLIBC_VARIABLE,
+     .help = "the glibc for --glibc and --glibc-tree: what `make glibc` built", .type = &pl_type_text, .raw = &given.glibc_directory},
     {.name = "quiet", .letter = 'q', .help = "say nothing unless something went wrong",
      .type = &pl_type_flag, .into = &given.quiet},
     {0},
@@ -161,9 +174,12 @@ static void check_output(const char *directory)
 /* --- what the program gets --- */
 
 struct preparation {
-    const char *library;
+    const struct pl_target *target;
+    char *library;                 /* PL_WAY_PRELOAD */
+    struct pl_glibc glibc;         /* the other ways; empty where the program brings it along */
+    struct pl_enclosure enclosure; /* PL_WAY_TREE */
     const char *pattern;
-    const char *live;       /* NULL: nowhere, run it unprofiled */
+    char *live;             /* NULL: nowhere, run it unprofiled */
     struct pl_watch *watch; /* NULL: no snapshots */
 };
 
@@ -180,15 +196,8 @@ static void export_number(enum pl_setting setting)
     free(number);
 }
 
-/* In the child, before exec. */
-static void prepare(void *context)
+static void export_settings(const struct preparation *preparation)
 {
-    const struct preparation *preparation = context;
-    if (!preparation->live)
-        return;
-    char *preload = pl_library_preload(preparation->library, getenv("LD_PRELOAD"));
-    setenv("LD_PRELOAD", preload, 1);
-    free(preload);
     export_number(PL_SETTING_SAMPLE);
     export_number(PL_SETTING_MAX_FILE);
     export_number(PL_SETTING_SEED);
@@ -203,6 +212,49 @@ static void prepare(void *context)
     pl_setting_export(PL_SETTING_LIVE_DIR, given.setting.raw[PL_SETTING_LIVE_DIR]);
     pl_setting_export(PL_SETTING_OFF, given.setting.raw[PL_SETTING_OFF]);
     pl_setting_export(PL_SETTING_OVERHEAD, given.setting.raw[PL_SETTING_OVERHEAD]);
+}
+
+static void set_preload(char *list)
+{
+    if (*list)
+        setenv("LD_PRELOAD", list, 1);
+    else
+        unsetenv("LD_PRELOAD");
+    free(list);
+}
+
+/* One profiler is enough, whatever run we are in ourselves: each of these two leaves the other one out. */
+static void switch_preload_on(const char *library)
+{
+    set_preload(pl_library_preload(library, getenv("LD_PRELOAD")));
+    pl_setting_export_glibc(PL_GLIBC_PROFILE, NULL);
+}
+
+/* Variables of its own win over ours that mean the same, but not over options. */
+static void switch_glibc_on(void)
+{
+    const char *preload = getenv("LD_PRELOAD");
+    if (preload)
+        set_preload(pl_library_unload(preload));
+    pl_setting_export_glibc(PL_GLIBC_PROFILE, "1");
+    if (given.sample_typed)
+        pl_setting_export_glibc(PL_GLIBC_BYTES, NULL);
+    if (given.out_typed)
+        pl_setting_export_glibc(PL_GLIBC_OUT, NULL);
+}
+
+/* In the child, before exec. */
+static int prepare(void *context)
+{
+    const struct preparation *preparation = context;
+    if (!preparation->live)
+        return 0;
+    if (preparation->target->way == PL_WAY_PRELOAD)
+        switch_preload_on(preparation->library);
+    else
+        switch_glibc_on();
+    export_settings(preparation);
+    return preparation->enclosure.glibc ? pl_enclose_enter(&preparation->enclosure) : 0;
 }
 
 static const char *asked_pattern(void)
@@ -248,9 +300,9 @@ static char *make_live_directory(const char *output)
 
 static int refuse_program(const struct pl_target *target, const char *program, int error)
 {
-    if (error == ENOENT && target->missing)
-        pl_say("cannot run %s: its interpreter %s does not exist", program, target->missing);
-    else if (error == ENOENT && !strchr(program, '/') && !target->path)
+    if (error == ENOENT && target->program.missing)
+        pl_say("cannot run %s: its interpreter %s does not exist", program, target->program.missing);
+    else if (error == ENOENT && !strchr(program, '/') && !target->program.path)
         pl_say("cannot run %s: not found in $PATH", program);
     else if (error == ENOEXEC)
         pl_say("cannot run %s: neither a program for this machine nor a script", program);
@@ -265,6 +317,10 @@ static void warn_obstacle(const struct pl_target *target)
     char *why = pl_target_why(target);
     if (pl_target_blocked(target))
         pl_say("%s; %s", why, pl_target_advice(target));
+    if (target->demoted)
+        pl_say("%s is setuid, setgid or has file capabilities, and runs without its privileges: --glibc has it loaded "
+               "by a loader that has none",
+               target->program.binary);
     free(why);
 }
 
@@ -276,8 +332,7 @@ static void say_snapshots(struct pl_watch *watch)
         pl_watch_free(watch);
 }
 
-static void finish(const struct preparation *preparation, const struct pl_launch *launch,
-                   const struct pl_target *target, const char *program)
+static void finish(const struct preparation *preparation, const struct pl_launch *launch, const char *program)
 {
     struct pl_collect_options collect = {
         .directory = preparation->live,
@@ -294,7 +349,7 @@ static void finish(const struct preparation *preparation, const struct pl_launch
     pl_collect(&collect, &collection);
     if (!launch->exec_error)
         pl_summary_say(&(struct pl_summary){.collection = &collection,
-                                            .target = target,
+                                            .target = preparation->target,
                                             .program = program,
                                             .only = given.setting.raw[PL_SETTING_ONLY],
                                             .wait_status = launch->wait_status,
@@ -303,26 +358,45 @@ static void finish(const struct preparation *preparation, const struct pl_launch
     pl_collect_free(&collection);
 }
 
-static int run_program(char **argv, struct preparation *preparation, const struct pl_target *target)
+static int refuse(const struct preparation *preparation, const struct pl_launch *launch, const char *program)
+{
+    if (!launch->unprepared)
+        return refuse_program(preparation->target, program, launch->exec_error);
+    pl_enclose_complain(&preparation->enclosure, launch->unprepared, launch->exec_error);
+    return PL_EXIT_FAILURE;
+}
+
+static int run_program(char **command, struct preparation *preparation, const char *program)
 {
     struct pl_launch launch;
-    int error = pl_launch(argv, &(struct pl_launch_hooks){prepare, start_watch, preparation}, &launch);
+    int error = pl_launch(command, &(struct pl_launch_hooks){prepare, start_watch, preparation}, &launch);
     if (error) {
         pl_say("cannot start a process: %s", strerror(-error));
         launch.exec_error = -error;
     }
     if (preparation->live)
-        finish(preparation, &launch, target, argv[0]);
+        finish(preparation, &launch, program);
     if (error)
         return PL_EXIT_FAILURE;
-    return launch.exec_error ? refuse_program(target, argv[0], launch.exec_error)
-                             : pl_launch_status(launch.wait_status);
+    return launch.exec_error ? refuse(preparation, &launch, program) : pl_launch_status(launch.wait_status);
+}
+
+static enum pl_exit settle_way(void)
+{
+    if (given.glibc && given.glibc_tree)
+        return pl_say_usage("--glibc profiles the program alone, --glibc-tree all that it starts, too; choose one");
+    if (given.glibc_directory && !given.glibc && !given.glibc_tree)
+        return pl_say_usage("--glibc-dir %s says which glibc to use: add --glibc, or --glibc-tree",
+                            given.glibc_directory);
+    return PL_EXIT_OK;
 }
 
 /* Before the environment has its say: what options say together must make sense by itself. */
 static enum pl_exit settle_mode(void)
 {
     const char *sample = given.setting.raw[PL_SETTING_SAMPLE], *overhead = given.setting.raw[PL_SETTING_OVERHEAD];
+    given.sample_typed = sample || overhead || given.exact;
+    given.out_typed = given.setting.raw[PL_SETTING_OUT];
     if (given.exact && sample && strcmp(sample, "exact"))
         return pl_say_usage("--exact and --sample %s are two ways of counting; choose one", sample);
     if (given.exact)
@@ -333,7 +407,17 @@ static enum pl_exit settle_mode(void)
     if (given.snapshot_keep_text && !given.snapshot_every_ns)
         return pl_say_usage("--snapshot-keep %s is about snapshots that are taken: add --snapshot-every 10s",
                             given.snapshot_keep_text);
-    return PL_EXIT_OK;
+    return settle_way();
+}
+
+/* Inside malloc sampling costs next to nothing, which is what one goes there for; a budget is for auto mode. */
+static void settle_sample(void)
+{
+    if (given.setting.raw[PL_SETTING_SAMPLE] || !(given.glibc || given.glibc_tree))
+        return;
+    bool budget = given.setting.raw[PL_SETTING_OVERHEAD];
+    given.setting.raw[PL_SETTING_SAMPLE] = budget ? "auto" : GLIBC_SAMPLE_TEXT;
+    given.setting.number[PL_SETTING_SAMPLE] = GLIBC_SAMPLE;
 }
 
 /* Bounds may come from options and from the environment. */
@@ -356,25 +440,59 @@ static enum pl_exit check_lengths(const char *pattern)
     return PL_EXIT_OK;
 }
 
-static char *find_library(const struct pl_target *target)
+static bool find_profiler(struct preparation *preparation)
 {
-    bool dynamic = target->loader && !pl_target_blocked(target);
-    return pl_library_find(dynamic && pl_allocator_brings_new(target->loader, target->binary));
+    const struct pl_target *target = preparation->target;
+    if (target->way == PL_WAY_PRELOAD)
+        return (preparation->library = pl_library_find(target->new));
+    if (target->way == PL_WAY_LOADER && target->inside)
+        return true;
+    return pl_glibc_find(given.glibc_directory, &preparation->glibc) &&
+           (target->way == PL_WAY_LOADER || pl_enclose_plan(&preparation->glibc, &preparation->enclosure));
+}
+
+/* A loader that is started by hand hides from exec, and from us, what is wrong with the program. */
+static int check_program(const struct pl_target *target, const char *program)
+{
+    if (target->way == PL_WAY_LOADER && target->program.error)
+        return refuse_program(target, program, target->program.error);
+    if (!pl_target_refused(target))
+        return PL_EXIT_OK;
+    char *why = pl_target_why(target);
+    pl_say("cannot run %s with --glibc: %s; %s", program, why, pl_target_advice(target));
+    free(why);
+    return EXIT_NOT_EXECUTABLE;
+}
+
+static int run_prepared(char **argv, struct preparation *preparation)
+{
+    bool by_loader = preparation->live && preparation->target->way == PL_WAY_LOADER && preparation->glibc.loader;
+    char **command = by_loader ? pl_glibc_command(&preparation->glibc, &preparation->target->program) : argv;
+    int status = run_program(command, preparation, argv[0]);
+    if (by_loader)
+        pl_program_free_words(command);
+    return status;
 }
 
 static int run_profiled(char **argv, const char *pattern, const struct pl_target *target)
 {
-    char *library = find_library(target);
-    if (!library)
-        return PL_EXIT_FAILURE;
-    char *output = output_directory(pattern);
-    warn_obstacle(target);
-    check_output(output);
-    struct preparation preparation = {library, pattern, make_live_directory(output), NULL};
-    int status = run_program(argv, &preparation, target);
-    free((char *) preparation.live);
-    free(output);
-    free(library);
+    struct preparation preparation = {.target = target, .pattern = pattern};
+    int status = check_program(target, argv[0]);
+    if (status != PL_EXIT_OK)
+        return status;
+    status = PL_EXIT_FAILURE;
+    if (find_profiler(&preparation)) {
+        char *output = output_directory(pattern);
+        warn_obstacle(target);
+        check_output(output);
+        preparation.live = make_live_directory(output);
+        status = run_prepared(argv, &preparation);
+        free(output);
+    }
+    free(preparation.live);
+    pl_enclose_free(&preparation.enclosure);
+    pl_glibc_free(&preparation.glibc);
+    free(preparation.library);
     return status;
 }
 
@@ -386,13 +504,15 @@ static int run_main(int argc, char **argv)
     if (mode != PL_EXIT_OK)
         return mode;
     pl_setting_read_environment(options);
+    settle_sample();
     const char *out = given.setting.raw[PL_SETTING_OUT];
     char *pattern = absolute_pattern(out ? out : PL_OUT_DEFAULT);
     int status = check_lengths(pattern);
     if (status == PL_EXIT_OK)
         status = check_sizes();
     if (status == PL_EXIT_OK) {
-        struct pl_target target = pl_target_inspect(argv[0]);
+        enum pl_way way = given.glibc_tree ? PL_WAY_TREE : given.glibc ? PL_WAY_LOADER : PL_WAY_PRELOAD;
+        struct pl_target target = pl_target_inspect(argv, way);
         status = run_profiled(argv, pattern, &target);
         pl_target_free(&target);
     }
@@ -420,6 +540,11 @@ const struct pl_command pl_command_run = {
         "others get "
         "NAME.PID. An old profile of the same name is replaced; any other file is left alone, and a number is added to "
         "the name. Profiles survive everything that can happen to the program, kill -9 included.\n"
+        "\n"
+        "With --glibc or --glibc-tree nothing is preloaded: the program runs with a glibc that has the profiler "
+        "inside, "
+        "which `make glibc` builds, and samples are taken every 512K unless --sample or --overhead say otherwise. See "
+        "`plimsoll help glibc`.\n"
         "\n"
         "With --snapshot-every the profile of each process that runs long enough is copied at an interval, from "
         "outside, so that a program that waits gets its snapshots as well: `plimsoll help snapshot`.",

@@ -18,17 +18,33 @@ static const char *const variables[PL_SETTING_COUNT] = {
 #undef ROW
 };
 
+static const char *const glibc_variables[] = {
+#define ROW(name, variable, tunable, takes, fallback, help) [PL_GLIBC_##name - PL_SETTING_COUNT] = variable,
+    PL_GLIBC_SETTINGS(ROW)
+#undef ROW
+};
+
 const char *pl_setting_variable(enum pl_setting setting)
 {
     return variables[setting];
 }
 
-void pl_setting_export(enum pl_setting setting, const char *text)
+static void export(const char *variable, const char *text)
 {
     if (!text)
-        unsetenv(variables[setting]);
+        unsetenv(variable);
     else
-        pl_say_memory(setenv(variables[setting], text, 1) ? NULL : (void *) text);
+        pl_say_memory(setenv(variable, text, 1) ? NULL : (void *) text);
+}
+
+void pl_setting_export(enum pl_setting setting, const char *text)
+{
+    export(variables[setting], text);
+}
+
+void pl_setting_export_glibc(enum pl_glibc_setting setting, const char *text)
+{
+    export(glibc_variables[(int) setting - PL_SETTING_COUNT], text);
 }
 
 /* A value that is not understood goes no further: the runtime would only ignore it a second time. */
@@ -57,7 +73,7 @@ static bool known(const char *name)
     for (size_t i = 0; i < PL_SETTING_COUNT; i++)
         if (!strcmp(variables[i], name))
             return true;
-    return !strcmp(name, PL_LIBRARY_VARIABLE);
+    return !strcmp(name, PL_LIBRARY_VARIABLE) || !strcmp(name, PL_GLIBC_VARIABLE);
 }
 
 /* A name that comes near none of ours is somebody else's business. */

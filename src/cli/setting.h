@@ -14,6 +14,9 @@
 /* A variable for the CLI alone: the runtime library to preload. */
 #define PL_LIBRARY_VARIABLE "PLIMSOLL_LIBRARY"
 
+/* Another one: the directory of the glibc with the profiler inside. */
+#define PL_GLIBC_VARIABLE "PLIMSOLL_GLIBC"
+
 /* What each setting was given as: by option, else by environment; NULL: not at all. */
 struct pl_setting_values {
     const char *raw[PL_SETTING_COUNT];
@@ -25,6 +28,9 @@ void pl_setting_read_environment(const struct pl_option *options);
 
 /* Puts one setting into the environment of the program to be, in the plainest spelling; NULL removes it. */
 void pl_setting_export(enum pl_setting setting, const char *text);
+
+/* The same for a variable of the profiler inside glibc. */
+void pl_setting_export_glibc(enum pl_glibc_setting setting, const char *text);
 
 const char *pl_setting_variable(enum pl_setting setting);
 

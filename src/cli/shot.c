@@ -21,6 +21,7 @@
 #include "annotate.h"
 #include "collect.h"
 #include "copy.h"
+#include "glibc.h"
 #include "say.h"
 #include "settings.h"
 #include "symbolize.h"
@@ -190,7 +191,8 @@ static int find_names(struct pl_profile *profile, const char *root, struct pl_kn
 {
     if (known && pl_known_apply(known, profile))
         return 0;
-    int result = pl_symbolize(profile, &(struct pl_symbolize_options){.sysroot = root}, NULL);
+    int result =
+        pl_symbolize(profile, &(struct pl_symbolize_options){.sysroot = root, .beside = pl_glibc_libraries()}, NULL);
     if (result == 0 && known)
         pl_known_learn(known, profile);
     return result;

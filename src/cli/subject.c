@@ -16,6 +16,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "glibc.h"
 #include "proc.h"
 #include "summary.h"
 #include "term.h"
@@ -182,6 +183,7 @@ static void look_up(struct pl_profile *profile, const struct pl_subject_options 
     struct pl_symbolize_options how = {
         .force = options->force,
         .sysroot = root,
+        .beside = pl_glibc_libraries(),
         .progress = options->again ? NULL : pl_term_progress,
         .context = "plimsoll: reading symbols",
     };

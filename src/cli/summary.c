@@ -19,6 +19,31 @@
 
 #define LISTED_MAX 5
 
+/* What differs by the way in which the profiler got in, or did not. */
+static const struct {
+    const char *option;
+    const char *nothing; /* a format, for the program */
+    const char *became;
+} ways[PL_WAY_COUNT] = {
+    [PL_WAY_PRELOAD] =
+        {"",
+         "nothing was recorded, because libplimsoll.so was not loaded into %s or could not make a file there: it "
+         "starts others with a cleared environment, enters a container, or has no memory left; see `plimsoll help "
+         "nothing`",
+         "that one is static or setuid, or its environment was cleared"},
+    [PL_WAY_LOADER] =
+        {"--glibc ",
+         "nothing was recorded, because %s did not come as far as to use the glibc with the profiler inside, or that "
+         "could not make a file: a library is missing, or there is no memory left; see `plimsoll help nothing`",
+         "the system's loader runs that one; name it yourself, or use --glibc-tree"},
+    [PL_WAY_TREE] =
+        {"--glibc-tree ",
+         "nothing was recorded, because no program that %s started used the glibc with the profiler inside, or that "
+         "could not make a file: it starts others with a cleared environment, enters a container, or has no memory "
+         "left; see `plimsoll help nothing`",
+         "that one is static or setuid, or its environment was cleared"},
+};
+
 /* --- how to type it --- */
 
 static const char *below_here(const char *path)
@@ -160,12 +185,13 @@ static void say_losses(const struct pl_collected *main, const char *who)
     free(lost);
 }
 
-static void say_too_few(const struct pl_collected *main)
+static void say_too_few(const struct pl_summary *summary, const struct pl_collected *main)
 {
     char interval[PL_FIGURE_BYTES];
     pl_figure_setting(interval, main->interval_bytes);
     if (main->calls && !recorded(main) && !main->off)
-        pl_say("too few bytes for a sample every %s; to count every allocation: plimsoll run --exact -- ...", interval);
+        pl_say("too few bytes for a sample every %s; to count every allocation: plimsoll run %s--exact -- ...",
+               interval, ways[summary->target->way].option);
 }
 
 static void say_listed(const struct pl_collection *collection)
@@ -242,11 +268,7 @@ static void say_nothing(const struct pl_summary *summary)
     else if (summary->only)
         say_only(summary);
     else if (!summary->collection->failed)
-        pl_say(
-            "nothing was recorded, because libplimsoll.so was not loaded into %s or could not make a file there: it "
-            "starts others with a cleared environment, enters a container, or has no memory left; see `plimsoll help "
-            "nothing`",
-            summary->program);
+        pl_say(ways[summary->target->way].nothing, summary->program);
     free(why);
 }
 
@@ -255,9 +277,8 @@ static void say_unused(const struct pl_summary *summary, const struct pl_collect
 {
     char *why = pl_target_why(summary->target);
     if (main->end == PL_END_EXEC)
-        pl_say("%s became another program (exec) in which nothing was recorded: that one is static or setuid, or its "
-               "environment was cleared",
-               summary->program);
+        pl_say("%s became another program (exec) in which nothing was recorded: %s", summary->program,
+               ways[summary->target->way].became);
     else if (why && !pl_target_blocked(summary->target))
         pl_say("little was recorded, because %s; %s", why, pl_target_advice(summary->target));
     free(why);
@@ -306,7 +327,7 @@ void pl_summary_say(const struct pl_summary *summary)
         say_totals(main, who, WIFSIGNALED(summary->wait_status) ? "live when it ended" : "never freed");
         say_losses(main, who);
         free(who);
-        say_too_few(main);
+        say_too_few(summary, main);
         say_files(collection);
         say_next(collection);
     }

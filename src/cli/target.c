@@ -2,12 +2,14 @@
 /*
  * target.c - looks at the program before it runs.
  *
- * Preloading fails silently: the loader leaves LD_PRELOAD out of static, setuid and foreign programs without a word. So
- * we look for ourselves, at the file that will be executed or at the interpreter of a script.
+ * Both ways in fail silently. The loader leaves LD_PRELOAD out of static, setuid and foreign programs without a word;
+ * and a glibc that is not used, or whose malloc is not, has nothing to say. So we look for ourselves, at the file that
+ * will be executed or at the interpreter of a script.
  */
 #include "target.h"
 
 #include <elf.h>
+#include <errno.h>
 #include <fcntl.h>
 #include <gelf.h>
 #include <limits.h>
@@ -18,84 +20,68 @@
 #include <sys/xattr.h>
 #include <unistd.h>
 
+#include "allocator.h"
+#include "glibc.h"
 #include "say.h"
 
-#define SCRIPT_DEPTH_MAX 4 /* as the kernel has it */
+#define SAME_MACHINE "build it, or Plimsoll, for the same machine"
 
-static const struct {
+static const struct words {
     const char *is, *advice;
-} words[PL_OBSTACLE_COUNT] = {
-    [PL_OBSTACLE_STATIC] = {"is statically linked, so it cannot be preloaded",
-                            "build it with -lplimsoll, or see `plimsoll help static`"},
-    [PL_OBSTACLE_SECURE] = {"is setuid, setgid or has file capabilities, so the loader ignores LD_PRELOAD",
-                            "profile a copy without them (cp drops them), or run it as its owner"},
-    [PL_OBSTACLE_CLASS] = {"is a 32-bit program, and libplimsoll.so is 64-bit", "build it for 64 bits"},
-    [PL_OBSTACLE_MACHINE] = {"is built for another machine", "build it, or Plimsoll, for the same machine"},
-    [PL_OBSTACLE_LIBC] = {"uses another C library than libplimsoll.so (its loader is not glibc's)",
-                          "build it against glibc"},
-    [PL_OBSTACLE_OWN_MALLOC] = {"defines malloc itself (an allocator is linked in), so its calls do not reach us",
-                                "link the allocator as a shared library, or preload it: LD_PRELOAD=libjemalloc.so.2"},
-    [PL_OBSTACLE_HIDDEN_MALLOC] = {"has an allocator linked in, so only its libraries' allocations are seen",
-                                   "link the allocator as a shared library, or preload it"},
+} words[PL_WAY_COUNT][PL_OBSTACLE_COUNT] = {
+    [PL_WAY_PRELOAD] =
+        {
+            [PL_OBSTACLE_STATIC] = {"is statically linked, so it cannot be preloaded",
+                                    "build it with -lplimsoll, or see `plimsoll help static`"},
+            [PL_OBSTACLE_SECURE] = {"is setuid, setgid or has file capabilities, so the loader ignores LD_PRELOAD",
+                                    "profile a copy without them (cp drops them), or run it as its owner"},
+            [PL_OBSTACLE_CLASS] = {"is a 32-bit program, and libplimsoll.so is 64-bit", "build it for 64 bits"},
+            [PL_OBSTACLE_MACHINE] = {"is built for another machine", SAME_MACHINE},
+            [PL_OBSTACLE_LIBC] = {"uses another C library than libplimsoll.so (its loader is not glibc's)",
+                                  "build it against glibc"},
+            [PL_OBSTACLE_OWN_MALLOC] =
+                {"defines malloc itself (an allocator is linked in), so its calls do not reach us",
+                 "link the allocator as a shared library, or preload it: LD_PRELOAD=libjemalloc.so.2"},
+            [PL_OBSTACLE_HIDDEN_MALLOC] = {"has an allocator linked in, so only its libraries' allocations are seen",
+                                           "link the allocator as a shared library, or preload it"},
+        },
+    [PL_WAY_LOADER] =
+        {
+            [PL_OBSTACLE_STATIC] = {"is static, and not linked with the libc.a that has the profiler inside",
+                                    "`plimsoll help static` says how to link it"},
+            [PL_OBSTACLE_SECURE] = {"is setuid, setgid or has file capabilities, so the profiler stays off",
+                                    "profile a copy without them (cp drops them), or run it as its owner"},
+            [PL_OBSTACLE_CLASS] = {"is a 32-bit program, and the glibc with the profiler inside is 64-bit",
+                                   "build it for 64 bits"},
+            [PL_OBSTACLE_MACHINE] = {"is built for another machine", SAME_MACHINE},
+            [PL_OBSTACLE_LIBC] = {"uses another C library than glibc, going by its loader", "build it against glibc"},
+            [PL_OBSTACLE_OWN_MALLOC] = {"defines malloc itself (an allocator is linked in), so glibc's is not used",
+                                        "link the allocator as a shared library, and profile it without --glibc"},
+            [PL_OBSTACLE_HIDDEN_MALLOC] = {"has an allocator linked in, so only its libraries' allocations are seen",
+                                           "link the allocator as a shared library, and profile it without --glibc"},
+            [PL_OBSTACLE_ALLOCATOR] = {"has another malloc than glibc's", "profile it without --glibc"},
+            [PL_OBSTACLE_UNREADABLE] = {"may be executed but not read, as a loader that is started by hand must",
+                                        "use --glibc-tree, or profile it without --glibc"},
+        },
+    [PL_WAY_TREE] =
+        {
+            [PL_OBSTACLE_STATIC] = {"is static, and not linked with the libc.a that has the profiler inside, so only "
+                                    "what it starts is profiled",
+                                    "`plimsoll help static` says how to link it"},
+            [PL_OBSTACLE_SECURE] = {"is setuid, setgid or has file capabilities, so the profiler stays off",
+                                    "profile a copy without them (cp drops them), or run it as its owner"},
+            [PL_OBSTACLE_CLASS] = {"is a 32-bit program, and the glibc with the profiler inside is 64-bit",
+                                   "build it for 64 bits"},
+            [PL_OBSTACLE_MACHINE] = {"is built for another machine", SAME_MACHINE},
+            [PL_OBSTACLE_LIBC] = {"uses another C library than glibc, going by its loader", "build it against glibc"},
+            [PL_OBSTACLE_OWN_MALLOC] = {"defines malloc itself (an allocator is linked in), so glibc's is not used",
+                                        "link the allocator as a shared library, and profile it without --glibc-tree"},
+            [PL_OBSTACLE_HIDDEN_MALLOC] = {"has an allocator linked in, so only its libraries' allocations are seen",
+                                           "link the allocator as a shared library, and profile it without "
+                                           "--glibc-tree"},
+            [PL_OBSTACLE_ALLOCATOR] = {"has another malloc than glibc's", "profile it without --glibc-tree"},
+        },
 };
-
-/* --- which file --- */
-
-static char *search_path(const char *program)
-{
-    const char *path = getenv("PATH");
-    if (strchr(program, '/'))
-        return access(program, F_OK) ? NULL : pl_say_print("%s", program);
-    for (path = path ? path : "/bin:/usr/bin"; path; path = strchr(path, ':') ? strchr(path, ':') + 1 : NULL) {
-        int bytes = (int) strcspn(path, ":");
-        char *file = pl_say_print("%.*s%s%s", bytes, path, bytes ? "/" : "", program);
-        struct stat status;
-        if (!access(file, X_OK) && !stat(file, &status) && S_ISREG(status.st_mode))
-            return file;
-        free(file);
-    }
-    return NULL;
-}
-
-/* "#!/usr/bin/env python3" → "/usr/bin/env" and "python3". False: not a script. */
-static bool read_script(const char *path, char interpreter[256], char argument[256])
-{
-    char line[256];
-    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-    ssize_t bytes = fd < 0 ? -1 : read(fd, line, sizeof line - 1);
-    if (fd >= 0)
-        close(fd);
-    if (bytes < 2 || memcmp(line, "#!", 2))
-        return false;
-    line[bytes] = 0;
-    line[strcspn(line, "\n")] = 0;
-    *interpreter = *argument = 0;
-    char *save, *word = strtok_r(line + 2, " \t", &save);
-    if (word)
-        strcpy(interpreter, word);
-    if (word && (word = strtok_r(NULL, " \t", &save)))
-        strcpy(argument, word);
-    return true;
-}
-
-static void follow_scripts(struct pl_target *target)
-{
-    char interpreter[256], argument[256];
-    target->binary = pl_say_print("%s", target->path);
-    for (int depth = 0; depth < SCRIPT_DEPTH_MAX && read_script(target->binary, interpreter, argument); depth++) {
-        char *next = search_path(interpreter);
-        if (!next)
-            target->missing = pl_say_print("%s", interpreter);
-        else if (!strcmp(basename(interpreter), "env") && *argument && *argument != '-') {
-            free(next); /* env is gone at once; the program it finds is the one that matters */
-            next = search_path(argument);
-        }
-        free(target->binary);
-        target->binary = next;
-        if (!next)
-            return;
-    }
-}
 
 /* --- what is in it --- */
 
@@ -161,11 +147,26 @@ static bool defines(Elf *elf, GElf_Word table, const char *function)
 #define OUR_MACHINE EM_AARCH64
 #endif
 
-static enum pl_obstacle inspect_loader(const char *path, const char *loader)
+/* The loader itself has none, and honours LD_PRELOAD for the program it is given. */
+static bool is_loader(const char *path)
 {
-    if (!loader) /* the loader itself has none, and honours LD_PRELOAD for the program it is given */
-        return strncmp(basename(path), "ld-", 3) ? PL_OBSTACLE_STATIC : PL_OBSTACLE_NONE;
-    return strstr(loader, "ld-linux") || strstr(loader, "ld-2.") ? PL_OBSTACLE_NONE : PL_OBSTACLE_LIBC;
+    return !strncmp(basename(path), "ld-", 3);
+}
+
+static enum pl_obstacle inspect_static(struct pl_target *target, Elf *elf)
+{
+    target->inside = pl_glibc_inside(elf);
+    bool served = target->inside && target->way != PL_WAY_PRELOAD;
+    return served || is_loader(target->program.binary) ? PL_OBSTACLE_NONE : PL_OBSTACLE_STATIC;
+}
+
+static enum pl_obstacle inspect_dynamic(const struct pl_target *target, Elf *elf)
+{
+    if (!strstr(target->loader, "ld-linux") && !strstr(target->loader, "ld-2."))
+        return PL_OBSTACLE_LIBC;
+    if (defines(elf, SHT_DYNSYM, "malloc"))
+        return PL_OBSTACLE_OWN_MALLOC;
+    return defines(elf, SHT_SYMTAB, "malloc") ? PL_OBSTACLE_HIDDEN_MALLOC : PL_OBSTACLE_NONE;
 }
 
 static enum pl_obstacle inspect_elf(struct pl_target *target, Elf *elf)
@@ -180,20 +181,15 @@ static enum pl_obstacle inspect_elf(struct pl_target *target, Elf *elf)
     if (header.e_machine != OUR_MACHINE)
         return PL_OBSTACLE_MACHINE;
     target->loader = read_loader(elf, raw, raw_bytes);
-    enum pl_obstacle obstacle = inspect_loader(target->binary, target->loader);
-    if (obstacle == PL_OBSTACLE_NONE && defines(elf, SHT_DYNSYM, "malloc"))
-        return PL_OBSTACLE_OWN_MALLOC;
-    if (obstacle == PL_OBSTACLE_NONE && defines(elf, SHT_SYMTAB, "malloc"))
-        return PL_OBSTACLE_HIDDEN_MALLOC;
-    return obstacle;
+    return target->loader ? inspect_dynamic(target, elf) : inspect_static(target, elf);
 }
 
 static enum pl_obstacle inspect_file(struct pl_target *target)
 {
     enum pl_obstacle obstacle = PL_OBSTACLE_NONE;
-    int fd = open(target->binary, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    int fd = open(target->program.binary, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
     if (fd < 0)
-        return PL_OBSTACLE_NONE;
+        return target->way == PL_WAY_LOADER && errno == EACCES ? PL_OBSTACLE_UNREADABLE : PL_OBSTACLE_NONE;
     elf_version(EV_CURRENT);
     Elf *elf = elf_begin(fd, ELF_C_READ_MMAP, NULL);
     if (elf && elf_kind(elf) == ELF_K_ELF)
@@ -203,26 +199,41 @@ static enum pl_obstacle inspect_file(struct pl_target *target)
     return obstacle;
 }
 
-struct pl_target pl_target_inspect(const char *program)
+/* Whoever serves malloc is hooked by the preloaded library; the profiler inside glibc sees glibc's own alone. */
+static enum pl_obstacle inspect_allocator(struct pl_target *target)
 {
-    struct pl_target target = {.path = search_path(program)};
-    if (!target.path)
-        return target;
-    follow_scripts(&target);
-    if (!target.binary)
+    struct pl_allocator allocator = pl_allocator_find(target->loader, target->program.binary);
+    bool libc = !allocator.library || !strcmp(basename(allocator.library), "libc.so.6");
+    target->new = allocator.new;
+    if (!libc)
+        target->allocator = allocator.library;
+    else
+        free(allocator.library);
+    return libc || target->way == PL_WAY_PRELOAD ? PL_OBSTACLE_NONE : PL_OBSTACLE_ALLOCATOR;
+}
+
+struct pl_target pl_target_inspect(char *const *argv, enum pl_way way)
+{
+    struct pl_target target = {.way = way, .program = pl_program_find(argv)};
+    if (!target.program.binary)
         return target;
     target.obstacle = inspect_file(&target);
-    if (target.obstacle == PL_OBSTACLE_NONE && is_secure(target.binary))
+    bool secure = is_secure(target.program.binary);
+    target.demoted = secure && way == PL_WAY_LOADER && target.loader;
+    if (target.obstacle == PL_OBSTACLE_NONE && secure && !target.demoted)
         target.obstacle = PL_OBSTACLE_SECURE;
+    if (target.loader && !pl_target_blocked(&target)) {
+        enum pl_obstacle obstacle = inspect_allocator(&target);
+        target.obstacle = target.obstacle ? target.obstacle : obstacle;
+    }
     return target;
 }
 
 void pl_target_free(struct pl_target *target)
 {
-    free(target->path);
-    free(target->binary);
+    pl_program_free(&target->program);
     free(target->loader);
-    free(target->missing);
+    free(target->allocator);
 }
 
 bool pl_target_blocked(const struct pl_target *target)
@@ -230,14 +241,27 @@ bool pl_target_blocked(const struct pl_target *target)
     return target->obstacle != PL_OBSTACLE_NONE && target->obstacle != PL_OBSTACLE_HIDDEN_MALLOC;
 }
 
+bool pl_target_refused(const struct pl_target *target)
+{
+    static const bool refused[PL_OBSTACLE_COUNT] = {
+        [PL_OBSTACLE_STATIC] = true, [PL_OBSTACLE_CLASS] = true,      [PL_OBSTACLE_MACHINE] = true,
+        [PL_OBSTACLE_LIBC] = true,   [PL_OBSTACLE_UNREADABLE] = true,
+    };
+    return target->way == PL_WAY_LOADER && refused[target->obstacle];
+}
+
 char *pl_target_why(const struct pl_target *target)
 {
     if (target->obstacle == PL_OBSTACLE_NONE)
         return NULL;
-    return pl_say_print("%s %s", target->binary, words[target->obstacle].is);
+    bool allocator = target->obstacle == PL_OBSTACLE_ALLOCATOR;
+    return pl_say_print("%s %s%s%s", target->program.binary, words[target->way][target->obstacle].is,
+                        allocator ? ", that of " : "", allocator ? target->allocator : "");
 }
 
 const char *pl_target_advice(const struct pl_target *target)
 {
-    return words[target->obstacle].advice;
+    if (target->obstacle == PL_OBSTACLE_STATIC && target->inside)
+        return "the glibc linked in has a profiler of its own: add --glibc";
+    return words[target->way][target->obstacle].advice;
 }

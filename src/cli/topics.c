@@ -36,7 +36,8 @@ const struct pl_topic pl_topics[] = {
      "not understood is ignored, and the report names the variable. Without `run` a file that exists is never "
      "replaced: "
      "the new profile gets a suffix, the pid or a number. The CLI itself looks at PLIMSOLL_LIBRARY (the "
-     "libplimsoll.so that `run` preloads), PLIMSOLL_NAMES, NO_COLOR, COLUMNS and DEBUGINFOD_URLS."},
+     "libplimsoll.so that `run` preloads), PLIMSOLL_GLIBC (the glibc that `run --glibc` uses), PLIMSOLL_NAMES, "
+     "NO_COLOR, COLUMNS and DEBUGINFOD_URLS. Those of the profiler inside glibc are in `plimsoll help glibc`."},
     {"figures", "which figures are exact, and what ± means",
      "`plimsoll run` counts every allocation and every free, with its stack, as long as it can afford to: until "
      "counting has cost a tenth of a second of CPU time and more than --overhead (2%) of what the program uses. So "
@@ -68,6 +69,32 @@ const struct pl_topic pl_topics[] = {
      "The profile is written as the program goes, so nothing is lost by a crash, and it may be read at any time: "
      "`plimsoll report PID`. What nobody may do is cut a live profile short: the process has it mapped, and dies of "
      "SIGBUS when it writes to pages that are gone. To delete it costs the profile, not the process."},
+    {"glibc", "the profiler inside glibc: no preloading, static programs, next to no cost",
+     "`make glibc` builds a glibc whose malloc has the profiler inside: the same figures in the same file, but nothing "
+     "is preloaded, what libc allocates for itself is seen, static programs can be profiled, and malloc is two or "
+     "three instructions longer, whether it is switched on or off. It stays in its directory; nothing of the system's "
+     "is replaced.\n"
+     "\n"
+     "`plimsoll run --glibc -- PROGRAM` runs one program with it, by its loader: what the program starts runs with "
+     "the system's glibc, unprofiled and undisturbed. Scripts are followed to their interpreters, `#!/usr/bin/env` "
+     "included. But the process is one of the loader: /proc/PID/exe and `ps` name that, and programs that look "
+     "themselves up there find it, too. One that starts itself again by that name (perl by $^X, node by "
+     "process.execPath) starts the loader, which does not understand the arguments; one that looks for files beside "
+     "itself looks beside the loader. These need --glibc-tree. setuid, setgid and file capabilities have no "
+     "effect.\n"
+     "\n"
+     "`plimsoll run --glibc-tree -- PROGRAM` puts the two files, loader and libc.so.6, in the place of the system's, "
+     "in a mount namespace that only PROGRAM and what it starts are in. All of these are profiled, as with the "
+     "preloaded library, and /proc/PID/exe is what it always is. The glibc must be of the system's release. Without "
+     "root's rights it takes a user namespace, where the kernel allows that: files of others seem to be nobody's, and "
+     "su and sudo do not work in there.\n"
+     "\n"
+     "Samples are taken every 512K unless --sample says otherwise (`--sample auto`, `--exact`). Allocators that take "
+     "malloc's place (jemalloc, tcmalloc) are not seen from inside glibc; `plimsoll run` without --glibc sees them.\n"
+     "\n"
+     "Without `run`: `GLIBC_MALLOC_PROFILE=1 GLIBC_MALLOC_PROFILE_OUT=out/app DIR/lib/ld-linux-x86-64.so.2 "
+     "--library-path DIR/lib ./app` writes out/app.PID.plim. The PLIMSOLL_* variables count too; those below win, and "
+     "without the first nothing is profiled. All are ignored in setuid programs."},
     {"names", "rules that make names simpler and stacks shorter",
      "Names are simplified by rules before anything is grouped, in every report and every export: first those that are "
      "built in, then those of a file, in their order. The file is that of --names, else $PLIMSOLL_NAMES, else "
@@ -101,11 +128,17 @@ const struct pl_topic pl_topics[] = {
      "it was started with a cleared environment (env -i, sudo, su, a service manager); or when --only named other "
      "programs.\n"
      "\n"
+     "With --glibc the profiler is in libc.so.6: nothing is recorded of static programs that are not linked with its "
+     "libc.a, "
+     "of programs with another malloc than glibc's, and, unless it is --glibc-tree, of what the program starts.\n"
+     "\n"
      "It gets in but sees little when the program brings its own malloc (an allocator linked in statically), and it "
      "records nothing when there is no place for the file. `plimsoll run` says which of these it was."},
     {"static", "how to profile a statically linked program",
      "A static program has no loader that could preload anything. Link it dynamically, or link the profiler in: build "
-     "it without -static and with -lplimsoll. A program that is dynamic but has an allocator linked in (libjemalloc.a, "
+     "it without -static and with -lplimsoll. Or link it with a libc.a that has the profiler inside, which `make "
+     "glibc` builds: `cc -static -o server server.c -L DIR/lib` (DIR is build/glibc), then `plimsoll run --glibc -- "
+     "./server`; see `plimsoll help glibc`. A program that is dynamic but has an allocator linked in (libjemalloc.a, "
      "libtcmalloc.a) calls that one directly: link the allocator as a shared library, or leave it out and preload it "
      "behind Plimsoll, which then keeps it: `LD_PRELOAD=libjemalloc.so.2 plimsoll run -- ./server`."},
     {"tags", "what the memory is for: tags, in a program and in reports",

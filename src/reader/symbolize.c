@@ -116,6 +116,26 @@ static int open_path(struct session *session, const struct pl_module_view *modul
     return length < PATH_MAX ? pl_elf_open_with(path, &session->elf_options, out, why) : -ENAMETOOLONG;
 }
 
+/* The file of the module's name in the other place, if that is the one that ran. */
+static bool open_beside(struct session *session, const struct pl_module_view *module, struct source *source)
+{
+    char path[PATH_MAX], why[PL_WHY_BYTES];
+    struct pl_elf_options here = session->elf_options;
+    struct pl_elf *elf;
+    here.sysroot = NULL;
+    const char *beside = session->options.beside, *slash = strrchr(module->path, '/');
+    if (!beside || !slash || !(module->build_id[0] || module->fingerprint) ||
+        snprintf(path, sizeof path, "%s%s", beside, slash) >= PATH_MAX || pl_elf_open_with(path, &here, &elf, why))
+        return false;
+    if (!is_the_one_that_ran(module, elf)) {
+        pl_elf_close(elf);
+        return false;
+    }
+    pl_elf_close(source->elf);
+    source->elf = elf;
+    return true;
+}
+
 static void drop_stale(struct session *session, const struct pl_module_view *module, struct source *source)
 {
     source->status.state = PL_MODULE_STALE;
@@ -130,12 +150,15 @@ static void drop_stale(struct session *session, const struct pl_module_view *mod
 static void open_binary(struct session *session, const struct pl_module_view *module, struct source *source)
 {
     int error = open_path(session, module, &source->elf);
+    bool found = error == 0 && is_the_one_that_ran(module, source->elf);
+    if (found || open_beside(session, module, source))
+        return;
     if (error == -ENOEXEC) {
         source->status.state = PL_MODULE_NO_ELF;
     } else if (error) {
         source->status.state = PL_MODULE_MISSING;
         pl_elf_open_build_id(module->build_id, &session->elf_options, &source->elf);
-    } else if (!is_the_one_that_ran(module, source->elf)) {
+    } else {
         drop_stale(session, module, source);
     }
 }

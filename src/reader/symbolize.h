@@ -27,6 +27,9 @@ struct pl_symbolize_options {
     bool force; /* use stale files all the same */
     bool no_debuginfod;
     const char *sysroot; /* prefix for module paths: a process in another mount namespace (/proc/PID/root), or NULL */
+    /* A directory of files that may have stood at the paths of modules only for the process and its like: asked by a
+     * module's name where another file is at its path, or none, and taken if it is the one that ran. Or NULL. */
+    const char *beside;
     /* Called now and then with a fraction, for a progress bar; may be NULL. */
     void (*progress)(void *context, double fraction);
     void *context;

@@ -1,0 +1,456 @@
+# SPDX-License-Identifier: MIT
+# run --glibc and --glibc-tree, as far as that can be told without a glibc that has a profiler inside: how it is found,
+# how programs are run with it, and what is said when that cannot be. The glibc here is the system's own, in disguise.
+
+load support
+
+setup_file() {
+    python3 "$PLIMSOLL_SOURCE/tests/cli/fake_glibc.py" "$BATS_FILE_TMPDIR/glibc"
+    cc -o "$BATS_FILE_TMPDIR/arguments" -x c - <<<'#include <stdio.h>
+        int main(int count, char **word) { for (int i = 0; i < count; i++) printf("<%s>", word[i]); puts(""); }'
+}
+
+# The system's own.
+libc=$(ldd /bin/true | sed -n 's/.*libc.so.6 => \([^ ]*\).*/\1/p')
+
+# Runs a program with the glibc in disguise.
+inside() {
+    "$plimsoll" run --glibc -q --glibc-dir "$BATS_FILE_TMPDIR/glibc" -- "$@"
+}
+
+tree() {
+    "$plimsoll" run --glibc-tree -q --glibc-dir "$BATS_FILE_TMPDIR/glibc" -- "$@"
+}
+
+# Does a program print the same, and succeed as well, with our loader as by itself?
+same() {
+    expect 0 "$@"
+    local plain=$output
+    expect 0 inside "$@"
+    [ "$output" = "$plain" ] || { printf 'it prints: %s\nand by itself: %s\n' "$output" "$plain"; return 1; }
+}
+
+make_script() { # FILE LINE
+    printf '%s\n' "$2" >"$1"
+    chmod +x "$1"
+}
+
+# A place that others may enter, too, with the glibc in it, and somebody to be there.
+go_public() {
+    [ "$(id -u)" -eq 0 ] || skip "needs root to become somebody"
+    public=$(mktemp -d)
+    chmod 777 "$public"
+    cp -r "$BATS_FILE_TMPDIR/glibc" "$public"
+    cd "$public"
+    export PLIMSOLL_LIVE_DIR=$public
+    nobody test -r "$public/glibc/SOURCE" -a -x "$plimsoll" || skip "nobody else may come here"
+}
+
+nobody() {
+    setpriv --reuid=65534 --regid=65534 --clear-groups "$@"
+}
+
+teardown() {
+    rm -rf "${public:-}"
+}
+
+can_enclose() {
+    unshare -m true 2>/dev/null || skip "no mount namespaces here"
+}
+
+# --- where it is ---
+
+@test "without a glibc there is a next step" {
+    cp "$plimsoll" .
+    [ ! -e /usr/local/lib/plimsoll/glibc ] || skip "one is installed"
+    expect 1 ./plimsoll run --glibc -- true
+    says "there is no glibc with the profiler inside, neither in $PWD/glibc nor in" "\`make glibc\` builds one, --glibc-dir DIR says where it is"
+}
+
+@test "it is found beside the command, by the variable, and by the option, which wins" {
+    cp "$plimsoll" .
+    cp -r "$BATS_FILE_TMPDIR/glibc" .
+    expect 0 ./plimsoll run -q --glibc -- grep -o "$PWD/glibc/lib/libc.so.6" /proc/self/maps
+    mv glibc other
+    PLIMSOLL_GLIBC=other expect 0 ./plimsoll run -q --glibc -- grep -o "$PWD/other/lib/libc.so.6" /proc/self/maps
+    PLIMSOLL_GLIBC=nowhere expect 0 ./plimsoll run -q --glibc --glibc-dir other -- grep -o "$PWD/other/lib/libc.so.6" /proc/self/maps
+    [[ $stderr != *PLIMSOLL_GLIBC* ]]
+}
+
+@test "what is no such glibc is told apart" {
+    expect 1 "$plimsoll" run --glibc --glibc-dir nowhere -- true
+    says "cannot use the glibc in nowhere: No such file or directory"
+    mkdir empty
+    expect 1 "$plimsoll" run --glibc --glibc-dir empty -- true
+    says "cannot use the glibc in $PWD/empty: $PWD/empty/lib/libc.so.6: No such file or directory"
+    cp -r "$BATS_FILE_TMPDIR/glibc" half
+    rm half/SOURCE
+    expect 1 "$plimsoll" run --glibc --glibc-dir half -- true
+    says "$PWD/half/SOURCE does not say which release it is"
+    rm half/lib/ld-*
+    expect 1 "$plimsoll" run --glibc --glibc-dir half -- true
+    says "half/lib/ld-linux" "No such file or directory"
+    cp -r "$BATS_FILE_TMPDIR/glibc" plain
+    cp "$libc" plain/lib/libc.so.6
+    expect 1 "$plimsoll" run --glibc --glibc-dir plain -- true
+    says "$PWD/plain/lib/libc.so.6 is a glibc without the profiler"
+    cp -r "$BATS_FILE_TMPDIR/glibc" a:b
+    expect 1 "$plimsoll" run --glibc --glibc-dir a:b -- true
+    says "a path with a colon"
+}
+
+@test "another release needs libraries of its own, and is not for a tree" {
+    cp -r "$BATS_FILE_TMPDIR/glibc" old
+    sed -i 's/^release .*/release 2.11/' old/SOURCE
+    expect 1 "$plimsoll" run --glibc --glibc-dir old -- true
+    says "it is glibc 2.11 without its other libraries" "\`make glibc RELEASE=2.11\` builds them"
+    touch old/lib/libm.so.6
+    expect 0 "$plimsoll" run -q --glibc --glibc-dir old -- true
+    expect 1 "$plimsoll" run --glibc-tree --glibc-dir old -- true
+    says "--glibc-tree puts glibc 2.11 in the place of this system's" "or use --glibc"
+}
+
+@test "options that make no sense together are refused" {
+    expect 2 "$plimsoll" run --glibc --glibc-tree -- true
+    says "choose one"
+    expect 2 "$plimsoll" run --glibc-dir x -- true
+    says "--glibc-dir x says which glibc to use: add --glibc, or --glibc-tree"
+    PLIMSOLL_GLIBC=x expect 0 "$plimsoll" run -q -- true
+    [ -z "$stderr" ]
+}
+
+# --- what the program gets ---
+
+@test "the program runs with our libc and the system's other libraries" {
+    expect 0 inside perl -MPOSIX -e 'open(F, "/proc/self/maps"); print grep /lib[cm]\.so/, <F>'
+    shows "$BATS_FILE_TMPDIR/glibc/lib/libc.so.6" "/libm.so.6"
+    [[ $output != *"$libc"* ]]
+}
+
+@test "it is told the name that was typed, and gets its arguments as they are" {
+    cp "$BATS_FILE_TMPDIR/arguments" .
+    ln -s arguments other-name
+    same ./arguments
+    same ./other-name 'a b' '' '*' -- --help
+    PATH=$PWD:$PATH same other-name x
+    PATH=:$PATH same other-name x
+    mkdir -- -dash
+    cp arguments -- -dash/-program
+    expect 0 inside -dash/-program x
+    [ "$output" = "<-dash/-program><x>" ]
+}
+
+@test "the variables say that it is profiled, and how; nothing is preloaded" {
+    expect 0 inside sh -c 'env | grep -E "^(PLIMSOLL_|GLIBC_|LD_)" | sort'
+    shows "GLIBC_MALLOC_PROFILE=1" "PLIMSOLL_RUN=$PWD/live/plimsoll-run." "PLIMSOLL_OUT=$PWD/plimsoll.%c.%p.plim" "PLIMSOLL_SAMPLE=524288"
+    [[ $output != *LD_* ]]
+}
+
+@test "samples are taken every 512K, unless told otherwise" {
+    show() { "$plimsoll" run --glibc -q --glibc-dir "$BATS_FILE_TMPDIR/glibc" "$@" -- sh -c 'echo $PLIMSOLL_SAMPLE $GLIBC_MALLOC_PROFILE_BYTES'; }
+    [ "$(show)" = 524288 ]
+    [ "$(show --sample 4K)" = 4096 ]
+    [ "$(show --exact)" = exact ]
+    [ "$(show --sample auto)" = auto ]
+    [ "$(show --overhead 1%)" = auto ]
+    [ "$(PLIMSOLL_SAMPLE=8K show)" = 8192 ]
+    [ "$(GLIBC_MALLOC_PROFILE_BYTES=2M show)" = "524288 2M" ]
+    [ "$(GLIBC_MALLOC_PROFILE_BYTES=2M show --sample 4K)" = 4096 ]
+}
+
+@test "a prefix from the environment gives way to --output" {
+    GLIBC_MALLOC_PROFILE_OUT=prefix expect 0 inside sh -c 'echo $GLIBC_MALLOC_PROFILE_OUT'
+    [ "$output" = prefix ]
+    GLIBC_MALLOC_PROFILE_OUT=prefix expect 0 "$plimsoll" run --glibc -q --glibc-dir "$BATS_FILE_TMPDIR/glibc" -o x.plim -- sh -c 'echo $GLIBC_MALLOC_PROFILE_OUT'
+    [ -z "$output" ]
+}
+
+@test "what was preloaded stays so, but for our own library" {
+    LD_PRELOAD="libm.so.6:$library libz.so.1" expect 0 inside sh -c 'echo $LD_PRELOAD'
+    [ "$output" = libm.so.6:libz.so.1 ]
+    LD_PRELOAD=$library expect 0 inside sh -c 'echo ${LD_PRELOAD-unset}'
+    [ "$output" = unset ]
+}
+
+@test "a profiler that is preloaded is the only one" {
+    GLIBC_MALLOC_PROFILE=1 expect 0 "$plimsoll" run -q -- sh -c 'echo ${GLIBC_MALLOC_PROFILE-unset}'
+    [ "$output" = unset ]
+}
+
+@test "LD_LIBRARY_PATH counts, behind our directory" {
+    mkdir libraries
+    cc -shared -o libraries/libthere.so -x c - <<<'int there(void) { return 42; }'
+    cc -o needs -x c - <<<'int there(void); int main(void) { return there(); }' -L libraries -lthere
+    LD_LIBRARY_PATH=$PWD/libraries:/lib expect 42 inside ./needs
+    LD_LIBRARY_PATH=/lib expect 127 inside ./needs
+    LD_LIBRARY_PATH=/lib expect 0 inside sh -c 'echo $LD_LIBRARY_PATH'
+    [ "$output" = /lib ]
+}
+
+@test "a library beside the program, where it says that it is, comes before the system's" {
+    mkdir own
+    cc -shared -o own/libz.so.1 -x c - <<<'const char *zlibVersion(void) { return "own"; }'
+    cc -o asks -x c - <<<'#include <stdio.h>
+        const char *zlibVersion(void); int main(void) { puts(zlibVersion()); }' -L own -l:libz.so.1 -Wl,-rpath,'$ORIGIN/own'
+    expect 0 inside ./asks
+    [ "$output" = own ]
+}
+
+# --- as if it ran alone ---
+
+@test "status, signals and streams are the program's" {
+    for status in 0 1 77 255; do
+        expect $status inside sh -c "exit $status"
+    done
+    expect 137 inside sh -c 'kill -9 $$'
+    expect 143 inside sh -c 'kill -TERM $$'
+    [ "$(printf 'one\ntwo' | inside cat)" = $'one\ntwo' ]
+}
+
+@test "what cannot be run is refused as it always is" {
+    expect 127 inside no-such-program
+    says "cannot run no-such-program: not found in \$PATH"
+    expect 127 inside ./no-such-program
+    says "cannot run ./no-such-program: No such file or directory"
+    expect 127 inside ''
+    echo text >plain
+    expect 126 inside ./plain
+    says "cannot run ./plain: Permission denied"
+    PATH=$PWD:$PATH expect 126 inside plain
+    expect 126 inside /
+    says "cannot run /: Permission denied"
+    make_script script '#!/no/such/interpreter'
+    expect 127 inside ./script
+    says "cannot run ./script: its interpreter /no/such/interpreter does not exist"
+    make_script script "#!$PWD/plain"
+    expect 126 inside ./script
+    says "cannot run ./script: Permission denied"
+    [ -z "$(ls live)" ]
+}
+
+@test "a library that is missing is the loader's to complain of" {
+    mkdir gone
+    cc -shared -o gone/libgone.so -x c - <<<'int gone(void) { return 0; }'
+    cc -o needs -x c - <<<'int gone(void); int main(void) { return gone(); }' -L gone -lgone
+    expect 127 inside ./needs
+    says "libgone.so: cannot open shared object file" "nothing was recorded, because ./needs did not come as far"
+}
+
+# --- scripts ---
+
+@test "a script is run by its interpreter, by the kernel's rules" {
+    a=$BATS_FILE_TMPDIR/arguments
+    make_script script "#!$a"
+    same ./script x y
+    PATH=$PWD:$PATH same script x
+    make_script script "#! 	$a   one argument	with blanks  	"
+    same ./script x
+    make_script script "#!$a"$'\r'
+    expect 127 inside ./script
+    printf '#!%s -x' "$a" >script
+    same ./script
+    make_script script "#!$a $(printf 'x%.0s' $(seq 300))"
+    same ./script
+    cp "$a" here
+    make_script script '#!here relative'
+    same ./script x
+}
+
+@test "scripts that are run by scripts are followed as far as the kernel does" {
+    make_script s1 "#!$BATS_FILE_TMPDIR/arguments"
+    for n in 2 3 4 5; do
+        make_script s$n "#!$PWD/s$((n - 1)) a$n"
+    done
+    same ./s2 x
+    same ./s5 x
+    make_script s6 "#!$PWD/s5 a6"
+    run -126 ./s6
+    expect 126 inside ./s6
+    says "cannot run ./s6: Too many levels of symbolic links"
+}
+
+@test "what is neither binary nor script is the shell's, as for execvp" {
+    echo 'echo "$0|$1"' >text
+    chmod +x text
+    expect 0 inside ./text one
+    [ "$output" = "./text|one" ]
+    make_script text '#!'
+    echo 'echo "$0|$1"' >>text
+    expect 0 inside ./text one
+    [ "$output" = "./text|one" ]
+}
+
+@test "env in a script is followed to the program that it finds" {
+    mkdir bin
+    cp "$BATS_FILE_TMPDIR/arguments" bin/show
+    export PATH=$PWD/bin:$PATH
+    make_script script '#!/usr/bin/env show'
+    same ./script x y
+    make_script script '#!/usr/bin/env -S show -w  two'
+    same ./script x
+    make_script script "#!/usr/bin/env -S show 'one word' \\\$x"
+    same ./script x
+    make_script script '#!/usr/bin/env -S A=1 show'
+    same ./script x
+    make_script script '#!/usr/bin/env no-such-program'
+    expect 127 inside ./script
+    says "env: ‘no-such-program’: No such file or directory"
+    make_script bin/wrapper '#!/usr/bin/env show'
+    make_script script '#!/usr/bin/env wrapper'
+    same ./script x
+    make_script script '#!/usr/bin/env perl'
+    echo 'open(F, "/proc/self/maps"); print grep { m{glibc/lib/libc} } <F>' >>script
+    expect 0 inside ./script
+    shows "$BATS_FILE_TMPDIR/glibc/lib/libc.so.6"
+}
+
+# --- what cannot be profiled ---
+
+hello='int main(void) { return 3; }'
+
+@test "a static program that the profiler is not in is refused, with what to do" {
+    cc -static -o static -x c - <<<"$hello" 2>/dev/null || skip "no static libc"
+    expect 126 inside ./static
+    says "cannot run ./static with --glibc: ./static is static, and not linked with the libc.a that has the profiler inside" "\`plimsoll help static\`"
+}
+
+@test "a static program that the profiler is in runs by itself, and needs no glibc" {
+    cc -static -o static -x c - 2>/dev/null <<<"$hello"'
+        __asm__(".pushsection .note.Plimsoll, \"a\", @note\n .balign 4\n .long 9, 0, 1\n .asciz \"Plimsoll\"\n .balign 4\n .popsection");' ||
+        skip "no static libc"
+    expect 3 "$plimsoll" run --glibc --glibc-dir nowhere -- ./static
+    [[ $stderr != *nowhere* ]]
+    expect 3 "$plimsoll" run -- ./static
+    says "./static is statically linked, so it cannot be preloaded; the glibc linked in has a profiler of its own: add --glibc"
+}
+
+@test "programs of other machines and libraries are refused" {
+    cp /bin/true foreign
+    printf '\xf3\x00' | dd of=foreign bs=1 seek=18 conv=notrunc status=none
+    expect 126 inside ./foreign
+    says "./foreign is built for another machine"
+    cp /bin/true small
+    printf '\x01' | dd of=small bs=1 seek=4 conv=notrunc status=none
+    expect 126 inside ./small
+    says "cannot run ./small with --glibc"
+    cc -o other -x c - <<<"$hello" -Wl,--dynamic-linker=/lib/ld-musl-x86_64.so.1
+    expect 126 inside ./other
+    says "./other uses another C library than glibc"
+}
+
+@test "who has another malloc is told that it is not seen" {
+    cp "$(program cli-own-malloc)" own
+    expect 0 inside ./own
+    says "./own defines malloc itself (an allocator is linked in), so glibc's is not used" "without --glibc"
+    cc -shared -fPIC -o liballoc.so -x c - <<<'#include <stddef.h>
+        static char room[1 << 20], *at = room; void *malloc(size_t n) { void *p = at; at += (n + 15) & ~15ul; return p; } 
+        void free(void *p) { } void *calloc(size_t n, size_t m) { return malloc(n * m); }
+        void *realloc(void *p, size_t n) { char *q = malloc(n); for (size_t i = 0; p && i < n; i++) q[i] = ((char *) p)[i]; return q; }'
+    LD_PRELOAD=$PWD/liballoc.so expect 0 inside true
+    says "true has another malloc than glibc's, that of $PWD/liballoc.so; profile it without --glibc"
+}
+
+@test "a program that gets no privileges from its loader is said to run without" {
+    go_public
+    cp "$(command -v id)" suid
+    chown 1 suid
+    chmod 4755 suid
+    expect 0 nobody "$plimsoll" run --glibc --glibc-dir glibc -- ./suid -u
+    says "./suid is setuid, setgid or has file capabilities, and runs without its privileges"
+    [ "$output" = 65534 ]
+}
+
+@test "a program that may not be read cannot be loaded" {
+    go_public
+    cp /bin/true secret
+    chmod 711 secret
+    expect 126 nobody "$plimsoll" run --glibc --glibc-dir glibc -- ./secret
+    says "./secret may be executed but not read" "use --glibc-tree"
+}
+
+@test "without a place for live files the program runs unprofiled, by itself" {
+    expect 0 "$plimsoll" run --glibc --glibc-dir "$BATS_FILE_TMPDIR/glibc" --live-dir /no/such/place -- sh -c 'grep -c glibc/lib/libc /proc/$$/maps; echo ${GLIBC_MALLOC_PROFILE-unset}'
+    [ "$output" = $'0\nunset' ]
+}
+
+# --- a whole tree ---
+
+@test "in a tree our files are the system's, for all that the program starts and nobody else" {
+    can_enclose
+    before=$(md5sum <"$libc")
+    expect 0 tree sh -c 'md5sum <$1; sh -c "md5sum <\$1" sh $1; basename $(readlink /proc/$$/exe); echo $GLIBC_MALLOC_PROFILE ${LD_PRELOAD-none}' sh "$libc"
+    ours=$(md5sum <"$BATS_FILE_TMPDIR/glibc/lib/libc.so.6")
+    [ "${lines[0]}" = "$ours" ]
+    [ "${lines[1]}" = "$ours" ]
+    [ "${lines[2]}" = "$(basename "$(readlink -f /bin/sh)")" ]
+    [ "${lines[3]}" = "1 none" ]
+    [ "$ours" != "$before" ]
+    [ "$(md5sum <"$libc")" = "$before" ]
+}
+
+@test "in a tree our files cannot be written to, whoever tries" {
+    can_enclose
+    run tree sh -c "echo x >>$libc"
+    [ "$status" -ne 0 ]
+    [[ $output == *"Read-only file system"* ]]
+}
+
+@test "in a tree status and errors are as ever" {
+    can_enclose
+    expect 7 tree sh -c 'exit 7'
+    expect 137 tree sh -c 'kill -9 $$'
+    expect 127 tree no-such-program
+    says "cannot run no-such-program: not found in \$PATH"
+    make_script script "#!$BATS_FILE_TMPDIR/arguments"
+    expect 0 tree ./script x
+    [ "$output" = "<$BATS_FILE_TMPDIR/arguments><./script><x>" ]
+    [ -z "$(ls live)" ]
+}
+
+@test "who is not root encloses himself in a user namespace, and stays who he was" {
+    go_public
+    nobody unshare -Um true 2>/dev/null || skip "no user namespaces here"
+    expect 0 nobody "$plimsoll" run --glibc-tree -q --glibc-dir glibc -- \
+        sh -c 'id -u; id -g; md5sum <$1; grep CapEff /proc/self/status' sh "$libc"
+    [ "${lines[0]}" = 65534 ]
+    [ "${lines[1]}" = 65534 ]
+    [ "${lines[2]}" = "$(md5sum <glibc/lib/libc.so.6)" ]
+    [[ ${lines[3]} == *0000000000000000 ]]
+}
+
+@test "without namespaces the other way is named" {
+    unshare -Ur true 2>/dev/null || skip "no user namespaces here"
+    run unshare -Ur sh -c 'echo 0 >/proc/sys/user/max_mnt_namespaces; exec "$@"' sh "$plimsoll" run --glibc-tree --glibc-dir "$BATS_FILE_TMPDIR/glibc" -- true
+    [ "$status" -eq 1 ]
+    [[ $output == *"cannot put $BATS_FILE_TMPDIR/glibc/lib in the place of $(readlink -f "$libc"): a namespace of its own: "*"; --glibc needs no namespace"* ]]
+    [ -z "$(ls live)" ]
+}
+
+@test "in a tree a static program runs, and what it starts is profiled" {
+    can_enclose
+    cc -static -o static -x c - <<<'#include <unistd.h>
+        int main(void) { execl("/bin/sh", "sh", "-c", "echo $GLIBC_MALLOC_PROFILE", NULL); }' 2>/dev/null || skip "no static libc"
+    expect 0 "$plimsoll" run --glibc-tree --glibc-dir "$BATS_FILE_TMPDIR/glibc" -- ./static
+    [ "$output" = 1 ]
+    says "./static is static, and not linked with the libc.a that has the profiler inside, so only what it starts is profiled"
+}
+
+@test "functions of a file that stood in another's place only for the tree are named all the same" {
+    mkdir -p glibc/lib
+    library_of() { cc -g -shared -fPIC -fno-builtin -Wl,--build-id -o libx.so -x c - <<<"#include <stdlib.h>
+        void *$1(void) { return malloc(100000); } void *(*get)(void) = $1;"; }
+    library_of allocate_in_here
+    cc -fno-builtin -o app -x c - <<<'extern void *(*get)(void); int main(void) { return !get(); }' -L . -lx -Wl,-rpath,"$PWD"
+    "$plimsoll" run -q --exact --no-symbols -o app.plim -- ./app
+    mv libx.so glibc/lib
+    library_of another
+    expect 0 "$plimsoll" report app.plim
+    says "libx.so was rebuilt since this profile was made"
+    [[ $output != *allocate_in_here* ]]
+    PLIMSOLL_GLIBC=$PWD/glibc expect 0 "$plimsoll" report app.plim
+    [ -z "$stderr" ]
+    shows allocate_in_here
+    rm libx.so
+    PLIMSOLL_GLIBC=$PWD/glibc expect 0 "$plimsoll" report app.plim
+    shows allocate_in_here
+}
