@@ -34,6 +34,10 @@ static const char *const library_programs[] = {"/bin/*",      "/sbin/*",    "/us
 static const char *const runtime_modules[] = {
     "*/libc.so*",  "*/libm.so*",  "*/libpthread*",   "*/libdl.so*",  "*/librt.so*", "*/libstdc++*", "*/libc++*",
     "*/libgcc_s*", "*/ld-linux*", "*/libunwind.so*", "*/libresolv*", "*/libnss_*",  "linux-vdso*",  "[*"};
+/* glibc's own, which is the system's wherever it lies: `run --glibc` has one in a directory of its own. */
+static const char *const glibc_modules[] = {
+    "*/libc.so.6",  "*/ld-linux-*", "*/libm.so.6",      "*/libmvec.so.1", "*/libpthread.so.0",
+    "*/libdl.so.2", "*/librt.so.1", "*/libresolv.so.2", "*/libanl.so.1",  "*/libc_malloc_debug.so.0"};
 static const char *const our_modules[] = {"*/libplimsoll.so", "*/libplimsoll-cxx.so"};
 
 static bool matches(const char *name, size_t name_bytes, const char *pattern)
@@ -64,8 +68,10 @@ static bool listed(const char *name, size_t bytes, const char *const *patterns, 
 static bool is_system(const struct pl_profile *profile, const char *path)
 {
     bool installed = LISTED(profile->executable, library_programs);
-    return strcmp(path, profile->executable) && LISTED(path, library_modules) &&
-           (!installed || LISTED(path, runtime_modules));
+    if (!strcmp(path, profile->executable))
+        return false;
+    return LISTED(path, glibc_modules) ||
+           (LISTED(path, library_modules) && (!installed || LISTED(path, runtime_modules)));
 }
 
 enum pl_role pl_role_of(const struct pl_profile *profile, uint32_t module, const struct pl_place *place)

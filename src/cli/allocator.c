@@ -2,55 +2,18 @@
 /*
  * allocator.c - which allocator a program will use.
  *
- * Only the loader knows which libraries it would load, from LD_PRELOAD, search paths and caches, and in which order it
- * would ask them for a symbol. So we ask it (`ld.so --list`, which is what ldd does) and take the first that defines
+ * Of the libraries that its loader would load, and would ask for a symbol in that order, it is the first that defines
  * malloc.
  */
 #include "allocator.h"
 
-#include <errno.h>
 #include <fcntl.h>
 #include <gelf.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
+#include "loads.h"
 #include "say.h"
-
-/* --- what the loader would load --- */
-
-static pid_t start_list(const char *loader, const char *binary, FILE **out)
-{
-    int ends[2];
-    if (pipe2(ends, O_CLOEXEC))
-        return -1;
-    pid_t child = fork();
-    if (child == 0) {
-        dup2(ends[1], STDOUT_FILENO);
-        close(STDERR_FILENO); /* what is wrong with the program will be said when it runs */
-        execl(loader, loader, "--list", binary, (char *) NULL);
-        _exit(127);
-    }
-    close(ends[1]);
-    *out = child > 0 ? fdopen(ends[0], "r") : NULL;
-    if (!*out)
-        close(ends[0]);
-    return child;
-}
-
-/* "\tlibm.so.6 => /lib/libm.so.6 (0x...)" or "\t/lib64/ld-linux-x86-64.so.2 (0x...)": the path, or NULL. */
-static char *path_in(char *line)
-{
-    char *path = strchr(line, '/'), *end = strrchr(line, '(');
-    if (!path || !end || end <= path + 1)
-        return NULL;
-    end[-1] = 0;
-    return path;
-}
-
-/* --- what it defines --- */
 
 struct symbols {
     bool malloc, new;
@@ -98,23 +61,17 @@ static bool is_ours(const char *path)
     return strstr(path, "/libplimsoll") != NULL;
 }
 
+static void consider(void *context, const char *path)
+{
+    struct pl_allocator *allocator = context;
+    struct symbols symbols = allocator->library || is_ours(path) ? (struct symbols){0} : read_symbols(path);
+    if (symbols.malloc)
+        *allocator = (struct pl_allocator){pl_say_print("%s", path), symbols.new};
+}
+
 struct pl_allocator pl_allocator_find(const char *loader, const char *binary)
 {
-    FILE *list = NULL;
-    char *line = NULL;
-    size_t room = 0;
     struct pl_allocator allocator = {0};
-    pid_t child = start_list(loader, binary, &list);
-    while (list && getline(&line, &room, list) > 0) { /* to the end, lest the loader die of SIGPIPE */
-        char *path = allocator.library ? NULL : path_in(line);
-        struct symbols symbols = path && !is_ours(path) ? read_symbols(path) : (struct symbols){0};
-        if (symbols.malloc)
-            allocator = (struct pl_allocator){pl_say_print("%s", path), symbols.new};
-    }
-    free(line);
-    if (list)
-        fclose(list);
-    while (child > 0 && waitpid(child, NULL, 0) < 0 && errno == EINTR)
-        ;
+    pl_loads((char *[]){(char *) loader, "--list", (char *) binary, NULL}, consider, &allocator);
     return allocator;
 }

@@ -147,7 +147,10 @@ static void take_in(struct state *state, const char *path)
 {
     struct pl_profile *profile;
     char why[PL_WHY_BYTES];
-    if (pl_profile_open(path, &profile, why)) {
+    int error = pl_profile_open(path, &profile, why);
+    if (error == -ENOENT)
+        return; /* its process was just ending, and has moved it itself */
+    if (error) {
         pl_say("%s", why);
         state->out->failed++;
         return;

@@ -55,11 +55,24 @@ bool pl_enclose_plan(const struct pl_glibc *glibc, struct pl_enclosure *out)
         return false;
     }
     *out = (struct pl_enclosure){glibc, find_own("libc.so."), find_own("ld-linux")};
-    if (out->libc && out->loader)
-        return true;
-    pl_say("cannot find the system's libc.so.6 and its loader; use --glibc");
-    pl_enclose_free(out);
-    return false;
+    bool found = out->libc && out->loader, ours = found && !strcmp(out->libc, glibc->libc);
+    if (ours)
+        pl_say("plimsoll itself runs with the glibc in %s, so it cannot tell the system's; start it without --glibc",
+               glibc->directory);
+    else if (!found)
+        pl_say("cannot find the system's libc.so.6 and its loader; use --glibc");
+    if (!found || ours)
+        pl_enclose_free(out);
+    return found && !ours;
+}
+
+bool pl_enclose_covers(const char *loader)
+{
+    char *named = realpath(loader, NULL), *own = find_own("ld-linux");
+    bool same = !named || !own || !strcmp(named, own); /* what is not there fails otherwise */
+    free(named);
+    free(own);
+    return same;
 }
 
 void pl_enclose_free(struct pl_enclosure *enclosure)

@@ -20,6 +20,9 @@ struct pl_enclosure {
 bool pl_enclose_plan(const struct pl_glibc *glibc, struct pl_enclosure *out);
 void pl_enclose_free(struct pl_enclosure *enclosure);
 
+/* Is this loader, which a program names, the system's, in whose place ours will be? */
+bool pl_enclose_covers(const char *loader);
+
 /* Puts the calling process, which must have one thread, into the namespace. 0, or the step that failed, with errno. */
 int pl_enclose_enter(const struct pl_enclosure *enclosure);
 

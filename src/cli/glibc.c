@@ -15,10 +15,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "about.h"
 #include "library.h"
+#include "loads.h"
 #include "say.h"
 #include "setting.h"
 
@@ -194,18 +196,131 @@ static char *library_path(const struct pl_glibc *glibc)
     return pl_say_print("%s%s%s", glibc->libraries, more ? ":" : "", more ? asked : "");
 }
 
-/* A name without a slash would be looked for among the libraries, and one with a dash in front be an option. */
-static char *spell_out(const char *binary)
+/* The directory that a path names a file in. The caller frees it. */
+static char *directory_of(const char *path)
 {
+    const char *slash = strrchr(path, '/');
+    int bytes = slash ? (int) (slash - path) : 1;
+    return pl_say_print("%.*s", bytes ? bytes : 1, slash ? path : ".");
+}
+
+static bool is_in(const char *path, const char *directory)
+{
+    char *own = directory_of(path);
+    bool same = !strcmp(own, directory);
+    free(own);
+    return same;
+}
+
+/*
+ * The file as it was found; or, where that is a link into another directory, what it leads to: $ORIGIN is where the
+ * kernel ends up, but only what a loader was told. A name without a slash would be looked for among the libraries, and
+ * one with a dash in front be an option.
+ */
+static char *file_of(const char *binary)
+{
+    char *directory = directory_of(binary);
+    char *around = realpath(directory, NULL), *itself = realpath(binary, NULL);
+    bool elsewhere = around && itself && !is_in(itself, around);
+    free(around);
+    free(directory);
+    if (elsewhere)
+        return itself;
+    free(itself);
     return pl_say_print("%s%s", strchr(binary, '/') && *binary != '-' ? "" : "./", binary);
 }
 
-char **pl_glibc_command(const struct pl_glibc *glibc, const struct pl_program *program)
+static char **append(char **words, char *const *more)
 {
-    char *path = library_path(glibc), *binary = spell_out(program->binary);
-    char *front[] = {glibc->loader, "--library-path", path, "--argv0", program->argv[0], binary, NULL};
-    char **command = pl_program_join(front, program->argv + 1);
-    free(binary);
+    char **longer = pl_program_join(words, more);
+    pl_program_free_words(words);
+    return longer;
+}
+
+static char **command_with(const struct pl_glibc *glibc, const struct pl_program *program, char *const *options)
+{
+    char *path = library_path(glibc), *file = file_of(program->binary);
+    char *front[] = {glibc->loader, "--library-path", path, NULL};
+    char *rear[] = {"--argv0", program->argv[0], file, NULL};
+    char **command = append(append(pl_program_join(front, options), rear), program->argv + 1);
+    free(file);
     free(path);
     return command;
+}
+
+struct libc_search {
+    const struct pl_glibc *glibc;
+    char *foreign; /* a libc.so.6 that is not the glibc's own */
+};
+
+static bool same_file(const char *one, const char *other)
+{
+    struct stat a, b;
+    return !stat(one, &a) && !stat(other, &b) && a.st_dev == b.st_dev && a.st_ino == b.st_ino;
+}
+
+static void consider(void *context, const char *path)
+{
+    struct libc_search *search = context;
+    if (!search->foreign && !strcmp(basename(path), "libc.so.6") && !same_file(path, search->glibc->libc))
+        search->foreign = pl_say_print("%s", path);
+}
+
+/* The libc.so.6 that the command would load in the place of ours; NULL: none. The caller frees it. */
+static char *find_foreign(const struct pl_glibc *glibc, char **command)
+{
+    struct libc_search search = {glibc, NULL};
+    char **list = pl_program_join((char *[]){command[0], "--list", NULL}, command + 1);
+    pl_loads(list, consider, &search);
+    pl_program_free_words(list);
+    return search.foreign;
+}
+
+/*
+ * A program that was linked with the path of the system's libraries (DT_RPATH) finds its libc.so.6 there, whatever a
+ * loader is told, and a loader with another's libc crashes. Ours is preloaded then; but not otherwise, since it would
+ * come before libraries that have the same functions: allocators, sanitizers.
+ */
+char **pl_glibc_command(const struct pl_glibc *glibc, const struct pl_program *program)
+{
+    char **command = command_with(glibc, program, (char *[]){NULL});
+    char *foreign = find_foreign(glibc, command);
+    if (!foreign)
+        return command;
+    pl_program_free_words(command);
+    free(foreign);
+    command = command_with(glibc, program, (char *[]){"--preload", glibc->libc, NULL});
+    foreign = find_foreign(glibc, command);
+    if (!foreign)
+        return command;
+    pl_say("cannot run %s with --glibc: it would load %s, which does not go with another glibc's loader, because of "
+           "its RPATH or LD_PRELOAD; use --glibc-tree",
+           program->binary, foreign);
+    pl_program_free_words(command);
+    free(foreign);
+    return NULL;
+}
+
+/* --- what is it called? --- */
+
+char *pl_glibc_call(const struct pl_glibc *glibc, const struct pl_program *program, const char *directory)
+{
+    char *names = pl_say_print("%s/.called", directory);
+    char *link = pl_say_print("%s/%s", names, basename(program->called));
+    bool made = !mkdir(names, 0700) && !symlink(glibc->loader, link) && !access(link, X_OK);
+    free(names);
+    if (made)
+        return link;
+    pl_glibc_uncall(link);
+    return NULL;
+}
+
+void pl_glibc_uncall(char *link)
+{
+    if (!link)
+        return;
+    unlink(link);
+    *strrchr(link, '/') = 0;
+    rmdir(link);
+    free(link);
 }

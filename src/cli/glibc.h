@@ -25,8 +25,17 @@ struct pl_glibc {
 bool pl_glibc_find(const char *named, struct pl_glibc *out);
 void pl_glibc_free(struct pl_glibc *glibc);
 
-/* The command line that runs a program under the loader. The caller frees it with pl_program_free_words(). */
+/* The command line that runs a program under the loader. The caller frees it with pl_program_free_words(). NULL: there
+ * is none, and the reason has been said. */
 char **pl_glibc_command(const struct pl_glibc *glibc, const struct pl_program *program);
+
+/*
+ * The kernel calls a process by the name of the file that was executed. This is a link to the loader, below
+ * `directory`, of the name that the program would have; NULL: it cannot be made. The other function removes it, which
+ * may be done as soon as it has been executed, and frees it.
+ */
+char *pl_glibc_call(const struct pl_glibc *glibc, const struct pl_program *program, const char *directory);
+void pl_glibc_uncall(char *link);
 
 /* Is the release the one that this system runs with? */
 bool pl_glibc_is_systems(const struct pl_glibc *glibc);

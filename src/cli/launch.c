@@ -73,14 +73,14 @@ __attribute__((noreturn)) static void give_up(int report, int unprepared)
     _exit(127);
 }
 
-__attribute__((noreturn)) static void become(char **argv, const struct pl_launch_hooks *hooks,
+__attribute__((noreturn)) static void become(const char *file, char **argv, const struct pl_launch_hooks *hooks,
                                              const struct inherited *inherited, int report)
 {
     int unprepared = hooks->prepare(hooks->context);
     if (unprepared)
         give_up(report, unprepared);
     give_back_signals(inherited);
-    execvp(argv[0], argv);
+    execvp(file, argv);
     give_up(report, 0);
 }
 
@@ -172,7 +172,7 @@ static int wait_for(pid_t child)
     return status;
 }
 
-int pl_launch(char **argv, const struct pl_launch_hooks *hooks, struct pl_launch *out)
+int pl_launch(const char *file, char **argv, const struct pl_launch_hooks *hooks, struct pl_launch *out)
 {
     int report[2];
     struct inherited inherited;
@@ -182,7 +182,7 @@ int pl_launch(char **argv, const struct pl_launch_hooks *hooks, struct pl_launch
     take_signals(&inherited);
     pid_t child = fork();
     if (child == 0)
-        become(argv, hooks, &inherited, report[1]);
+        become(file, argv, hooks, &inherited, report[1]);
     int error = child < 0 ? errno : 0;
     close(report[1]);
     struct failure failure = child > 0 ? await_program(report[0]) : (struct failure){0};

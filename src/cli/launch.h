@@ -24,8 +24,8 @@ struct pl_launch_hooks {
     void *context;
 };
 
-/* Runs argv. Returns when it has ended. 0 or -errno. */
-int pl_launch(char **argv, const struct pl_launch_hooks *hooks, struct pl_launch *out);
+/* Runs argv; `file` is what execvp() is to look for. Returns when it has ended. 0 or -errno. */
+int pl_launch(const char *file, char **argv, const struct pl_launch_hooks *hooks, struct pl_launch *out);
 
 /* What our own exit status must be to say the same: the program's, or 128 + the signal that ended it. */
 int pl_launch_status(int wait_status);

@@ -131,6 +131,12 @@ static void fail(struct pl_program *program, int error)
     program->error = error;
 }
 
+static void call(struct pl_program *program, const char *file)
+{
+    free(program->called);
+    program->called = pl_say_print("%s", file);
+}
+
 /* The binary becomes `file`, which is told that it is called front[0]. Its other arguments are front[1], ..., rest. */
 static void become(struct pl_program *program, char *file, char *const *front, char *const *rest)
 {
@@ -159,6 +165,7 @@ static void become_shell(struct pl_program *program, char *const *argv)
 {
     char *front[] = {SHELL, program->path, NULL};
     become(program, pl_say_print("%s", SHELL), front, argv + 1);
+    call(program, SHELL);
 }
 
 /* "-S perl -w" → "perl", "-w". NULL: what -S can do besides, options, assignments; the caller frees the words. */
@@ -185,10 +192,12 @@ static bool become_env_program(struct pl_program *program)
     int error = ENOENT;
     bool understood = *front && **front != '-' && !strchr(*front, '=');
     char *file = understood ? find_file(*front, &error) : NULL;
-    if (!error)
+    if (!error) {
         become(program, file, front, program->argv + 2);
-    else
+        call(program, file);
+    } else {
         free(file);
+    }
     pl_program_free_words(split);
     return !error;
 }
@@ -221,6 +230,7 @@ struct pl_program pl_program_find(char *const *argv)
     program.path = find_file(argv[0], &program.error);
     if (program.path && !program.error) {
         program.binary = pl_say_print("%s", program.path);
+        call(&program, program.path);
         follow_scripts(&program, argv);
     }
     return program;
@@ -230,6 +240,7 @@ void pl_program_free(struct pl_program *program)
 {
     free(program->path);
     free(program->binary);
+    free(program->called);
     free(program->missing);
     pl_program_free_words(program->argv);
 }

@@ -9,6 +9,8 @@ struct pl_program {
     char *path;    /* the file that was asked for; NULL: not found */
     char *binary;  /* the same, or the interpreter if that is a script; NULL: exec will fail */
     char **argv;   /* what the binary is given, its name first; NULL at the end */
+    char *called;  /* the file that exec is given last: the kernel calls a process by the last part of that, even
+                      where it is a script */
     char *missing; /* an interpreter that a script asks for and that does not exist */
     int error;     /* errno with which exec will fail; 0: with none, as far as can be told from outside */
 };

@@ -5,8 +5,8 @@
  *   look at it (target) ─ find the profiler (library, glibc) ─ make a place for live files (collect) ─ run it (launch)
  * ─ bring the files home (collect) ─ say what there is (summary)
  *
- * Whatever goes wrong with profiling, the program runs; only a command line that makes no sense stops it, or a loader
- * that cannot load it.
+ * Whatever goes wrong with profiling, the program runs. What stops it is a command line that makes no sense, a loader
+ * that cannot load it, and a namespace that --glibc-tree asks for and cannot have.
  */
 #include <errno.h>
 #include <limits.h>
@@ -180,6 +180,7 @@ struct preparation {
     struct pl_enclosure enclosure; /* PL_WAY_TREE */
     const char *pattern;
     char *live;             /* NULL: nowhere, run it unprofiled */
+    char *link;             /* PL_WAY_LOADER: what to execute until the program runs; NULL: the command itself */
     struct pl_watch *watch; /* NULL: no snapshots */
 };
 
@@ -263,10 +264,17 @@ static const char *asked_pattern(void)
     return pattern ? pattern : PL_OUT_DEFAULT;
 }
 
+static void drop_link(struct preparation *preparation)
+{
+    pl_glibc_uncall(preparation->link);
+    preparation->link = NULL;
+}
+
 /* In this process, once the program runs. */
-static void start_watch(void *context, pid_t pid)
+static void started(void *context, pid_t pid)
 {
     struct preparation *preparation = context;
+    drop_link(preparation);
     if (!preparation->live || !given.snapshot_every_ns)
         return;
     preparation->watch = pl_watch_start(&(struct pl_watch_options){
@@ -321,6 +329,10 @@ static void warn_obstacle(const struct pl_target *target)
         pl_say("%s is setuid, setgid or has file capabilities, and runs without its privileges: --glibc has it loaded "
                "by a loader that has none",
                target->program.binary);
+    if (target->shallow)
+        pl_say("%s was linked without --eh-frame-hdr, so its stacks end after one frame; link it with "
+               "-Wl,--eh-frame-hdr",
+               target->program.binary);
     free(why);
 }
 
@@ -352,6 +364,8 @@ static void finish(const struct preparation *preparation, const struct pl_launch
                                             .target = preparation->target,
                                             .program = program,
                                             .only = given.setting.raw[PL_SETTING_ONLY],
+                                            .pattern = asked_pattern(),
+                                            .live = preparation->live,
                                             .wait_status = launch->wait_status,
                                             .quiet = given.quiet});
     say_snapshots(preparation->watch);
@@ -369,7 +383,9 @@ static int refuse(const struct preparation *preparation, const struct pl_launch 
 static int run_program(char **command, struct preparation *preparation, const char *program)
 {
     struct pl_launch launch;
-    int error = pl_launch(command, &(struct pl_launch_hooks){prepare, start_watch, preparation}, &launch);
+    const char *file = preparation->link ? preparation->link : command[0];
+    int error = pl_launch(file, command, &(struct pl_launch_hooks){prepare, started, preparation}, &launch);
+    drop_link(preparation);
     if (error) {
         pl_say("cannot start a process: %s", strerror(-error));
         launch.exec_error = -error;
@@ -464,14 +480,28 @@ static int check_program(const struct pl_target *target, const char *program)
     return EXIT_NOT_EXECUTABLE;
 }
 
-static int run_prepared(char **argv, struct preparation *preparation)
+static int run_by_loader(char **command, struct preparation *preparation, const char *program)
 {
-    bool by_loader = preparation->live && preparation->target->way == PL_WAY_LOADER && preparation->glibc.loader;
-    char **command = by_loader ? pl_glibc_command(&preparation->glibc, &preparation->target->program) : argv;
-    int status = run_program(command, preparation, argv[0]);
-    if (by_loader)
-        pl_program_free_words(command);
+    preparation->link = pl_glibc_call(&preparation->glibc, &preparation->target->program, preparation->live);
+    int status = run_program(command, preparation, program);
+    pl_program_free_words(command);
     return status;
+}
+
+static int run_prepared(char **argv, const char *output, struct preparation *preparation)
+{
+    const struct pl_target *target = preparation->target;
+    char **command = NULL;
+    if (target->way == PL_WAY_LOADER && preparation->glibc.loader &&
+        !(command = pl_glibc_command(&preparation->glibc, &target->program)))
+        return EXIT_NOT_EXECUTABLE;
+    warn_obstacle(target);
+    check_output(output);
+    preparation->live = make_live_directory(output);
+    if (command && preparation->live)
+        return run_by_loader(command, preparation, argv[0]);
+    pl_program_free_words(command);
+    return run_program(argv, preparation, argv[0]);
 }
 
 static int run_profiled(char **argv, const char *pattern, const struct pl_target *target)
@@ -483,10 +513,7 @@ static int run_profiled(char **argv, const char *pattern, const struct pl_target
     status = PL_EXIT_FAILURE;
     if (find_profiler(&preparation)) {
         char *output = output_directory(pattern);
-        warn_obstacle(target);
-        check_output(output);
-        preparation.live = make_live_directory(output);
-        status = run_prepared(argv, &preparation);
+        status = run_prepared(argv, output, &preparation);
         free(output);
     }
     free(preparation.live);

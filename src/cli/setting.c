@@ -11,6 +11,7 @@
 #include "nearest.h"
 
 #define PREFIX "PLIMSOLL_"
+#define TUNABLES "GLIBC_TUNABLES"
 
 static const char *const variables[PL_SETTING_COUNT] = {
 #define ROW(name, variable, option, takes, fallback, help) [PL_SETTING_##name] = variable,
@@ -20,6 +21,12 @@ static const char *const variables[PL_SETTING_COUNT] = {
 
 static const char *const glibc_variables[] = {
 #define ROW(name, variable, tunable, takes, fallback, help) [PL_GLIBC_##name - PL_SETTING_COUNT] = variable,
+    PL_GLIBC_SETTINGS(ROW)
+#undef ROW
+};
+
+static const char *const glibc_tunables[] = {
+#define ROW(name, variable, tunable, takes, fallback, help) [PL_GLIBC_##name - PL_SETTING_COUNT] = tunable,
     PL_GLIBC_SETTINGS(ROW)
 #undef ROW
 };
@@ -42,9 +49,35 @@ void pl_setting_export(enum pl_setting setting, const char *text)
     export(variables[setting], text);
 }
 
+static bool is_about(const char *entry, const char *tunable)
+{
+    size_t bytes = strlen(tunable);
+    return !strncmp(entry, tunable, bytes) && (entry[bytes] == '=' || !entry[bytes]);
+}
+
+/* "glibc.malloc.prof=0:glibc.malloc.check=1" → "glibc.malloc.check=1" */
+static void drop_tunable(const char *tunable)
+{
+    const char *list = getenv(TUNABLES);
+    if (!list || !strstr(list, tunable))
+        return;
+    char *copy = pl_say_print("%s", list), *left = pl_say_print("%s", ""), *rest = copy;
+    for (char *entry; (entry = strsep(&rest, ":"));) {
+        if (is_about(entry, tunable))
+            continue;
+        char *longer = pl_say_print("%s%s%s", left, *left ? ":" : "", entry);
+        free(left);
+        left = longer;
+    }
+    export(TUNABLES, *left ? left : NULL);
+    free(left);
+    free(copy);
+}
+
 void pl_setting_export_glibc(enum pl_glibc_setting setting, const char *text)
 {
     export(glibc_variables[(int) setting - PL_SETTING_COUNT], text);
+    drop_tunable(glibc_tunables[(int) setting - PL_SETTING_COUNT]);
 }
 
 /* A value that is not understood goes no further: the runtime would only ignore it a second time. */

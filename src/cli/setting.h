@@ -29,7 +29,7 @@ void pl_setting_read_environment(const struct pl_option *options);
 /* Puts one setting into the environment of the program to be, in the plainest spelling; NULL removes it. */
 void pl_setting_export(enum pl_setting setting, const char *text);
 
-/* The same for a variable of the profiler inside glibc. */
+/* The same for a variable of the profiler inside glibc. A tunable that means the same would win, so it goes. */
 void pl_setting_export_glibc(enum pl_glibc_setting setting, const char *text);
 
 const char *pl_setting_variable(enum pl_setting setting);

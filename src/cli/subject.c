@@ -132,6 +132,20 @@ static bool is_stripped(const struct pl_profile *profile, uint32_t module)
     return named < frames - named;
 }
 
+/* Files that another may have stood in the place of, while the program ran: see enclose.c. */
+static bool is_replaceable(const char *path)
+{
+    const char *name = basename(path);
+    return !strcmp(name, "libc.so.6") || !strncmp(name, "ld-linux", strlen("ld-linux"));
+}
+
+static void warn_replaced(const struct pl_module_view *module, bool force)
+{
+    pl_say("%s is not the one that ran: it was replaced since, or another stood in its place (run --glibc-tree), and "
+           "PLIMSOLL_GLIBC=DIRECTORY says where that is; %s",
+           module->path, force ? "names may be wrong" : "its names are left out");
+}
+
 static void warn_stale(const struct pl_module_view *module, const struct pl_module_status *status, bool force)
 {
     const char *advice =
@@ -154,7 +168,10 @@ static bool is_gone(const struct pl_profile *profile, uint32_t i, const struct p
 static void warn_module(const struct pl_profile *profile, uint32_t i, const struct pl_module_status *status, bool force)
 {
     const struct pl_module_view *module = &profile->module[i];
-    if (status->state == PL_MODULE_STALE && (force || !has_names(profile, i)) && has_frames(profile, i))
+    bool stale = status->state == PL_MODULE_STALE && (force || !has_names(profile, i)) && has_frames(profile, i);
+    if (stale && is_replaceable(module->path))
+        warn_replaced(module, force);
+    else if (stale)
         warn_stale(module, status, force);
     else if (is_gone(profile, i, status))
         pl_say("%s is not there any more, so its functions have no names", module->path);

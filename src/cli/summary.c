@@ -9,6 +9,8 @@
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
+#include <sys/statvfs.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -28,19 +30,21 @@ static const struct {
     [PL_WAY_PRELOAD] =
         {"",
          "nothing was recorded, because libplimsoll.so was not loaded into %s or could not make a file there: it "
-         "starts others with a cleared environment, enters a container, or has no memory left; see `plimsoll help "
-         "nothing`",
+         "starts others with a cleared environment, becomes another user, enters a container, or has no memory left; "
+         "see `plimsoll help nothing`",
          "that one is static or setuid, or its environment was cleared"},
     [PL_WAY_LOADER] =
         {"--glibc ",
          "nothing was recorded, because %s did not come as far as to use the glibc with the profiler inside, or that "
-         "could not make a file: a library is missing, or there is no memory left; see `plimsoll help nothing`",
-         "the system's loader runs that one; name it yourself, or use --glibc-tree"},
+         "could not make a file: a library is missing, it becomes another user, or there is no memory left; see "
+         "`plimsoll help nothing`",
+         "the system's loader runs that one (or, if it was /proc/self/exe, the loader itself was started once more); "
+         "use --glibc-tree, or name the program yourself"},
     [PL_WAY_TREE] =
         {"--glibc-tree ",
          "nothing was recorded, because no program that %s started used the glibc with the profiler inside, or that "
-         "could not make a file: it starts others with a cleared environment, enters a container, or has no memory "
-         "left; see `plimsoll help nothing`",
+         "could not make a file: it starts others with a cleared environment, becomes another user, enters a "
+         "container, or has no memory left; see `plimsoll help nothing`",
          "that one is static or setuid, or its environment was cleared"},
 };
 
@@ -251,8 +255,56 @@ static void say_next(const struct pl_collection *collection)
 
 static void say_only(const struct pl_summary *summary)
 {
+    const char *called = summary->target->program.called;
     pl_say("nothing was recorded, because no process was called %s (--only); the program itself is called %.15s",
-           summary->only, basename(summary->program));
+           summary->only, basename(called ? called : summary->program));
+}
+
+/* What can be seen from here, and would keep any process from making its file. */
+
+static char *find_no_directory(const struct pl_summary *summary)
+{
+    char here[PATH_MAX];
+    if (*summary->pattern == '/' || getcwd(here, sizeof here))
+        return NULL;
+    return pl_say_print("the working directory is gone, and with it the place of the profile; give --output a path "
+                        "that begins with a slash");
+}
+
+static char *find_limit(const struct pl_summary *summary)
+{
+    struct rlimit limit;
+    char bytes[PL_FIGURE_BYTES];
+    (void) summary;
+    if (getrlimit(RLIMIT_FSIZE, &limit) || limit.rlim_cur >= PL_MAX_FILE_MIN)
+        return NULL;
+    pl_figure_bytes(bytes, (double) limit.rlim_cur);
+    return pl_say_print("no file may have more than %s here, which is too little; see ulimit -f", bytes);
+}
+
+static char *find_full(const struct pl_summary *summary)
+{
+    struct statvfs space;
+    char *why = NULL,
+         *around = pl_say_print("%.*s", (int) (strrchr(summary->live, '/') - summary->live), summary->live);
+    if (!statvfs(around, &space) && space.f_blocks && (uint64_t) space.f_bavail * space.f_frsize < PL_MAX_FILE_MIN)
+        why = pl_say_print("%s is full; make room there, or name another directory with --live-dir", around);
+    free(around);
+    return why;
+}
+
+static char *(*const finders[])(const struct pl_summary *summary) = {find_no_directory, find_limit, find_full};
+
+static void say_guess(const struct pl_summary *summary)
+{
+    char *why = NULL;
+    for (size_t i = 0; i < sizeof finders / sizeof *finders && !why; i++)
+        why = finders[i](summary);
+    if (why)
+        pl_say("nothing was recorded, because %s", why);
+    else
+        pl_say(ways[summary->target->way].nothing, summary->program);
+    free(why);
 }
 
 static void say_nothing(const struct pl_summary *summary)
@@ -268,7 +320,7 @@ static void say_nothing(const struct pl_summary *summary)
     else if (summary->only)
         say_only(summary);
     else if (!summary->collection->failed)
-        pl_say(ways[summary->target->way].nothing, summary->program);
+        say_guess(summary);
     free(why);
 }
 

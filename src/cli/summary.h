@@ -13,6 +13,8 @@ struct pl_summary {
     const struct pl_target *target;
     const char *program; /* as it was typed */
     const char *only;    /* NULL: every process */
+    const char *pattern; /* where profiles were to go, as given */
+    const char *live;    /* the directory for live files; it may be gone */
     int wait_status;
     bool quiet; /* say only what went wrong */
 };

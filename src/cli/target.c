@@ -21,6 +21,7 @@
 #include <unistd.h>
 
 #include "allocator.h"
+#include "enclose.h"
 #include "glibc.h"
 #include "say.h"
 
@@ -59,7 +60,7 @@ static const struct words {
                                         "link the allocator as a shared library, and profile it without --glibc"},
             [PL_OBSTACLE_HIDDEN_MALLOC] = {"has an allocator linked in, so only its libraries' allocations are seen",
                                            "link the allocator as a shared library, and profile it without --glibc"},
-            [PL_OBSTACLE_ALLOCATOR] = {"has another malloc than glibc's", "profile it without --glibc"},
+            [PL_OBSTACLE_ALLOCATOR] = {"has another malloc than glibc's, that of", "profile it without --glibc"},
             [PL_OBSTACLE_UNREADABLE] = {"may be executed but not read, as a loader that is started by hand must",
                                         "use --glibc-tree, or profile it without --glibc"},
         },
@@ -79,7 +80,10 @@ static const struct words {
             [PL_OBSTACLE_HIDDEN_MALLOC] = {"has an allocator linked in, so only its libraries' allocations are seen",
                                            "link the allocator as a shared library, and profile it without "
                                            "--glibc-tree"},
-            [PL_OBSTACLE_ALLOCATOR] = {"has another malloc than glibc's", "profile it without --glibc-tree"},
+            [PL_OBSTACLE_ALLOCATOR] = {"has another malloc than glibc's, that of", "profile it without --glibc-tree"},
+            [PL_OBSTACLE_LOADER] = {"is not profiled itself, but only what it starts, because it names a loader of its "
+                                    "own,",
+                                    "use --glibc, or profile it without --glibc-tree"},
         },
 };
 
@@ -97,20 +101,24 @@ static bool is_secure(const char *path)
     return getuid() != 0 && getxattr(path, "security.capability", NULL, 0) > 0;
 }
 
-static char *read_loader(Elf *elf, const char *raw, size_t raw_bytes)
+static bool find_segment(Elf *elf, GElf_Word type, GElf_Phdr *out)
 {
     size_t count;
     if (elf_getphdrnum(elf, &count))
+        return false;
+    for (size_t i = 0; i < count; i++)
+        if (gelf_getphdr(elf, (int) i, out) && out->p_type == type)
+            return true;
+    return false;
+}
+
+static char *read_loader(Elf *elf, const char *raw, size_t raw_bytes)
+{
+    GElf_Phdr header;
+    if (!find_segment(elf, PT_INTERP, &header) || header.p_offset >= raw_bytes ||
+        header.p_filesz > raw_bytes - header.p_offset)
         return NULL;
-    for (size_t i = 0; i < count; i++) {
-        GElf_Phdr header;
-        if (!gelf_getphdr(elf, (int) i, &header) || header.p_type != PT_INTERP)
-            continue;
-        if (header.p_offset >= raw_bytes || header.p_filesz > raw_bytes - header.p_offset)
-            return NULL;
-        return strndup(raw + header.p_offset, header.p_filesz);
-    }
-    return NULL;
+    return strndup(raw + header.p_offset, header.p_filesz);
 }
 
 static bool section_defines(Elf *elf, Elf_Scn *section, const GElf_Shdr *header, const char *function)
@@ -141,6 +149,23 @@ static bool defines(Elf *elf, GElf_Word table, const char *function)
     return false;
 }
 
+/* Is libc.so.6, which is glibc's alone, among the libraries that it asks for? */
+static bool needs_glibc(Elf *elf)
+{
+    GElf_Dyn entry;
+    GElf_Shdr header;
+    for (Elf_Scn *section = NULL; (section = elf_nextscn(elf, section));) {
+        Elf_Data *data =
+            gelf_getshdr(section, &header) && header.sh_type == SHT_DYNAMIC ? elf_getdata(section, NULL) : NULL;
+        for (int i = 0; data && gelf_getdyn(data, i, &entry); i++) {
+            const char *name = entry.d_tag == DT_NEEDED ? elf_strptr(elf, header.sh_link, entry.d_un.d_val) : NULL;
+            if (name && !strcmp(name, "libc.so.6"))
+                return true;
+        }
+    }
+    return false;
+}
+
 #if defined(__x86_64__)
 #define OUR_MACHINE EM_X86_64
 #elif defined(__aarch64__)
@@ -157,13 +182,24 @@ static enum pl_obstacle inspect_static(struct pl_target *target, Elf *elf)
 {
     target->inside = pl_glibc_inside(elf);
     bool served = target->inside && target->way != PL_WAY_PRELOAD;
+    GElf_Phdr header;
+    target->shallow = served && !find_segment(elf, PT_GNU_EH_FRAME, &header);
     return served || is_loader(target->program.binary) ? PL_OBSTACLE_NONE : PL_OBSTACLE_STATIC;
+}
+
+/* By the loader that it names; but one that is started by hand does not care which that is. */
+static bool is_for_glibc(const struct pl_target *target, Elf *elf)
+{
+    return strstr(target->loader, "ld-linux") || strstr(target->loader, "ld-2.") ||
+           (target->way != PL_WAY_PRELOAD && needs_glibc(elf));
 }
 
 static enum pl_obstacle inspect_dynamic(const struct pl_target *target, Elf *elf)
 {
-    if (!strstr(target->loader, "ld-linux") && !strstr(target->loader, "ld-2."))
+    if (!is_for_glibc(target, elf))
         return PL_OBSTACLE_LIBC;
+    if (target->way == PL_WAY_TREE && !pl_enclose_covers(target->loader))
+        return PL_OBSTACLE_LOADER;
     if (defines(elf, SHT_DYNSYM, "malloc"))
         return PL_OBSTACLE_OWN_MALLOC;
     return defines(elf, SHT_SYMTAB, "malloc") ? PL_OBSTACLE_HIDDEN_MALLOC : PL_OBSTACLE_NONE;
@@ -254,9 +290,11 @@ char *pl_target_why(const struct pl_target *target)
 {
     if (target->obstacle == PL_OBSTACLE_NONE)
         return NULL;
-    bool allocator = target->obstacle == PL_OBSTACLE_ALLOCATOR;
-    return pl_say_print("%s %s%s%s", target->program.binary, words[target->way][target->obstacle].is,
-                        allocator ? ", that of " : "", allocator ? target->allocator : "");
+    const char *which = target->obstacle == PL_OBSTACLE_ALLOCATOR ? target->allocator
+                        : target->obstacle == PL_OBSTACLE_LOADER  ? target->loader
+                                                                  : NULL;
+    return pl_say_print("%s %s%s%s", target->program.binary, words[target->way][target->obstacle].is, which ? " " : "",
+                        which ? which : "");
 }
 
 const char *pl_target_advice(const struct pl_target *target)

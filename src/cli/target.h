@@ -28,6 +28,7 @@ enum pl_obstacle {
     PL_OBSTACLE_OWN_MALLOC,    /* defined and exported: everybody uses it, nobody ours */
     PL_OBSTACLE_HIDDEN_MALLOC, /* defined: the program uses it, its libraries may use ours */
     PL_OBSTACLE_ALLOCATOR,     /* a library serves malloc in the place of glibc, which has the profiler inside */
+    PL_OBSTACLE_LOADER,        /* its loader is glibc's, but not the system's: a tree does not reach it */
     PL_OBSTACLE_UNREADABLE,    /* may be executed, but not read, as a loader must */
     PL_OBSTACLE_COUNT,
 };
@@ -39,6 +40,7 @@ struct pl_target {
     char *allocator; /* the library that serves malloc; NULL: libc, or unknown */
     bool new;        /* it brings operator new, so C++ allocations bypass malloc */
     bool inside;     /* static, and linked with a libc.a that has the profiler inside */
+    bool shallow;    /* likewise, but without the table that stacks are found by */
     bool demoted;    /* setuid, setgid or with file capabilities, which count for nothing under a loader of ours */
     enum pl_obstacle obstacle;
 };

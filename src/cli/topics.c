@@ -71,14 +71,15 @@ const struct pl_topic pl_topics[] = {
      "SIGBUS when it writes to pages that are gone. To delete it costs the profile, not the process."},
     {"glibc", "the profiler inside glibc: no preloading, static programs, next to no cost",
      "`make glibc` builds a glibc whose malloc has the profiler inside: the same figures in the same file, but nothing "
-     "is preloaded, what libc allocates for itself is seen, static programs can be profiled, and malloc is two or "
-     "three instructions longer, whether it is switched on or off. It stays in its directory; nothing of the system's "
+     "is preloaded, what libc allocates for itself is seen, static programs can be profiled, and malloc is four "
+     "instructions longer, whether it is switched on or off. It stays in its directory; nothing of the system's "
      "is replaced.\n"
      "\n"
      "`plimsoll run --glibc -- PROGRAM` runs one program with it, by its loader: what the program starts runs with "
      "the system's glibc, unprofiled and undisturbed. Scripts are followed to their interpreters, `#!/usr/bin/env` "
-     "included. But the process is one of the loader: /proc/PID/exe and `ps` name that, and programs that look "
-     "themselves up there find it, too. One that starts itself again by that name (perl by $^X, node by "
+     "included. But the process is one of the loader: /proc/PID/exe names that, and programs that look themselves up "
+     "there find it, too, and so do sanitizers and crash reporters that look for names. One that starts itself again "
+     "by that name (perl by $^X, node by "
      "process.execPath) starts the loader, which does not understand the arguments; one that looks for files beside "
      "itself looks beside the loader. These need --glibc-tree. setuid, setgid and file capabilities have no "
      "effect.\n"
@@ -93,8 +94,9 @@ const struct pl_topic pl_topics[] = {
      "malloc's place (jemalloc, tcmalloc) are not seen from inside glibc; `plimsoll run` without --glibc sees them.\n"
      "\n"
      "Without `run`: `GLIBC_MALLOC_PROFILE=1 GLIBC_MALLOC_PROFILE_OUT=out/app DIR/lib/ld-linux-x86-64.so.2 "
-     "--library-path DIR/lib ./app` writes out/app.PID.plim. The PLIMSOLL_* variables count too; those below win, and "
-     "without the first nothing is profiled. All are ignored in setuid programs."},
+     "--library-path DIR/lib ./app` writes out/app.PID.plim. The PLIMSOLL_* variables count too; those below win over "
+     "them, and tunables of the same meaning (GLIBC_TUNABLES=glibc.malloc.prof=1) over both, but not over the options "
+     "of `run`. Without the first nothing is profiled. All are ignored in setuid programs."},
     {"names", "rules that make names simpler and stacks shorter",
      "Names are simplified by rules before anything is grouped, in every report and every export: first those that are "
      "built in, then those of a file, in their order. The file is that of --names, else $PLIMSOLL_NAMES, else "
@@ -137,7 +139,8 @@ const struct pl_topic pl_topics[] = {
     {"static", "how to profile a statically linked program",
      "A static program has no loader that could preload anything. Link it dynamically, or link the profiler in: build "
      "it without -static and with -lplimsoll. Or link it with a libc.a that has the profiler inside, which `make "
-     "glibc` builds: `cc -static -o server server.c -L DIR/lib` (DIR is build/glibc), then `plimsoll run --glibc -- "
+     "glibc` builds: `cc -static -Wl,--eh-frame-hdr -o server server.c -L DIR/lib` (DIR is build/glibc; without the "
+     "option gcc leaves out what stacks are found by, and they end after one frame), then `plimsoll run --glibc -- "
      "./server`; see `plimsoll help glibc`. A program that is dynamic but has an allocator linked in (libjemalloc.a, "
      "libtcmalloc.a) calls that one directly: link the allocator as a shared library, or leave it out and preload it "
      "behind Plimsoll, which then keeps it: `LD_PRELOAD=libjemalloc.so.2 plimsoll run -- ./server`."},

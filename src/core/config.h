@@ -38,7 +38,11 @@ struct pl_config {
     char runtime_dir[PL_PATH_MAX]; /* $XDG_RUNTIME_DIR */
     char run_dir[PL_PATH_MAX];
     char directory[PL_PATH_MAX]; /* the working directory at start: relative paths begin there */
-    char program[PL_PATH_MAX];   /* the executable, where the kernel does not know */
+    char program[PL_PATH_MAX];   /* the executable, where the kernel knows only its loader, */
+    char name[16];               /* its name, */
+    char loader[16];             /* and what the kernel calls it instead; or empty */
+    uint32_t command_bytes;      /* its words, each with a zero behind it; 0: the kernel knows */
+    char command[PL_PATH_MAX];
 };
 
 /* `mode`: the one to begin with, when the environment asks for none. */

@@ -85,14 +85,10 @@ static uint64_t draw_seed(const struct pl_process *process)
 /* The words of the command, each with a zero behind it. */
 static long read_command(char *to, size_t bytes)
 {
-    struct pl_program program;
-    if (!pl_front.program || !pl_front.program(&program))
+    if (!pl_config.command_bytes)
         return read_file("/proc/self/cmdline", to, bytes);
-    size_t n = 0;
-    for (char *const *word = program.arguments; *word; word++)
-        for (const char *c = *word; n < bytes && (to[n++] = *c); c++)
-            ;
-    return (long) n;
+    pl_copy(to, pl_config.command, pl_config.command_bytes);
+    return pl_config.command_bytes;
 }
 
 static void describe_command(struct pl_process *process, struct pl_file *file, struct pl_header *header)
@@ -348,26 +344,44 @@ static void read_path(const char *path, char *to, char *scratch)
     pl_sys_close((int) fd);
 }
 
-/* Where the kernel knows only the loader, a child has what was found when the paths were still good. */
+static bool is_loader(const char *name)
+{
+    return name[0] == 'l' && name[1] == 'd' && (name[2] == '-' || name[2] == '.');
+}
+
+/* What the kernel knows only as an argument of its loader. It is kept: later both the arguments and the name that led
+ * to the program are the program's own to change. */
+static void keep_program(const struct pl_program *program, const char *comm, char *scratch)
+{
+    uint32_t n = 0;
+    for (char *const *word = program->arguments; *word; word++)
+        for (const char *c = *word; n < sizeof pl_config.command && (pl_config.command[n++] = *c); c++)
+            ;
+    pl_config.command_bytes = n;
+    read_path(program->path, pl_config.program, scratch);
+    cut_name(pl_config.name, last_name(program->path));
+    if (is_loader(comm))
+        pl_copy(pl_config.loader, comm, sizeof pl_config.loader);
+}
+
 static void find_program(struct pl_process *process)
 {
     struct pl_program program;
-    read_link("/proc/self/exe", process->executable);
-    if (!pl_front.program || !pl_front.program(&program))
-        return;
-    cut_name(process->loader, last_name(process->executable));
-    if (!process->forked)
-        read_path(program.path, pl_config.program, process->scratch);
-    pl_copy(process->executable, pl_config.program, sizeof process->executable);
-    if (pl_text_same(process->comm, process->loader))
-        cut_name(process->comm, last_name(program.path));
+    if (!process->forked && pl_front.program && pl_front.program(&program))
+        keep_program(&program, process->comm, process->scratch);
+    if (pl_config.command_bytes)
+        pl_copy(process->executable, pl_config.program, sizeof process->executable);
+    else
+        read_link("/proc/self/exe", process->executable);
+    if (pl_config.loader[0] && pl_text_same(process->comm, pl_config.loader))
+        pl_copy(process->comm, pl_config.name, sizeof process->comm);
 }
 
-void pl_process_thread_name(const struct pl_process *process, char name[16])
+void pl_process_thread_name(char name[16])
 {
     pl_sys_thread_name(name);
-    if (unlikely(process->loader[0]) && pl_text_same(name, process->loader))
-        pl_copy(name, process->comm, sizeof process->comm);
+    if (unlikely(pl_config.loader[0]) && pl_text_same(name, pl_config.loader))
+        pl_copy(name, pl_config.name, sizeof pl_config.name);
 }
 
 /* Both clocks at one moment: whoever is preempted between the two tries again. */
@@ -646,13 +660,16 @@ static bool move(struct pl_process *process)
 void pl_process_end(struct pl_process *process, enum pl_end how, int exit_status)
 {
     if (load_relaxed(&process->sandboxed)) {
-        if (process->state == PL_PROCESS_ON && process->file.base && !pl_file_header(&process->file)->end)
+        if (process->state == PL_PROCESS_ON && process->file.base &&
+            (how == PL_END_EXIT || pl_file_header(&process->file)->end != PL_END_EXIT)) /* on its way out: _exit */
             last_words(process, how, exit_status);
         return;
     }
     if (!begin_end(process))
         return;
     last_words(process, how, exit_status);
+    if (pl_front.ending)
+        pl_front.ending(process);
     move(process);
     store_release(&process->ended, 1);
 }
@@ -665,7 +682,8 @@ static bool is_trifle(const struct pl_process *process)
 
 bool pl_process_exec(struct pl_process *process, const char *path)
 {
-    if (load_relaxed(&pl_memory_frozen) || (path && pl_sys_access(path, 1 /* X_OK */) != 0) || !begin_end(process))
+    if (!process->file.base || load_relaxed(&pl_memory_frozen) || (path && pl_sys_access(path, 1 /* X_OK */) != 0) ||
+        !begin_end(process))
         return false;
     last_words(process, PL_END_EXEC, 0);
     if (is_trifle(process)) {

@@ -65,7 +65,6 @@ struct pl_process {
     bool file_failed;
     bool adrift; /* the live file has lost its name to an exec that failed: file.path is the copy made then */
     char comm[16];
-    char loader[16]; /* the name that the kernel has for it, where that is the loader's; or empty */
     uint64_t start_ns;
     uint64_t seed;
     uint64_t interval_bytes;
@@ -130,6 +129,8 @@ struct pl_front {
     unsigned (*granule_shift)(void); /* blocks begin at least 2^this bytes apart: 5 or 3 */
     bool (*owns)(uintptr_t pc);      /* code of the front end's own, which is in nobody's stack; NULL: there is none */
     uintptr_t (*allocator)(void);    /* the malloc that is in charge; 0: not known yet. NULL: never will be */
+    void (*ending)(
+        struct pl_process *process); /* the last words are said; others wait, a little. NULL: nothing to add */
 };
 extern HIDDEN const struct pl_front pl_front;
 
@@ -147,7 +148,7 @@ INLINE bool pl_process_on(struct pl_process *process)
 }
 
 /* The calling thread's name, as the kernel has it; the program's, where that would be its loader's. */
-void pl_process_thread_name(const struct pl_process *process, char name[16]);
+void pl_process_thread_name(char name[16]);
 
 /* When the process began, by both clocks. */
 void pl_process_read_clocks(struct pl_process *process);

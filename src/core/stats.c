@@ -168,6 +168,22 @@ static void put_blocks(const struct blocks *blocks, struct pl_stats *to)
     to->peak_bytes = whole(blocks->peak_bytes);
 }
 
+static uint64_t at_most(uint64_t figure, uint64_t bound)
+{
+    return figure < bound ? figure : bound;
+}
+
+/* Estimates of few samples may be far off; but what was never allocated is not there. */
+static void bound_blocks(struct pl_stats *stats)
+{
+    uint64_t blocks = stats->counted.calls, bytes = stats->counted.bytes;
+    stats->freed_blocks = at_most(stats->freed_blocks, blocks);
+    stats->live_blocks = at_most(stats->live_blocks, blocks);
+    stats->freed_bytes = at_most(stats->freed_bytes, bytes);
+    stats->live_bytes = at_most(stats->live_bytes, bytes);
+    stats->peak_bytes = at_most(stats->peak_bytes, bytes);
+}
+
 static void add_calls(struct pl_counted *to, const uint64_t *calls, uint64_t bytes, uint64_t sign)
 {
     for (int i = 0; i < PL_FN_COUNT; i++) {
@@ -383,6 +399,7 @@ static void compute_all(const struct pl_process *process, struct sum *sum)
     compute(process, sum); /* first: no block is freed before its call is counted */
     add_threads(process, sum);
     add_entries(process, sum);
+    bound_blocks(sum->to);
 }
 
 int pl_stats_process(struct pl_process *process, struct pl_stats *out)
@@ -423,6 +440,7 @@ int pl_stats_tag(struct pl_process *process, uint32_t tag, struct pl_stats *out)
     if (!add_tag(process, &sum))
         return -ENOMEM;
     compute(process, &sum);
+    bound_blocks(out);
     out->tags = 1;
     return 0;
 }
@@ -581,6 +599,7 @@ static int show_share(const struct shares *all, const struct share *share, uint3
     put_blocks(&share->blocks, &room->stats);
     pl_fp_leave(&fp);
     room->stats.counted = share->counted;
+    bound_blocks(&room->stats);
     room->stats.entered = share->entered;
     pl_copy(name, record->name, sizeof record->name);
     const char *path = path_of(all->process, share->tag, room->path);
@@ -637,7 +656,7 @@ static int show_all(struct shares *all, see_pair *see, void *context)
 int pl_stats_pairs(struct pl_process *process, see_pair *see, void *context)
 {
     size_t bytes;
-    if (!pl_process_start(process))
+    if (!pl_process_start(process) && !process->file.base) /* the end may have begun, and its figures are whole */
         return -ENODATA;
     struct shares all = {
         .process = process,

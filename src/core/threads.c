@@ -180,7 +180,7 @@ static void name_now(const struct pl_process *process, char name[16])
 {
     pl_copy(name, process->comm, 16);
     if (!process->sandboxed)
-        pl_process_thread_name(process, name);
+        pl_process_thread_name(name);
 }
 
 static void take_sizes(const struct pl_process *process, struct pl_thread *thread)
@@ -324,7 +324,7 @@ void pl_thread_goodbye(struct pl_process *process, struct pl_tls *tls)
     pl_thread_enter(thread, tls, pl_stack_pointer());
     pl_scope_settle(process, thread, tls);
     if (!process->sandboxed)
-        pl_process_thread_name(process, thread->name);
+        pl_process_thread_name(thread->name);
     pl_thread_book(process, thread, tls);
     if (process->file.base)
         pl_live_tell(process, thread);

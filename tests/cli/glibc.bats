@@ -196,6 +196,74 @@ can_enclose() {
     [ "$output" = own ]
 }
 
+@test "a library beside the program is found where the program is, and not where a link to it is" {
+    mkdir own
+    cc -shared -o own/libbeside.so -x c - <<<'int beside(void) { return 42; }'
+    cc -o own/asks -x c - <<<'int beside(void); int main(void) { return beside(); }' -L own -lbeside -Wl,-rpath,'$ORIGIN'
+    ln -s own/asks link
+    ln -s asks own/alias
+    make_script script "#!$PWD/link"
+    expect 42 inside ./link
+    expect 42 inside own/alias
+    PATH=$PWD:$PATH expect 42 inside link
+    expect 42 inside ./script
+}
+
+@test "our libc is the one, also for who was linked with the path of the system's" {
+    cc -o old -x c - <<<'#include <stdio.h>
+        int main(void) { char l[999]; FILE *f = fopen("/proc/self/maps", "r"); while (fgets(l, 999, f)) fputs(l, stdout); }' \
+        -Wl,-rpath,"$(dirname "$libc")" -Wl,--disable-new-dtags
+    expect 0 inside ./old
+    shows "$BATS_FILE_TMPDIR/glibc/lib/libc.so.6"
+    [[ $output != *"$libc"* ]]
+    LD_PRELOAD=$libc expect 126 inside ./old
+    says "cannot run ./old with --glibc: it would load $libc, which does not go with another glibc's loader" "use --glibc-tree"
+}
+
+@test "our libc does not come before libraries that are to" {
+    cc -shared -fPIC -o libfront.so -x c - <<<'int getppid(void) { return 42; }'
+    cc -o front -x c - <<<'int getppid(void); int main(void) { return getppid(); }' -L . -lfront -Wl,-rpath,"$PWD"
+    expect 42 inside ./front
+}
+
+@test "a process is called what the kernel would call it, and nothing is left of that" {
+    for program in cat-of-one-kind cat-whose-name-is-longer-than-the-kernel-keeps; do
+        cp "$(command -v cat)" $program
+        same ./$program /proc/self/comm
+    done
+    ln -s cat-of-one-kind link
+    same ./link /proc/self/comm
+    printf '#!/bin/sh\ncat /proc/$$/comm\n' >script
+    chmod +x script
+    same ./script
+    printf '#!/usr/bin/env sh\ncat /proc/$$/comm\n' >script
+    same ./script
+    printf 'cat /proc/$$/comm\n' >script
+    expect 0 inside ./script
+    [ "$output" = sh ]
+    expect 0 inside sh -c 'ls -A "$PLIMSOLL_RUN"'
+    [ "$output" = .owner ]
+    [ -z "$(ls -A live)" ]
+}
+
+@test "--only says what the program is called" {
+    make_script script '#!/bin/sh'
+    expect 0 "$plimsoll" run --glibc --glibc-dir "$BATS_FILE_TMPDIR/glibc" --only nobody -- ./script
+    says "no process was called nobody (--only); the program itself is called script"
+    make_script script '#!/usr/bin/env sh'
+    expect 0 "$plimsoll" run --glibc --glibc-dir "$BATS_FILE_TMPDIR/glibc" --only nobody -- ./script
+    says "the program itself is called sh"
+}
+
+@test "tunables give way to what run says, and others stay" {
+    tunables=glibc.malloc.check=1:glibc.malloc.prof=0:glibc.malloc.prof_bytes=64K:glibc.malloc.prof_out=x:glibc.malloc.profane=1
+    show() { GLIBC_TUNABLES=$tunables "$plimsoll" run -q --glibc-dir "$BATS_FILE_TMPDIR/glibc" "$@" -- sh -c 'echo ${GLIBC_TUNABLES-unset}'; }
+    [ "$(show --glibc)" = glibc.malloc.check=1:glibc.malloc.prof_bytes=64K:glibc.malloc.prof_out=x:glibc.malloc.profane=1 ]
+    [ "$(show --glibc --sample 4K -o y.plim)" = glibc.malloc.check=1:glibc.malloc.profane=1 ]
+    tunables=glibc.malloc.prof=1
+    [ "$(show --glibc)" = unset ]
+}
+
 # --- as if it ran alone ---
 
 @test "status, signals and streams are the program's" {
@@ -320,6 +388,7 @@ hello='int main(void) { return 3; }'
         skip "no static libc"
     expect 3 "$plimsoll" run --glibc --glibc-dir nowhere -- ./static
     [[ $stderr != *nowhere* ]]
+    says "./static was linked without --eh-frame-hdr, so its stacks end after one frame; link it with -Wl,--eh-frame-hdr"
     expect 3 "$plimsoll" run -- ./static
     says "./static is statically linked, so it cannot be preloaded; the glibc linked in has a profiler of its own: add --glibc"
 }
@@ -333,9 +402,22 @@ hello='int main(void) { return 3; }'
     printf '\x01' | dd of=small bs=1 seek=4 conv=notrunc status=none
     expect 126 inside ./small
     says "cannot run ./small with --glibc"
-    cc -o other -x c - <<<"$hello" -Wl,--dynamic-linker=/lib/ld-musl-x86_64.so.1
+    cc -shared -o libc.so -x c - <<<'void nothing(void) { }'
+    cc -nostdlib -o other -x c - <<<'void nothing(void); void _start(void) { nothing(); }' -L . -l:libc.so -Wl,--dynamic-linker=/lib/ld-musl-x86_64.so.1
     expect 126 inside ./other
     says "./other uses another C library than glibc"
+}
+
+@test "a program that names a loader of its own runs by ours, and is not reached by a tree" {
+    loader=$(readelf -lW /bin/true | sed -n 's/.*interpreter: \(.*\)\]/\1/p')
+    for name in ld-linux-mine.so.2 loader; do
+        cp "$loader" $name
+        cc -o other -x c - <<<"$hello" -Wl,--dynamic-linker="$PWD/$name"
+        expect 3 inside ./other
+        can_enclose
+        expect 3 tree ./other
+        says "./other is not profiled itself, but only what it starts, because it names a loader of its own, $PWD/$name; use --glibc"
+    done
 }
 
 @test "who has another malloc is told that it is not seen" {
@@ -373,7 +455,34 @@ hello='int main(void) { return 3; }'
     [ "$output" = $'0\nunset' ]
 }
 
+@test "what keeps every process from making a file is named" {
+    profile() { "$plimsoll" run --glibc --glibc-dir "$BATS_FILE_TMPDIR/glibc" "$@" -- true; }
+    limited() { ulimit -f 64; profile; }
+    expect 0 limited
+    says "nothing was recorded, because no file may have more than 64.0 KiB here" "ulimit -f"
+    mkdir gone
+    lost() { cd gone; rmdir ../gone; profile; }
+    expect 0 lost
+    says "nothing was recorded, because the working directory is gone" "give --output a path that begins with a slash"
+    can_enclose
+    mkdir full
+    expect 0 unshare -m sh -c 'mount -t tmpfs -o size=64k none full; head -c 48k /dev/zero >full/x; exec "$@"' sh \
+        "$plimsoll" run --glibc --glibc-dir "$BATS_FILE_TMPDIR/glibc" --live-dir full -- true
+    says "nothing was recorded, because $PWD/full is full" "--live-dir"
+}
+
+@test "a profile that is gone when it is looked at was moved by its process" {
+    expect 0 "$plimsoll" run -s 1 -- sh -c 'ln -s nowhere "$PLIMSOLL_RUN/x.plim"'
+    [[ $stderr != *"cannot open"* ]]
+    says "next: plimsoll report plimsoll.sh."
+}
+
 # --- a whole tree ---
+
+@test "who runs with our glibc does not take it for the system's" {
+    expect 1 inside "$plimsoll" run --glibc-tree --glibc-dir "$BATS_FILE_TMPDIR/glibc" -- true
+    says "plimsoll itself runs with the glibc in $BATS_FILE_TMPDIR/glibc" "start it without --glibc"
+}
 
 @test "in a tree our files are the system's, for all that the program starts and nobody else" {
     can_enclose
@@ -453,4 +562,16 @@ hello='int main(void) { return 3; }'
     rm libx.so
     PLIMSOLL_GLIBC=$PWD/glibc expect 0 "$plimsoll" report app.plim
     shows allocate_in_here
+}
+
+@test "a libc that is not the one that ran was not necessarily rebuilt" {
+    library_of() { cc -g -shared -fPIC -fno-builtin -Wl,--build-id -o ld-linux-x.so -x c - <<<"#include <stdlib.h>
+        void *$1(void) { return malloc(100000); } void *(*get)(void) = $1;"; }
+    library_of one
+    cc -fno-builtin -o app -x c - <<<'extern void *(*get)(void); int main(void) { return !get(); }' -L . -l:ld-linux-x.so -Wl,-rpath,"$PWD"
+    "$plimsoll" run -q --exact --no-symbols -o app.plim -- ./app
+    library_of another
+    expect 0 "$plimsoll" report app.plim
+    says "$PWD/ld-linux-x.so is not the one that ran: it was replaced since, or another stood in its place" "PLIMSOLL_GLIBC="
+    [[ $stderr != *"--force"* ]]
 }

@@ -31,7 +31,6 @@ TABLES = {
 INDIRECT = {
     "pl_config_set": ("set_sample", "set_out", "set_only", "set_live_dir", "set_max_file", "set_off", "set_seed",
                        "set_run", "set_overhead"),
-    "pl_process_open": (),  # a program behind its loader: not here
     "pl_process_start": ("environment", "secure", "started"),
     "pl_thread_register": ("thread_started",),
     "pl_stack_number": ("allocator", "owns"),
