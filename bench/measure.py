@@ -147,8 +147,8 @@ def keep_figures(place, path, keep):
 def take_profile(place, way, keep=None):
     """Size and figures of the profile that a run left behind, which is removed. A run without one measured nothing."""
     found = list(place.scratch.glob("profile.*.plim"))
-    if way.profile and len(found) != 1:
-        raise Broken(f"{len(found)} profiles where there should be one")
+    if len(found) != way.profile:
+        raise Broken(f"{len(found)} profiles under {way.title} where there should be {way.profile:d}")
     size = sum(path.stat().st_size for path in found)
     figures = keep_figures(place, found[0], keep) if found else {}
     for path in [*found, *place.scratch.glob("heaptrack*"), *place.scratch.glob("dhat.json")]:
@@ -224,7 +224,7 @@ def instructions(place, way, command):
     log.unlink(missing_ok=True)
     variables = [f"{name}={value}" for name, value in way.variables.items()]
     words = ["valgrind", "--tool=callgrind", "--trace-children=yes", f"--log-file={log}",
-             "--callgrind-out-file=/dev/null", "env", *variables, *command]
+             "--callgrind-out-file=/dev/null", "env", *variables, *way.prefix, *command]
     subprocess.run([str(word) for word in words], check=True, stdout=subprocess.DEVNULL, cwd=place.scratch,
                    env=STEADY)
     take_profile(place, way)

@@ -52,6 +52,7 @@ static struct ledger *ledger;
 static struct block *slots[SLOTS];
 static char **plugins;
 static int plugin_count;
+static uint32_t working; /* workers that have made their first call */
 
 static uint32_t draw(struct worker *worker, uint32_t below)
 {
@@ -161,6 +162,12 @@ static struct block *move(struct worker *worker, struct block *block, uint32_t s
 
 /* ---- threads ---- */
 
+static void wait_ms(long ms)
+{
+    struct timespec pause = {ms / 1000, ms % 1000 * 1000000};
+    nanosleep(&pause, NULL);
+}
+
 static void exchange(struct worker *worker, struct block *block, uint32_t site)
 {
     struct block **slot = &slots[draw(worker, SLOTS)];
@@ -181,6 +188,8 @@ static void *work(void *argument)
         uint32_t reached = 8 + turn / CALLS_PER_NEW_SITE;
         uint32_t site = draw(&worker, reached < LEDGER_SITES ? reached : LEDGER_SITES);
         exchange(&worker, allocate(&worker, site), site);
+        if (turn == 0)
+            __atomic_fetch_add(&working, 1, __ATOMIC_RELEASE);
     }
     return NULL;
 }
@@ -192,9 +201,12 @@ static void *live_briefly(void *unused)
     return unused;
 }
 
+/* After some hundreds of threads a new one goes by the record of one that has ended: no worker may come so late. */
 static void *churn(void *unused)
 {
     pthread_t thread;
+    while (__atomic_load_n(&working, __ATOMIC_ACQUIRE) < LEDGER_WORKERS)
+        wait_ms(1);
     while (pthread_create(&thread, NULL, live_briefly, NULL) == 0)
         pthread_join(thread, NULL);
     return unused;
@@ -294,12 +306,6 @@ static const struct {
     {"term", end_by_sigterm}, {"limit", end_by_limit},
     {"exec", end_by_exec},    {"failed_exec", end_by_failed_exec},
 };
-
-static void wait_ms(long ms)
-{
-    struct timespec pause = {ms / 1000, ms % 1000 * 1000000};
-    nanosleep(&pause, NULL);
-}
 
 static void map_ledger(const char *path)
 {

@@ -17,8 +17,8 @@ from build import BUILD, SOURCE, verdict
 # Not run as they stand: (pattern, what runs instead). These either contain this very test, or change the build under
 # test, or take minutes, or do not end; that their targets exist is still checked.
 REPLACED = [
-    (r"\bmake (check|soak|bench|clean|format|install\b.*)", r"make -n \1"),
-    (r"^tools/check\b.*", "tools/check --help"),
+    (r"\bmake (check|soak|bench|clean|format|glibc\b.*|install\b.*)", r"make -n \1"),
+    (r"^(tools/check|src/glibc/selftest|src/glibc/build)\b.*", r"\1 --help"),
     # It serves until it is told to end.
     (r"^(\S*plimsoll view [^#\n]*).*", r"exec 3< <(exec \1 --no-open); read -r url <&3 && kill $! && wait $!"),
 ]
@@ -38,7 +38,7 @@ def functions():
     names = sorted(set(re.findall(r"`(\w+)\(\)`", (SOURCE / "ARCHITECTURE.md").read_text())))
     code = "\n".join(path.read_text() for path in (SOURCE / "src").rglob("*.[ch]"))
     problems = [f"ARCHITECTURE.md names {name}(), which src/ does not define"
-                for name in names if not re.search(rf"^(?!\s)[^\n;=]*\b{name}\(", code, re.MULTILINE)]
+                for name in names if not re.search(rf"^(?!\s)[^\n;=]*\b{name} ?\(", code, re.MULTILINE)]
     verdict(problems, len(names))
 
 

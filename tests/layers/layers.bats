@@ -55,6 +55,64 @@ END
     [[ "$output" =~ "free: no path" ]]
 }
 
+# A stand-in for a glibc with the profiler in it: it leaves a profile, and its malloc and free are those of a source.
+stand_in() {
+    mkdir -p "$1/lib"
+    printf '%s\n' 'release 2.36' 'package glibc-source' >"$1/SOURCE"
+    ln -s "$(ldconfig -p | sed -n 's/.*libc\.so\.6 (.*x86-64.*=> //p' | head -1)" "$1/lib/libc.so.6"
+    ln -s /lib64/ld-linux-x86-64.so.2 "$1/lib/ld-linux-x86-64.so.2"
+    [ -n "${2:-}" ] || return 0
+    gcc -O2 -fPIC -shared -fno-builtin -o "$1/lib/hooks.so" -x c - <<<"#include <dlfcn.h>
+        void *(*next_malloc)(unsigned long);
+        void (*next_free)(void *);
+        __attribute__((constructor)) static void find(void)
+        {
+            next_malloc = dlsym(RTLD_NEXT, \"malloc\");
+            next_free = dlsym(RTLD_NEXT, \"free\");
+        }
+        unsigned long volatile calls;
+        $2"
+    rm "$1/lib/ld-linux-x86-64.so.2"
+    printf '%s\n' '#!/bin/sh' ': >"$GLIBC_MALLOC_PROFILE_OUT.1.plim"' \
+        "LD_PRELOAD='$1/lib/hooks.so' exec /lib64/ld-linux-x86-64.so.2 \"\$@\"" >"$1/lib/ld-linux-x86-64.so.2"
+    chmod +x "$1/lib/ld-linux-x86-64.so.2"
+}
+
+@test "instructions that a glibc's malloc and free have more than another's are counted, and too many are noticed" {
+    cd "$BATS_TEST_TMPDIR"
+    hot="$PLIMSOLL_SOURCE/tools/hot --build $PLIMSOLL_BUILD"
+    free='void free(void *p) { next_free(p); }'
+    stand_in "$PWD/glibc-plain"
+    stand_in "$PWD/good" "void *malloc(unsigned long n) { return next_malloc(n); } $free"
+    stand_in "$PWD/slow" "void *malloc(unsigned long n) { calls++; calls++; calls++; return next_malloc(n); } $free"
+
+    run $hot --glibc good --glibc-plain glibc-plain
+    [ "$status" -eq 0 ]
+    [[ "$output" =~ "without the profiler: +"[1-4]" (at most +4)" ]]
+    [[ "$output" =~ "+   1" ]]
+
+    run $hot --glibc slow --glibc-plain glibc-plain
+    [ "$status" -ne 0 ]
+    [[ "$output" =~ "over budget" ]]
+
+    run $hot --glibc glibc-plain --glibc-plain glibc-plain
+    [ "$status" -ne 0 ]
+    [[ "$output" =~ "has no profiler in it" ]]
+
+    run $hot --glibc good --glibc-plain slow
+    [ "$status" -ne 0 ]
+    [[ "$output" =~ "slow should be without the profiler" ]]
+
+    echo 'flags -O3' >>glibc-plain/SOURCE
+    run $hot --glibc good --glibc-plain glibc-plain
+    [ "$status" -ne 0 ]
+    [[ "$output" =~ "cannot be compared: flags None, -O3" ]]
+
+    run $hot --glibc nowhere
+    [ "$status" -ne 0 ]
+    [[ "$output" =~ "nowhere has no glibc" ]]
+}
+
 @test "every function that ARCHITECTURE.md names exists" {
     look docs functions
 }

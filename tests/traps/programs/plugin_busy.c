@@ -58,8 +58,9 @@ __attribute__((constructor)) static void construct(void)
     CHECK(pthread_create(&thread, NULL, work, NULL) == 0 && pthread_join(thread, NULL) == 0);
 }
 
-void plugin_call(void);
-void plugin_call(void)
+void *plugin_call(void);
+void *plugin_call(void)
 {
     free(keep(malloc(100)));
+    return NULL;
 }

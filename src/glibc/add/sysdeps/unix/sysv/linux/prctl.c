@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: MIT */
+/* prctl, by which a program may confine itself, or name its thread.  */
+
+#include <stdarg.h>
+#include <sys/prctl.h>
+#include <sysdep.h>
+#include <malloc/malloc_prof.h>
+
+/* How many arguments there are depends on OPTION; the kernel ignores the
+   others.  */
+int
+__prctl (int option, ...)
+{
+  unsigned long int rest[4];
+  va_list ap;
+  va_start (ap, option);
+  for (int i = 0; i < 4; ++i)
+    rest[i] = va_arg (ap, unsigned long int);
+  va_end (ap);
+  long int result = __malloc_prof_syscall (__NR_prctl, option, rest[0],
+					   rest[1], rest[2], rest[3]);
+  if (INTERNAL_SYSCALL_ERROR_P (result))
+    return INLINE_SYSCALL_ERROR_RETURN_VALUE (INTERNAL_SYSCALL_ERRNO (result));
+  return result;
+}
+libc_hidden_def (__prctl)
+weak_alias (__prctl, prctl)
+#if __TIMESIZE != 64
+weak_alias (__prctl, __prctl_time64)
+#endif

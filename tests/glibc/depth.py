@@ -1,0 +1,187 @@
+# SPDX-License-Identifier: MIT
+"""depth - the deepest the cold path inside libc.so.6 can go, in bytes of the program's stack.
+
+Programs give threads stacks of 16 KiB, and handlers less: what the profiler takes of them must be small, and known.
+tests/layers/stack.py asks the compiler about libplimsoll.so; here all is read from the disassembly of the library as it
+is: what a function pushes and makes room for, how much of the red zone it uses, and whom it calls. The deepest chain
+from an entry is a longest path in a graph.
+
+The allocator itself, its locks and its complaints are not followed: they are there without us too. A call through a
+pointer cannot be followed: POINTERS says where it may lead.
+
+usage: depth.py [WORD...]
+"""
+
+import re
+import subprocess
+import sys
+
+from front import *
+
+LIMIT_BYTES = 1024
+ENTRIES = [f"malloc_prof_{name}" for name in ("malloc", "calloc", "realloc", "memalign", "posix_memalign", "free")]
+ALLOCATOR = re.compile(
+    r"__libc_(malloc|calloc|realloc|free|memalign|message\w*|assert_fail)|__lll_lock_(wait|wake)_private|.*@plt"
+)
+ALLOCATORS_FILE = "malloc.c"
+WORD_BYTES = 8
+
+# Where the calls through pointers lead, by the function that makes them.
+POINTERS = {
+    "__pl_config_read": ("set_sample", "set_out", "set_only", "set_live_dir", "set_max_file", "set_off", "set_seed",
+                         "set_run", "set_overhead"),
+    "__pl_modules_find": ("main_header",),
+    "__pl_process_start": ("unwanted", "environment", "configure", "program"),
+    "__pl_stack_number": ("allocator",),
+    "__pl_thread_register": (),  # thread_started: not here
+    "no_slot": ("granule_shift",),
+}
+
+FUNCTION = re.compile(r"([0-9a-f]+) <(.+)>:$")
+STEP = re.compile(r" *[0-9a-f]+:\t(.*)")
+ROOM = re.compile(r"(sub|add) +(?:\$0x([0-9a-f]+)|%\w+),%rsp")
+RED_ZONE = re.compile(r"(?!lea).*-0x([0-9a-f]+)\(%rsp[,)]")
+BRANCH = re.compile(r"(?:notrack |bnd )?(call|j[a-z]+) +(?:([0-9a-f]+) <([^>+]+)(\+0x[0-9a-f]+)?>|(\*.*))")
+SYMBOL = re.compile(r" *\d+: [0-9a-f]+ +\S+ (FILE|FUNC) +LOCAL +\S+ +\S+ (\S+)$")
+
+
+def lines_of(*command):
+    return subprocess.run([*command, LIBC], capture_output=True, text=True, check=True).stdout.splitlines()
+
+
+class Function:
+    """Where it is, how large its frame is, whom it calls; several may have the same name."""
+
+    def __init__(self, start, name):
+        self.start, self.name = start, name
+        self.pushed, self.room, self.red_zone = WORD_BYTES, 0, 0  # the return address is pushed
+        self.branches = []
+        self.unknown = False
+
+    @property
+    def plain(self):
+        return self.name.split(".")[0]
+
+    @property
+    def frame(self):
+        """The unlikely part of a function, moved out of the way by the compiler, adds to its frame."""
+        return self.pushed + self.room - (WORD_BYTES if self.name.endswith(".cold") else 0)
+
+    def add(self, step):
+        if branch := BRANCH.match(step):
+            self.branches.append(branch.groups())
+        elif step.startswith("push "):
+            self.pushed += WORD_BYTES
+        elif room := ROOM.match(step):
+            self.make_room(*room.groups())
+        elif zone := RED_ZONE.match(step):
+            self.red_zone = max(self.red_zone, int(zone[1], 16))
+
+    def make_room(self, operation, number):
+        """Less is added to make room for 128 bytes: that has the shorter encoding."""
+        self.unknown |= number is None
+        value = int(number or "0", 16)
+        if operation == "add":
+            value = (1 << 64) - value
+        if value < 1 << 63:
+            self.room = max(self.room, value)
+
+
+def functions_of_the_allocator():
+    """The static ones: in the symbol table they follow their file."""
+    found, file = set(), ""
+    for line in lines_of("readelf", "-sW"):
+        if match := SYMBOL.match(line):
+            if match[1] == "FILE":
+                file = match[2]
+            elif file == ALLOCATORS_FILE and not match[2].startswith("malloc_prof_"):
+                found.add(match[2])
+    return found
+
+
+def disassembled():
+    """start -> Function"""
+    functions, current = {}, None
+    for line in lines_of("objdump", "-d", "--no-show-raw-insn"):
+        if match := FUNCTION.match(line):
+            current = functions[int(match[1], 16)] = Function(int(match[1], 16), match[2])
+        elif current and (match := STEP.match(line)):
+            current.add(match[1])
+    return functions
+
+
+class Walk:
+    """The deepest paths, depth first; a cycle has no longest path and is reported."""
+
+    def __init__(self):
+        self.functions, self.allocator = disassembled(), functions_of_the_allocator()
+        self.done, self.active, self.problems = {}, [], []
+
+    def called(self, name):
+        return [function.start for function in self.functions.values() if function.name == name]
+
+    def calls(self, function):
+        """(bytes of its frame that are in use by then, start of whom it calls), of each call that is followed."""
+        for kind, address, name, inside, pointer in function.branches:
+            if pointer and kind != "call":
+                continue  # a switch
+            if pointer:
+                yield from self.by_pointer(function)
+                continue
+            start = int(address, 16) - int(inside or "0", 16)
+            part = name.endswith(".cold")
+            if start == function.start or (inside and not part) or self.is_allocator(name):
+                continue  # a loop, or the way back from an unlikely part
+            yield function.frame if kind == "call" or part else 0, start
+
+    def by_pointer(self, function):
+        if function.plain not in POINTERS:
+            self.problems.append(f"{function.name} calls through a pointer: list it in POINTERS")
+        for name in POINTERS.get(function.plain, ()):
+            for start in self.called(name):
+                yield function.frame, start
+
+    def is_allocator(self, name):
+        return name in self.allocator or ALLOCATOR.fullmatch(name)
+
+    def deepest(self, start):
+        """(bytes, chain) from this function on."""
+        function = self.functions[start]
+        if start in self.active:
+            self.problems.append("recursion through " + function.name)
+            return 0, []
+        if start not in self.done:
+            self.active.append(start)
+            if function.unknown:
+                self.problems.append(f"{function.name}: its frame may have any size")
+            own = function.frame + function.red_zone
+            best = (own, [f"{function.name} {own}"])
+            for used, callee in self.calls(function):
+                below, chain = self.deepest(callee)
+                best = max(best, (used + below, [f"{function.name} {used}", *chain]), key=lambda path: path[0])
+            self.active.pop()
+            self.done[start] = best
+        return self.done[start]
+
+
+@claim
+def the_cold_path_takes_at_most_1_kib_of_the_stack():
+    walk = Walk()
+    problems = walk.problems
+    for entry in ENTRIES:
+        starts = walk.called(entry)
+        if not starts:
+            problems.append(f"there is no {entry}")
+        for start in starts:
+            total, chain = walk.deepest(start)
+            say(f"{total:5} bytes: {' -> '.join(chain)}")
+            if total > LIMIT_BYTES:
+                problems.append(f"{entry}: {total} bytes, more than {LIMIT_BYTES}")
+    problems += [f"{name} may be called, it says here, and does not exist"
+                 for names in POINTERS.values() for name in names if not walk.called(name)]
+    expect(problems)
+
+
+if __name__ == "__main__":
+    need_glibc()
+    sys.exit(claims.main())

@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * arguments.c - makes of its arguments what it likes, as programs may: one is where nobody may read it, and the
+ * name is overwritten, as setproctitle does. A child allocates afterwards.
+ *
+ *   arguments WORD
+ */
+#include <sys/mman.h>
+#include <sys/wait.h>
+
+#include "../../traps/programs/trap.h"
+
+static NOINLINE void *arguments_allocate(void)
+{
+    return keep(malloc(100));
+}
+
+int main(int argc, char **argv)
+{
+    CHECK(argc == 2);
+    char *page = mmap(NULL, 4096, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    CHECK(page != MAP_FAILED);
+    argv[1] = page;
+    memset(argv[0], '/', strlen(argv[0]));
+    int status;
+    pid_t child = fork();
+    if (child == 0) {
+        for (int i = 0; i < 300; i++)
+            free(arguments_allocate());
+        _exit(0);
+    }
+    CHECK(waitpid(child, &status, 0) == child && status == 0);
+    return 0;
+}

@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: MIT */
+/* elsewhere.c - the library that spaces.c loads: allocates with the libc of its own name space, and checks it. */
+#include "../../traps/programs/trap.h"
+
+void elsewhere_work(void);
+void elsewhere_work(void)
+{
+    char *block = keep(malloc(4567)), *other = keep(calloc(7, 11));
+    block[4566] = 1;
+    CHECK(other[76] == 0);
+    block = keep(realloc(block, 9000));
+    CHECK(block[4566] == 1);
+    free(block);
+    free(other);
+}
