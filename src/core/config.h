@@ -16,6 +16,16 @@
 
 #define PL_ONLY_BYTES 256
 
+/* A program that is run as an argument of its loader, which is what the kernel knows: kept, since later the arguments,
+ * and the name that led to it, are the program's own to change. */
+struct pl_behind {
+    char program[PL_PATH_MAX];
+    char command[PL_PATH_MAX]; /* its words, each with a zero behind it */
+    uint32_t command_bytes;
+    char name[16];   /* the program's, */
+    char loader[16]; /* and what the kernel calls it instead; or empty */
+};
+
 struct pl_config {
     bool ready;
     bool off;
@@ -38,11 +48,7 @@ struct pl_config {
     char runtime_dir[PL_PATH_MAX]; /* $XDG_RUNTIME_DIR */
     char run_dir[PL_PATH_MAX];
     char directory[PL_PATH_MAX]; /* the working directory at start: relative paths begin there */
-    char program[PL_PATH_MAX];   /* the executable, where the kernel knows only its loader, */
-    char name[16];               /* its name, */
-    char loader[16];             /* and what the kernel calls it instead; or empty */
-    uint32_t command_bytes;      /* its words, each with a zero behind it; 0: the kernel knows */
-    char command[PL_PATH_MAX];
+    struct pl_behind *behind;    /* NULL: the kernel knows what is run */
 };
 
 /* `mode`: the one to begin with, when the environment asks for none. */

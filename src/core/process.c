@@ -85,10 +85,11 @@ static uint64_t draw_seed(const struct pl_process *process)
 /* The words of the command, each with a zero behind it. */
 static long read_command(char *to, size_t bytes)
 {
-    if (!pl_config.command_bytes)
+    const struct pl_behind *behind = pl_config.behind;
+    if (!behind)
         return read_file("/proc/self/cmdline", to, bytes);
-    pl_copy(to, pl_config.command, pl_config.command_bytes);
-    return pl_config.command_bytes;
+    pl_copy(to, behind->command, behind->command_bytes);
+    return behind->command_bytes;
 }
 
 static void describe_command(struct pl_process *process, struct pl_file *file, struct pl_header *header)
@@ -349,39 +350,46 @@ static bool is_loader(const char *name)
     return name[0] == 'l' && name[1] == 'd' && (name[2] == '-' || name[2] == '.');
 }
 
-/* What the kernel knows only as an argument of its loader. It is kept: later both the arguments and the name that led
- * to the program are the program's own to change. */
-static void keep_program(const struct pl_program *program, const char *comm, char *scratch)
+static struct pl_behind *keep_program(const struct pl_program *program, const char *comm, char *scratch)
 {
-    uint32_t n = 0;
+    struct pl_behind *behind = pl_memory_kept(pl_memory_pages(sizeof *behind));
+    if (!behind)
+        return NULL;
     for (char *const *word = program->arguments; *word; word++)
-        for (const char *c = *word; n < sizeof pl_config.command && (pl_config.command[n++] = *c); c++)
-            ;
-    pl_config.command_bytes = n;
-    read_path(program->path, pl_config.program, scratch);
-    cut_name(pl_config.name, last_name(program->path));
+        for (const char *c = *word; behind->command_bytes < sizeof behind->command; c++)
+            if (!(behind->command[behind->command_bytes++] = *c))
+                break;
+    read_path(program->path, behind->program, scratch);
+    cut_name(behind->name, last_name(program->path));
     if (is_loader(comm))
-        pl_copy(pl_config.loader, comm, sizeof pl_config.loader);
+        pl_copy(behind->loader, comm, sizeof behind->loader);
+    return behind;
+}
+
+/* The program's name, where the kernel has its loader's. */
+static void correct_name(char name[16])
+{
+    const struct pl_behind *behind = pl_config.behind;
+    if (unlikely(behind != NULL) && behind->loader[0] && pl_text_same(name, behind->loader))
+        pl_copy(name, behind->name, sizeof behind->name);
 }
 
 static void find_program(struct pl_process *process)
 {
     struct pl_program program;
     if (!process->forked && pl_front.program && pl_front.program(&program))
-        keep_program(&program, process->comm, process->scratch);
-    if (pl_config.command_bytes)
-        pl_copy(process->executable, pl_config.program, sizeof process->executable);
+        pl_config.behind = keep_program(&program, process->comm, process->scratch);
+    if (pl_config.behind)
+        pl_copy(process->executable, pl_config.behind->program, sizeof process->executable);
     else
         read_link("/proc/self/exe", process->executable);
-    if (pl_config.loader[0] && pl_text_same(process->comm, pl_config.loader))
-        pl_copy(process->comm, pl_config.name, sizeof process->comm);
+    correct_name(process->comm);
 }
 
 void pl_process_thread_name(char name[16])
 {
     pl_sys_thread_name(name);
-    if (unlikely(pl_config.loader[0]) && pl_text_same(name, pl_config.loader))
-        pl_copy(name, pl_config.name, sizeof pl_config.name);
+    correct_name(name);
 }
 
 /* Both clocks at one moment: whoever is preempted between the two tries again. */
