@@ -119,11 +119,21 @@ def check(case, mode, running):
         check_gain(case, mode, found[0], path, output)
 
 
+def check_twice(case, mode, running):
+    """What goes by moments is missed by a machine that is busy at the wrong one: then a second run decides."""
+    try:
+        check(case, mode, running)
+    except AssertionError:
+        if case.tolerance is not TOLERANCE_OF_TIME:
+            raise
+        check(case, mode, pool.submit(profile_of, case.words, mode, name="again"))
+
+
 pool = ThreadPoolExecutor(AT_ONCE)
 for sentence, case in CASES.items():
     for mode in MODES:
         running = None if sys.argv[1:] else pool.submit(profile_of, case.words, mode)
-        claims.add(f"{sentence}, {mode}", partial(check, case, mode, running))
+        claims.add(f"{sentence}, {mode}", partial(check_twice, case, mode, running))
 
 
 @claim
