@@ -34,8 +34,6 @@
 #define ONLY_MAX 256
 #define MS_NS 1000000ull
 #define SNAPSHOT_EVERY_MIN_NS 10000000ull
-#define GLIBC_SAMPLE (512ull << 10)
-#define GLIBC_SAMPLE_TEXT "512K"
 
 static struct {
     struct pl_setting_values setting;
@@ -432,8 +430,8 @@ static void settle_sample(void)
     if (given.setting.raw[PL_SETTING_SAMPLE] || !(given.glibc || given.glibc_tree))
         return;
     bool budget = given.setting.raw[PL_SETTING_OVERHEAD];
-    given.setting.raw[PL_SETTING_SAMPLE] = budget ? "auto" : GLIBC_SAMPLE_TEXT;
-    given.setting.number[PL_SETTING_SAMPLE] = GLIBC_SAMPLE;
+    given.setting.raw[PL_SETTING_SAMPLE] = budget ? "auto" : PL_SAMPLE_USUAL_TEXT;
+    given.setting.number[PL_SETTING_SAMPLE] = PL_SAMPLE_USUAL;
 }
 
 /* Bounds may come from options and from the environment. */

@@ -27,6 +27,22 @@
 
 #define SAME_MACHINE "build it, or Plimsoll, for the same machine"
 
+/* What is the same in both ways of being inside glibc. */
+/* clang-format off */
+#define INSIDE_GLIBC(option)                                                                                           \
+    [PL_OBSTACLE_SECURE] = {"is setuid, setgid or has file capabilities, so the profiler stays off",                   \
+                            "profile a copy without them (cp drops them), or run it as its owner"},                    \
+    [PL_OBSTACLE_CLASS] = {"is a 32-bit program, and the glibc with the profiler inside is 64-bit",                    \
+                           "build it for 64 bits"},                                                                    \
+    [PL_OBSTACLE_MACHINE] = {"is built for another machine", SAME_MACHINE},                                            \
+    [PL_OBSTACLE_LIBC] = {"uses another C library than glibc, going by its loader", "build it against glibc"},         \
+    [PL_OBSTACLE_OWN_MALLOC] = {"defines malloc itself (an allocator is linked in), so glibc's is not used",           \
+                                "link the allocator as a shared library, and profile it without " option},             \
+    [PL_OBSTACLE_HIDDEN_MALLOC] = {"has an allocator linked in, so only its libraries' allocations are seen",          \
+                                   "link the allocator as a shared library, and profile it without " option},          \
+    [PL_OBSTACLE_ALLOCATOR] = {"has another malloc than glibc's, that of", "profile it without " option}
+/* clang-format on */
+
 static const struct words {
     const char *is, *advice;
 } words[PL_WAY_COUNT][PL_OBSTACLE_COUNT] = {
@@ -50,17 +66,7 @@ static const struct words {
         {
             [PL_OBSTACLE_STATIC] = {"is static, and not linked with the libc.a that has the profiler inside",
                                     "`plimsoll help static` says how to link it"},
-            [PL_OBSTACLE_SECURE] = {"is setuid, setgid or has file capabilities, so the profiler stays off",
-                                    "profile a copy without them (cp drops them), or run it as its owner"},
-            [PL_OBSTACLE_CLASS] = {"is a 32-bit program, and the glibc with the profiler inside is 64-bit",
-                                   "build it for 64 bits"},
-            [PL_OBSTACLE_MACHINE] = {"is built for another machine", SAME_MACHINE},
-            [PL_OBSTACLE_LIBC] = {"uses another C library than glibc, going by its loader", "build it against glibc"},
-            [PL_OBSTACLE_OWN_MALLOC] = {"defines malloc itself (an allocator is linked in), so glibc's is not used",
-                                        "link the allocator as a shared library, and profile it without --glibc"},
-            [PL_OBSTACLE_HIDDEN_MALLOC] = {"has an allocator linked in, so only its libraries' allocations are seen",
-                                           "link the allocator as a shared library, and profile it without --glibc"},
-            [PL_OBSTACLE_ALLOCATOR] = {"has another malloc than glibc's, that of", "profile it without --glibc"},
+            INSIDE_GLIBC("--glibc"),
             [PL_OBSTACLE_UNREADABLE] = {"may be executed but not read, as a loader that is started by hand must",
                                         "use --glibc-tree, or profile it without --glibc"},
         },
@@ -69,18 +75,7 @@ static const struct words {
             [PL_OBSTACLE_STATIC] = {"is static, and not linked with the libc.a that has the profiler inside, so only "
                                     "what it starts is profiled",
                                     "`plimsoll help static` says how to link it"},
-            [PL_OBSTACLE_SECURE] = {"is setuid, setgid or has file capabilities, so the profiler stays off",
-                                    "profile a copy without them (cp drops them), or run it as its owner"},
-            [PL_OBSTACLE_CLASS] = {"is a 32-bit program, and the glibc with the profiler inside is 64-bit",
-                                   "build it for 64 bits"},
-            [PL_OBSTACLE_MACHINE] = {"is built for another machine", SAME_MACHINE},
-            [PL_OBSTACLE_LIBC] = {"uses another C library than glibc, going by its loader", "build it against glibc"},
-            [PL_OBSTACLE_OWN_MALLOC] = {"defines malloc itself (an allocator is linked in), so glibc's is not used",
-                                        "link the allocator as a shared library, and profile it without --glibc-tree"},
-            [PL_OBSTACLE_HIDDEN_MALLOC] = {"has an allocator linked in, so only its libraries' allocations are seen",
-                                           "link the allocator as a shared library, and profile it without "
-                                           "--glibc-tree"},
-            [PL_OBSTACLE_ALLOCATOR] = {"has another malloc than glibc's, that of", "profile it without --glibc-tree"},
+            INSIDE_GLIBC("--glibc-tree"),
             [PL_OBSTACLE_LOADER] = {"is not profiled itself, but only what it starts, because it names a loader of its "
                                     "own,",
                                     "use --glibc, or profile it without --glibc-tree"},

@@ -65,6 +65,13 @@ struct pl_known {
     struct pl_record sampled; /* row 0: not by sampling */
 };
 
+/* What the caller had asked for, as far as that is known. */
+INLINE bool pl_known_size(const struct pl_known *known, size_t *size)
+{
+    *size = known->exact.word ? known->exact.size : known->sampled.size;
+    return known->exact.word || known->sampled.row;
+}
+
 /* The filter says that something may be known of the block. Takes that out of the tables, before the real free or
  * realloc: afterwards the address may be somebody else's at once. False: nothing. */
 bool pl_cold_take(void *block, struct pl_known *known);

@@ -25,8 +25,7 @@
 #define SANDBOX_THREADS 32
 #define SANDBOX_LEVELS 5 /* untouched, it costs address space only */
 #define SANDBOX_FILE_BYTES (2u << 20)
-#define INTERVAL_FALLBACK (512ull << 10) /* where counting everything was wanted, and cannot be; or nobody said */
-#define TRIFLE_CALLS 1000                /* a child that made fewer, on its way to exec, is not worth a file */
+#define TRIFLE_CALLS 1000 /* a child that made fewer, on its way to exec, is not worth a file */
 
 /* Whole pages, shared with nothing else: fork wipes them. */
 static union {
@@ -350,17 +349,21 @@ static bool is_loader(const char *name)
     return name[0] == 'l' && name[1] == 'd' && (name[2] == '-' || name[2] == '.');
 }
 
-static struct pl_behind *keep_program(const struct pl_program *program, const char *comm, char *scratch)
+/* NULL: the kernel knows. */
+static struct pl_behind *keep_program(const char *comm, char *scratch)
 {
-    struct pl_behind *behind = pl_memory_kept(pl_memory_pages(sizeof *behind));
+    struct pl_program program;
+    struct pl_behind *behind = NULL;
+    if (pl_front.program && pl_front.program(&program))
+        behind = pl_memory_kept(pl_memory_pages(sizeof *behind));
     if (!behind)
         return NULL;
-    for (char *const *word = program->arguments; *word; word++)
+    for (char *const *word = program.arguments; *word; word++)
         for (const char *c = *word; behind->command_bytes < sizeof behind->command; c++)
             if (!(behind->command[behind->command_bytes++] = *c))
                 break;
-    read_path(program->path, behind->program, scratch);
-    cut_name(behind->name, last_name(program->path));
+    read_path(program.path, behind->program, scratch);
+    cut_name(behind->name, last_name(program.path));
     if (is_loader(comm))
         pl_copy(behind->loader, comm, sizeof behind->loader);
     return behind;
@@ -374,16 +377,12 @@ static void correct_name(char name[16])
         pl_copy(name, behind->name, sizeof behind->name);
 }
 
-static void find_program(struct pl_process *process)
+static void find_executable(struct pl_process *process)
 {
-    struct pl_program program;
-    if (!process->forked && pl_front.program && pl_front.program(&program))
-        pl_config.behind = keep_program(&program, process->comm, process->scratch);
     if (pl_config.behind)
         pl_copy(process->executable, pl_config.behind->program, sizeof process->executable);
     else
         read_link("/proc/self/exe", process->executable);
-    correct_name(process->comm);
 }
 
 void pl_process_thread_name(char name[16])
@@ -418,7 +417,7 @@ static enum pl_process_state start(struct pl_process *process)
         if (pl_front.configure)
             pl_front.configure(&pl_config);
         if (pl_config.mode == PL_MODE_SAMPLED && !pl_config.interval_bytes)
-            pl_config.interval_bytes = INTERVAL_FALLBACK;
+            pl_config.interval_bytes = PL_SAMPLE_USUAL;
         if (pl_sys_getcwd(pl_config.directory, sizeof pl_config.directory) <= 0)
             pl_config.directory[0] = 0;
     }
@@ -430,7 +429,9 @@ static enum pl_process_state start(struct pl_process *process)
     if (!pl_tls.visiting) /* a visit that goes on in the child may be about to write to one */
         pl_block_abandon();
     pl_sys_thread_name(process->comm);
-    find_program(process);
+    if (!process->forked)
+        pl_config.behind = keep_program(process->comm, process->scratch);
+    correct_name(process->comm);
     if (!pl_config_chooses(&pl_config, process->comm))
         return PL_PROCESS_IGNORED;
     process->pid = pl_sys_getpid();
@@ -438,12 +439,13 @@ static enum pl_process_state start(struct pl_process *process)
         store_relaxed(&pl_clock_stopped, 1);
     pl_process_read_clocks(process);
     process->seed = draw_seed(process);
-    process->interval_bytes = pl_config.interval_bytes ? pl_config.interval_bytes : INTERVAL_FALLBACK;
+    process->interval_bytes = pl_config.interval_bytes ? pl_config.interval_bytes : PL_SAMPLE_USUAL;
     process->timeline.shift = PL_TIMELINE_SHIFT_FIRST;
     process->changes = 1; /* a new thread has seen none */
     process->size_from = pl_config.size_from;
     process->size_to = pl_config.size_to;
     pl_budget_start(&process->budget, pl_config.overhead_ppm, PL_AUTO_CREDIT_NS);
+    find_executable(process);
     return PL_PROCESS_ON;
 }
 

@@ -56,7 +56,7 @@ enum pl_setting {
 #define PL_GLIBC_SETTINGS(X)                                                                                           \
     X(PROFILE, "GLIBC_MALLOC_PROFILE",       "glibc.malloc.prof",       "0|1", "0",                                     \
       "profile this process: without it the profiler inside glibc does nothing, whatever else is set")                 \
-    X(BYTES,   "GLIBC_MALLOC_PROFILE_BYTES", "glibc.malloc.prof_bytes", "BYTES|exact|auto", "512K",                     \
+    X(BYTES,   "GLIBC_MALLOC_PROFILE_BYTES", "glibc.malloc.prof_bytes", "BYTES|exact|auto", PL_SAMPLE_USUAL_TEXT,       \
       "mean number of bytes between samples, as PLIMSOLL_SAMPLE; 1 samples every allocation")                          \
     X(OUT,     "GLIBC_MALLOC_PROFILE_OUT",   "glibc.malloc.prof_out",   "PREFIX", "plimsoll.COMMAND",                  \
       "the profile goes to PREFIX.PID.plim")                                                                           \
@@ -74,6 +74,8 @@ enum pl_glibc_setting {
 /* Bounds within which a value is accepted; both sides check them. */
 #define PL_SAMPLE_MIN 1ull
 #define PL_SAMPLE_MAX (1ull << 40)
+#define PL_SAMPLE_USUAL (512ull << 10) /* where samples are taken, and nobody said how many */
+#define PL_SAMPLE_USUAL_TEXT "512K"
 #define PL_OVERHEAD_DEFAULT_PPM 20000u /* 2% */
 #define PL_OVERHEAD_MIN_PPM 100u       /* 0.01% */
 #define PL_OVERHEAD_MAX_PPM 1000000u   /* 100% */

@@ -118,10 +118,9 @@ static void *copy_from_pool(void *p, size_t n, void *block)
 /* What the caller had asked for, as far as it is known; otherwise what it got. 0: there is nobody to ask. */
 static size_t size_before(void *p, const struct pl_known *known)
 {
-    if (known->exact.word)
-        return known->exact.size;
-    if (known->sampled.row)
-        return known->sampled.size;
+    size_t size;
+    if (pl_known_size(known, &size))
+        return size;
     return pl_next.malloc_usable_size ? pl_next.malloc_usable_size(p) : 0;
 }
 

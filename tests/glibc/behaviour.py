@@ -227,7 +227,7 @@ def code_of_the_profiler():
 def a_thread_thrown_out_of_the_profiler_by_longjmp_keeps_being_sampled():
     for settings in (EVERYTHING, WAYS["exact"]):
         with Place() as place:
-            run([program("thrown"), 300, *code_of_the_profiler()], place, settings)
+            run([TRAPS / "thrown", LIBC, 300, *code_of_the_profiler()], place, settings)
             (path,) = place.files()
             found = Sites(path).of("afterwards_allocate")
             assert found == (20000, 2000000, 0, 0), f"{found}, {lost(plim.Profile(path))}"

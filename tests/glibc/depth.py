@@ -18,6 +18,8 @@ import sys
 
 from front import *
 
+from deepest import Deepest
+
 LIMIT_BYTES = 1024
 ENTRIES = [f"malloc_prof_{name}" for name in ("malloc", "calloc", "realloc", "memalign", "posix_memalign", "free")]
 ALLOCATOR = re.compile(
@@ -110,12 +112,15 @@ def disassembled():
     return functions
 
 
-class Walk:
-    """The deepest paths, depth first; a cycle has no longest path and is reported."""
-
+class Walk(Deepest):
     def __init__(self):
-        self.functions, self.allocator = disassembled(), functions_of_the_allocator()
-        self.done, self.active, self.problems = {}, [], []
+        super().__init__(disassembled())
+        self.allocator = functions_of_the_allocator()
+
+    def own(self, function):
+        if function.unknown:
+            self.problems.append(f"{function.name}: its frame may have any size")
+        return function.frame + function.red_zone
 
     def called(self, name):
         return [function.start for function in self.functions.values() if function.name == name]
@@ -144,25 +149,6 @@ class Walk:
     def is_allocator(self, name):
         return name in self.allocator or ALLOCATOR.fullmatch(name)
 
-    def deepest(self, start):
-        """(bytes, chain) from this function on."""
-        function = self.functions[start]
-        if start in self.active:
-            self.problems.append("recursion through " + function.name)
-            return 0, []
-        if start not in self.done:
-            self.active.append(start)
-            if function.unknown:
-                self.problems.append(f"{function.name}: its frame may have any size")
-            own = function.frame + function.red_zone
-            best = (own, [f"{function.name} {own}"])
-            for used, callee in self.calls(function):
-                below, chain = self.deepest(callee)
-                best = max(best, (used + below, [f"{function.name} {used}", *chain]), key=lambda path: path[0])
-            self.active.pop()
-            self.done[start] = best
-        return self.done[start]
-
 
 @claim
 def the_cold_path_takes_at_most_1_kib_of_the_stack():
@@ -174,7 +160,7 @@ def the_cold_path_takes_at_most_1_kib_of_the_stack():
             problems.append(f"there is no {entry}")
         for start in starts:
             total, chain = walk.deepest(start)
-            say(f"{total:5} bytes: {' -> '.join(chain)}")
+            say(f"{total:5} bytes: " + " -> ".join(f"{function.name} {used}" for function, used in chain))
             if total > LIMIT_BYTES:
                 problems.append(f"{entry}: {total} bytes, more than {LIMIT_BYTES}")
     problems += [f"{name} may be called, it says here, and does not exist"

@@ -19,6 +19,9 @@ from pathlib import Path
 
 from build import BUILD, EXPORT_MAPS, output_of, runtime_commands, verdict
 
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "lib"))
+from deepest import Deepest  # noqa: E402
+
 LIMIT_BYTES = 1024
 ENTRY = re.compile(r"(pl_)?cold_\w+")
 
@@ -115,14 +118,12 @@ def call_graph(library):
     return functions
 
 
-class Walk:
-    """Longest path by depth-first search; a cycle has no longest path and is reported."""
-
+class Walk(Deepest):
     def __init__(self, functions, frames):
-        self.functions, self.frames = functions, frames
-        self.done, self.active, self.problems = {}, [], []
+        super().__init__(functions)
+        self.frames = frames
 
-    def frame(self, function):
+    def own(self, function):
         if function.part:
             return 0
         for name in (re.sub(r"\.\d+$", "", function.name), function.plain):
@@ -131,22 +132,9 @@ class Walk:
         self.problems.append(f"{function.name}: no frame size known")
         return 0
 
-    def deepest(self, start):
-        """(bytes, chain) of the deepest path from this function."""
-        function = self.functions[start]
-        if start in self.active:
-            self.problems.append("recursion through " + function.name)
-            return 0, []
-        if start not in self.done:
-            self.active.append(start)
-            own = self.frame(function)
-            best = (own, [function])
-            for callee, tail in function.calls.items():
-                below, chain = self.deepest(callee)
-                best = max(best, (below + (0 if tail else own), [function, *chain]), key=lambda path: path[0])
-            self.active.pop()
-            self.done[start] = best
-        return self.done[start]
+    def calls(self, function):
+        own = self.own(function)
+        return [(0 if tail else own, callee) for callee, tail in function.calls.items()]
 
 
 def look_at(library):
@@ -166,7 +154,7 @@ def look_at(library):
     problems += [f"{name} may be called, it says here, and does not exist"
                  for names in [*TABLES.values(), *INDIRECT.values()] for name in names if name not in known]
     for total, chain in worst:
-        line = f"{total:5} bytes: " + " -> ".join(f"{function.name} {walk.frame(function)}" for function in chain)
+        line = f"{total:5} bytes: " + " -> ".join(f"{function.name} {walk.own(function)}" for function, _ in chain)
         if total > LIMIT_BYTES:
             problems.append(line)
         elif "--show" in sys.argv:

@@ -3,19 +3,24 @@
  * thrown.c - is thrown out of the runtime by siglongjmp() from a timer's handler, thousands of times, and goes on. Only
  * when the signal arrived inside of the runtime: elsewhere the handler returns.
  *
- *   thrown RUNTIME TIMES     RUNTIME is the path of the library to be thrown out of
+ *   thrown RUNTIME TIMES [START END]     RUNTIME is the path of the library to be thrown out of
+ *
+ * START and END are hexadecimal addresses in it, where only a part of it is the runtime: malloc itself would not
+ * survive being thrown out of. Then blocks are moved, too.
  *
  * Says on stdout how many calls it made after the last time, from a place of its own.
  */
 #include <link.h>
 #include <setjmp.h>
+#include <stdbool.h>
 #include <ucontext.h>
 
 #include "handlers.h"
 
 #define AFTERWARDS 20000
 
-static uintptr_t code_start, code_end;
+static uintptr_t base, code_start, code_end;
+static bool moves;
 static sigjmp_buf back;
 static volatile int thrown, armed;
 
@@ -24,7 +29,8 @@ static int find_code(struct dl_phdr_info *info, size_t bytes, void *path)
     (void) bytes;
     for (int i = 0; i < info->dlpi_phnum && is(info->dlpi_name, path); i++)
         if (info->dlpi_phdr[i].p_type == PT_LOAD && info->dlpi_phdr[i].p_flags & PF_X) {
-            code_start = info->dlpi_addr + info->dlpi_phdr[i].p_vaddr;
+            base = info->dlpi_addr;
+            code_start = base + info->dlpi_phdr[i].p_vaddr;
             code_end = code_start + info->dlpi_phdr[i].p_memsz;
         }
     return 0;
@@ -55,7 +61,7 @@ static NOINLINE void deeper(int depth, int i)
     if (depth > 0)
         deeper(depth - 1, i);
     else
-        free(thrown_allocate(i));
+        free(moves ? keep(realloc(thrown_allocate(i), 500)) : thrown_allocate(i));
     __asm__ volatile("");
 }
 
@@ -64,6 +70,13 @@ int main(int argc, char **argv)
     int times = argc > 2 ? atoi(argv[2]) : 100;
     CHECK(argc > 1);
     dl_iterate_phdr(find_code, argv[1]);
+    if (argc > 4) {
+        CHECK(base);
+        free(thrown_allocate(1)); /* it starts but once, and that is not what is tried here */
+        code_start = base + strtoul(argv[3], NULL, 16);
+        code_end = base + strtoul(argv[4], NULL, 16);
+        moves = true;
+    }
     handle(SIGUSR1, on_signal, 0);
     timer_t timer = start_timer(SIGUSR1, 50000);
     volatile int calls = 0;

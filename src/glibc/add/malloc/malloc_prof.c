@@ -3,7 +3,6 @@
 
 #include <elf.h>
 #include <fcntl.h>
-#include <gnu/lib-names.h>
 #include <ldsodefs.h>
 #include <libc-internal.h>
 #include <pthreadP.h>
@@ -17,7 +16,6 @@
 
 #include "malloc_prof.h"
 #include "plimsoll/cold.h"
-#include "plimsoll/paths.h"
 #include "plimsoll/process.h"
 #include "plimsoll/sandbox.h"
 #include "plimsoll/stats.h"
@@ -31,8 +29,9 @@
 /* One that is too long is given as an empty one, which makes no sense to
    anybody.  */
 static const char *
-copy_text (const char *text, size_t length, char room[TEXT_MAX])
+copy_text (const char *text, size_t length)
 {
+  static char room[TEXT_MAX];
   if (text == NULL || length == 0)
     return NULL;
   if (length >= TEXT_MAX)
@@ -42,20 +41,20 @@ copy_text (const char *text, size_t length, char room[TEXT_MAX])
   return room;
 }
 
-/* The text of a tunable, or NULL if it is not set.  Newer releases do not
-   terminate it.  */
+/* The text of a tunable, until the next one is asked for; NULL if it is not
+   set.  Newer releases do not terminate it.  */
 #if __GLIBC_PREREQ (2, 39)
-# define GET_TEXT(tunable, room)					      \
+# define GET_TEXT(tunable)						      \
   ({									      \
     const struct tunable_str_t *text_					      \
       = TUNABLE_GET (tunable, struct tunable_str_t *, NULL);		      \
-    copy_text (text_->str, text_->len, room);				      \
+    copy_text (text_->str, text_->len);					      \
   })
 #else
-# define GET_TEXT(tunable, room)					      \
+# define GET_TEXT(tunable)						      \
   ({									      \
     const char *text_ = TUNABLE_GET (tunable, const char *, NULL);	      \
-    copy_text (text_, text_ != NULL ? __pl_text_bytes (text_) : 0, room);    \
+    copy_text (text_, text_ != NULL ? __pl_text_bytes (text_) : 0);	      \
   })
 #endif
 
@@ -105,12 +104,12 @@ pattern_of (const char *prefix, char *room)
 static void
 configure (struct __pl_config *config)
 {
-  static char text[TEXT_MAX], pattern[TEXT_MAX];
-  set (config, PL_SETTING_SAMPLE, PL_GLIBC_BYTES, GET_TEXT (prof_bytes, text));
-  const char *prefix = GET_TEXT (prof_out, text);
+  static char pattern[TEXT_MAX];
+  set (config, PL_SETTING_SAMPLE, PL_GLIBC_BYTES, GET_TEXT (prof_bytes));
+  const char *prefix = GET_TEXT (prof_out);
   if (prefix != NULL)
     set (config, PL_SETTING_OUT, PL_GLIBC_OUT, pattern_of (prefix, pattern));
-  stats_wanted = is_set (GET_TEXT (prof_stats, text));
+  stats_wanted = is_set (GET_TEXT (prof_stats));
 }
 
 /* ---- what the core asks ---- */
@@ -123,12 +122,11 @@ static bool begun;
 static bool
 unwanted (void)
 {
-  static char text[TEXT_MAX];
 #ifdef SHARED
   if (begun && !__libc_initial)
     return true;
 #endif
-  return __libc_enable_secure || !is_set (GET_TEXT (prof, text));
+  return __libc_enable_secure || !is_set (GET_TEXT (prof));
 }
 
 #ifdef SHARED

@@ -100,11 +100,8 @@ malloc_prof_posix_memalign (void **memptr, size_t alignment, size_t size)
 static size_t
 malloc_prof_size (mchunkptr p, const struct __pl_known *known)
 {
-  if (known->exact.word != 0)
-    return known->exact.size;
-  if (known->sampled.row != 0)
-    return known->sampled.size;
-  return memsize (p);
+  size_t size;
+  return __pl_known_size (known, &size) ? size : memsize (p);
 }
 
 /* The block OLDMEM may be known.  DUE: the countdown has run out.  Freeing by
