@@ -27,7 +27,7 @@ def main():
         if function.name not in LIMIT_BYTES:
             continue
         total, chain = walk.deepest(start)
-        print(f"{total} bytes: " + " -> ".join(f"{step.name} {walk.frame(step)}" for step in chain))
+        print(f"{total} bytes: " + " -> ".join(f"{step.name} {taken}" for step, taken in chain))
         looked_at += len(chain) > 2
         if total > LIMIT_BYTES[function.name]:
             problems.append(f"{function.name}: more than {LIMIT_BYTES[function.name]} bytes")
