@@ -71,8 +71,8 @@ const struct pl_topic pl_topics[] = {
      "SIGBUS when it writes to pages that are gone. To delete it costs the profile, not the process."},
     {"glibc", "the profiler inside glibc: no preloading, static programs, next to no cost",
      "`make glibc` builds a glibc whose malloc has the profiler inside: the same figures in the same file, but nothing "
-     "is preloaded, static programs can be profiled, and malloc is four "
-     "instructions longer, whether it is switched on or off. It stays in its directory; nothing of the system's "
+     "is preloaded, static programs can be profiled, and its part of malloc is four "
+     "instructions, whether it is switched on or off. It stays in its directory; nothing of the system's "
      "is replaced.\n"
      "\n"
      "`plimsoll run --glibc -- PROGRAM` runs one program with it, by its loader: what the program starts runs with "

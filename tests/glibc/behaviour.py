@@ -250,6 +250,14 @@ def a_library_in_a_name_space_of_its_own_works_and_is_not_profiled():
 
 
 @claim
+def a_block_may_be_freed_in_another_name_space():
+    for settings in WAYS.values():
+        with Place() as place:
+            done = run([program("spaces"), PROGRAMS / "elsewhere.so", "elsewhere_work", "elsewhere_take"], place, settings)
+            assert done.stdout == b"300 times\n", done.stdout
+
+
+@claim
 def there_is_room_for_as_many_name_spaces_as_ever():
     """Each copy of libc takes its thread-local variables from what the loader has set aside for all of them."""
     with Place() as place:

@@ -1,6 +1,20 @@
 /* SPDX-License-Identifier: MIT */
 /* elsewhere.c - the library that spaces.c loads: allocates with the libc of its own name space, and checks it. */
+#include <errno.h>
+
 #include "../../traps/programs/trap.h"
+
+#define TOO_MUCH (1ul << 46)
+
+/* The block is another libc's, and this one's malloc has not been called yet. */
+void elsewhere_take(void *block);
+void elsewhere_take(void *block)
+{
+    free(block);
+    volatile size_t bytes = TOO_MUCH;
+    errno = 0;
+    CHECK(!malloc(bytes) && errno == ENOMEM);
+}
 
 void elsewhere_work(void);
 void elsewhere_work(void)

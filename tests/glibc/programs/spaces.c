@@ -2,7 +2,7 @@
 /*
  * spaces.c - a library in a name space of the loader's own, with a libc of its own: dlmopen.
  *
- *   spaces LIBRARY FUNCTION
+ *   spaces LIBRARY FUNCTION [FUNCTION that is given a block]
  */
 #include <dlfcn.h>
 
@@ -13,9 +13,23 @@ static NOINLINE void *spaces_allocate(void)
     return keep(malloc(123));
 }
 
+static void *find(void *library, const char *name)
+{
+    void *function = dlsym(library, name);
+    CHECK(function);
+    return function;
+}
+
+static void give_block(void *library, const char *name)
+{
+    void (*function)(void *);
+    *(void **) &function = find(library, name);
+    function(spaces_allocate());
+}
+
 int main(int argc, char **argv)
 {
-    CHECK(argc == 3);
+    CHECK(argc == 3 || argc == 4);
     for (int round = 0; round < 3; round++) {
         void *library = dlmopen(LM_ID_NEWLM, argv[1], RTLD_NOW);
         if (!library) {
@@ -23,8 +37,9 @@ int main(int argc, char **argv)
             return 1;
         }
         void (*function)(void);
-        *(void **) &function = dlsym(library, argv[2]);
-        CHECK(function);
+        *(void **) &function = find(library, argv[2]);
+        if (argc == 4)
+            give_block(library, argv[3]);
         for (int i = 0; i < 100; i++) {
             function();
             free(spaces_allocate());

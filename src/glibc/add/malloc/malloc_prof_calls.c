@@ -37,6 +37,25 @@ malloc_prof_mark (mchunkptr p, bool known)
     __libc_lock_unlock (av->mutex);
 }
 
+/* Takes the mark of a block away.  True: the profiler may have a record of
+   it.  Where it was never on, the mark is a sign of a corrupt heap; but the
+   copy of libc in a namespace of its own (dlmopen) may be given a block of
+   the first one's, and has no records.  */
+static __always_inline bool
+malloc_prof_unmark (mchunkptr p, const char *corrupt)
+{
+  bool recording = __pl_config.ready;
+#ifdef SHARED
+  bool strange = !recording && __libc_initial;
+#else
+  bool strange = !recording;
+#endif
+  if (__glibc_unlikely (strange))
+    malloc_printerr (corrupt);
+  malloc_prof_mark (p, false);
+  return recording;
+}
+
 /* The second half of a visit.  WEIGHT is what the first half returned.  */
 static __always_inline void *
 malloc_prof_allocated (enum __pl_function function, size_t bytes, void *mem,
@@ -120,11 +139,10 @@ malloc_prof_realloc (void *oldmem, size_t bytes, bool due)
       mchunkptr oldp = mem2chunk (oldmem);
       if (chunksize_nomask (oldp) & MALLOC_PROF_KNOWN)
 	{
-	  if (__glibc_unlikely (misaligned_chunk (oldp)
-				|| !__pl_config.ready))
+	  if (__glibc_unlikely (misaligned_chunk (oldp)))
 	    malloc_printerr ("realloc(): invalid pointer");
-	  malloc_prof_mark (oldp, false);
-	  taken = __pl_cold_take (oldmem, &known);
+	  taken = (malloc_prof_unmark (oldp, "realloc(): invalid pointer")
+		   && __pl_cold_take (oldmem, &known));
 	}
       before = malloc_prof_size (oldp, &known);
     }
@@ -146,8 +164,7 @@ malloc_prof_realloc (void *oldmem, size_t bytes, bool due)
 }
 
 /* A block that is marked is freed.  It may be unknown all the same: a child
-   has its parent's blocks, and not its parent's records.  Where the profiler
-   was never on, the mark is a sign of a corrupt heap.  */
+   has its parent's blocks, and not its parent's records.  */
 static malloc_prof_cold void
 malloc_prof_free (void *mem)
 {
@@ -155,10 +172,8 @@ malloc_prof_free (void *mem)
   mchunkptr p = mem2chunk (mem);
   if (__glibc_unlikely (misaligned_chunk (p)))
     malloc_printerr ("free(): invalid pointer");
-  if (__glibc_unlikely (!__pl_config.ready))
-    malloc_printerr ("free(): invalid size");
-  malloc_prof_mark (p, false);
-  if (!__pl_exact_free (mem) && __pl_cold_take (mem, &known))
+  if (malloc_prof_unmark (p, "free(): invalid size")
+      && !__pl_exact_free (mem) && __pl_cold_take (mem, &known))
     __pl_cold_freed (mem, &known);
   __libc_free (mem);
 }
