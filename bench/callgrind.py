@@ -6,10 +6,11 @@ price of the calls. A run of twice as many, less a run, is free of start-up and 
 exact: a fraction in a quotient is a path that is taken now and then, not noise.
 """
 
-import re
 import subprocess
 from collections import Counter, defaultdict
 from dataclasses import dataclass, field
+
+from disassembly import disassemble, target
 
 COUNT = 2000  # calls; more of them give the same quotients
 
@@ -91,7 +92,6 @@ def account_of_calls(calls, loader, kind, size, threads=1, variables=None, direc
 
 # ---- which instructions these are ----
 
-LINE = re.compile(r"^\s*([0-9a-f]+):\t(?:notrack |bnd )?(\S+)\s*(.*?)\s*$")
 LONGEST_INSTRUCTION = 15
 
 
@@ -109,24 +109,20 @@ class Step:
         """Where control may be next, in this function. After a call that is behind it."""
         if self.mnemonic.startswith("ret"):
             return []
-        jumps = self.mnemonic.startswith("j")
-        match = re.match(r"([0-9a-f]+)\b", self.operands) if jumps else None
-        targets = [int(match[1], 16)] if match else []
+        to = target(self.operands) if self.mnemonic.startswith("j") else None
+        targets = [] if to is None else [to]
         return targets if self.mnemonic.startswith("jmp") else [self.following, *targets]
 
     def __str__(self):
         return f"{self.mnemonic:8} {self.operands}".rstrip()
 
 
-def disassemble(library, name, addresses):
+def executed_steps(library, name, addresses):
     """address -> step, of those executed."""
     first, last = min(addresses), max(addresses)
-    command = ["objdump", "-d", "--no-show-raw-insn", f"--start-address={first}",
-               f"--stop-address={last + LONGEST_INSTRUCTION}", library]
-    output = subprocess.run(command, check=True, capture_output=True, text=True).stdout
-    found = [match for match in map(LINE.match, output.splitlines()) if match]
-    ends = [*(int(match[1], 16) for match in found[1:]), 0]
-    steps = [Step(name, int(match[1], 16), match[2], match[3], end) for match, end in zip(found, ends)]
+    code = disassemble(library, "-d", f"--start-address={first}", f"--stop-address={last + LONGEST_INSTRUCTION}")
+    ends = [*(address for address, _, _ in code[1:]), 0]
+    steps = [Step(name, *instruction, end) for instruction, end in zip(code, ends)]
     return {step.address: step for step in steps if step.address in addresses}
 
 
@@ -149,6 +145,6 @@ def executed_code(account, caller):
         function = wanted.pop(0)
         if function not in found:
             taken = {address for address, times in account.executed[function].items() if times >= COUNT}
-            found[function] = in_order(disassemble(*function, taken)) if taken else []
+            found[function] = in_order(executed_steps(*function, taken)) if taken else []
             wanted += account.called[function]
     return [step for steps in found.values() for step in steps]

@@ -14,7 +14,7 @@ from pathlib import Path
 HERE = Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent / "lib"))
 
-from built import BUILD, RUNTIME, environment, export  # noqa: E402
+from built import BUILD, RUNTIME, environment, export, finish  # noqa: E402
 from claims import Skip, expect  # noqa: E402
 from ledger import Figures, Ledger, add_up, compare  # noqa: E402
 from place import LedgerPlace  # noqa: E402
@@ -195,13 +195,9 @@ class Place(LedgerPlace):
     def run(self, program, *words, **options):
         """Runs a program to its end."""
         process = self.start(program, *words, **options)
-        try:
-            self.stdout, stderr = process.communicate(timeout=TIMEOUT_S)
-        except subprocess.TimeoutExpired:
-            process.kill()
-            process.communicate()
-            raise AssertionError(f"{program} does not end") from None
-        assert process.returncode == 0, f"{program} ended with status {process.returncode}: {stderr}"
+        done = finish(process, TIMEOUT_S)
+        self.stdout = done.stdout
+        assert done.returncode == 0, f"{program} ended with status {done.returncode}: {done.stderr}"
         return process.pid
 
     def kill(self, process):

@@ -27,7 +27,6 @@ from collections import defaultdict
 
 from front import *
 
-JOBS = HERE.parent / "programs" / "jobs"
 SIGMAS, Z95 = 4.5, 1.96
 STRAY = {"alloc_objects": 40, "alloc_space": 16384, "inuse_objects": 40}
 MORE_STRAY = {"python3": {"alloc_space": 300000}, "cc1": {"alloc_space": 150000}}

@@ -11,7 +11,6 @@ import sys
 
 from front import *
 
-TRAPS = BUILD / "tests" / "traps"
 ENTRIES = ("main", "master", "apprentice")  # of crew.c
 FORKED = 1  # PL_FLAG_FORKED
 END_EXIT = 1  # PL_END_EXIT

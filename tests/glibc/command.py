@@ -8,9 +8,6 @@ import sys
 
 from front import *
 
-JOBS = HERE.parent / "programs" / "jobs"
-TRAPS = BUILD / "tests" / "traps"
-DEFAULT_INTERVAL = 512 << 10
 
 
 def plimsoll_run(place, *words, status=0, **settings):

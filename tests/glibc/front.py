@@ -35,6 +35,9 @@ STATIC = ["-static", "-Wl,--eh-frame-hdr", f"-L{ARCHIVE.parent}"]  # how a progr
 SYSTEM_RELEASE = os.confstr("CS_GNU_LIBC_VERSION").split()[-1]
 SYSTEM_LOADER = Path("/lib64/ld-linux-x86-64.so.2")
 PROGRAMS = BUILD / "tests" / "glibc"
+TRAPS = BUILD / "tests" / "traps"
+JOBS = HERE.parent / "programs" / "jobs"
+DEFAULT_INTERVAL = 512 << 10
 TIMEOUT_S = 120
 NEWNS, NEWUSER = 0x00020000, 0x10000000
 MS_BIND, MS_REC, MS_PRIVATE = 4096, 16384, 1 << 18
@@ -159,13 +162,7 @@ def start(words, place, env, **options):
 
 
 def finish(process):
-    try:
-        stdout, stderr = process.communicate(timeout=TIMEOUT_S)
-    except subprocess.TimeoutExpired:
-        process.kill()
-        stdout, stderr = process.communicate()
-        raise AssertionError(f"{process.args} hangs\n{stdout}\n{stderr}") from None
-    return subprocess.CompletedProcess(process.args, process.returncode, stdout, stderr)
+    return built.finish(process, TIMEOUT_S)
 
 
 def run(command, place, settings, **options):

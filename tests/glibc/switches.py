@@ -13,9 +13,7 @@ from pathlib import Path
 
 from front import *
 
-TRAPS = BUILD / "tests" / "traps"
 QUIET = TRAPS / "quiet"
-DEFAULT_INTERVAL = 512 << 10
 SAMPLED, EXACT, AUTO = 1, 2, 3  # enum pl_mode
 PREFIX = "GLIBC_MALLOC_PROFILE"
 

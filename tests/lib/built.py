@@ -22,6 +22,17 @@ def environment(**settings):
     return {k: str(v) for k, v in words.items() if v is not None}
 
 
+def finish(process, timeout_s, kill=subprocess.Popen.kill):
+    """Waits for a process whose output is piped to us. One that hangs is killed, and a failure."""
+    try:
+        stdout, stderr = process.communicate(timeout=timeout_s)
+    except subprocess.TimeoutExpired:
+        kill(process)
+        stdout, stderr = process.communicate()
+        raise AssertionError(f"{' '.join(map(str, process.args))} hangs\n{stdout}\n{stderr}") from None
+    return subprocess.CompletedProcess(process.args, process.returncode, stdout, stderr)
+
+
 def export(path):
     """What the reader makes of a profile."""
     done = subprocess.run([PLIMSOLL, "export", "--format", "json", path], capture_output=True, env=environment())

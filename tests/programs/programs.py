@@ -22,7 +22,7 @@ sys.path.insert(0, str(HERE.parent / "lib"))
 
 import claims  # noqa: E402
 import plim  # noqa: E402
-from built import BUILD, PLIMSOLL, RUNTIME  # noqa: E402
+from built import BUILD, PLIMSOLL, RUNTIME, finish  # noqa: E402
 from claims import Skip, claim  # noqa: E402
 
 RUNTIME_CXX = BUILD / "libplimsoll-cxx.so"
@@ -81,13 +81,7 @@ def run_to_the_end(words, **options):
     """A job that hangs is ended with all the processes that it started."""
     pipes = {"stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
     process = subprocess.Popen(words, start_new_session=True, **pipes, **options)
-    try:
-        stdout, stderr = process.communicate(timeout=TIMEOUT_S)
-    except subprocess.TimeoutExpired:
-        os.killpg(process.pid, signal.SIGKILL)
-        stdout, stderr = process.communicate()
-        raise AssertionError(f"it hangs, after\n{stdout}\n{stderr}") from None
-    return subprocess.CompletedProcess(words, process.returncode, stdout, stderr)
+    return finish(process, TIMEOUT_S, kill=lambda process: os.killpg(process.pid, signal.SIGKILL))
 
 
 def run(command, preload=(), before=(), **settings):

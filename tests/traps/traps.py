@@ -135,13 +135,7 @@ def start(command, settings=None, preload=(RUNTIME,), at=None, before=(), **opti
 
 def run(*command, **options):
     process = start(command, **options)
-    try:
-        stdout, stderr = process.communicate(timeout=TIMEOUT_S)
-    except subprocess.TimeoutExpired:
-        process.kill()
-        stdout, stderr = process.communicate()
-        raise AssertionError(f"{' '.join(map(str, command))} hangs\n{stdout}\n{stderr}") from None
-    return Run(subprocess.CompletedProcess(command, process.returncode, stdout, stderr), process.place)
+    return Run(built.finish(process, TIMEOUT_S), process.place)
 
 
 def bare(*command, preload=(), **options):

@@ -1,0 +1,20 @@
+# SPDX-License-Identifier: MIT
+"""disassembly - what objdump tells of code, read."""
+
+import re
+import subprocess
+
+LINE = re.compile(r"^\s*([0-9a-f]+):\t(?:notrack |bnd )?(\S+)\s*(.*?)\s*$")
+
+
+def disassemble(library, *options):
+    """The instructions that objdump is asked for by its options, in order, as (address, mnemonic, operands)."""
+    command = ["objdump", "--no-show-raw-insn", *options, library]
+    output = subprocess.run(command, check=True, capture_output=True, text=True).stdout
+    return [(int(match[1], 16), match[2], match[3]) for match in map(LINE.match, output.splitlines()) if match]
+
+
+def target(operands):
+    """Where a direct jump goes; None: it is another kind."""
+    match = re.match(r"([0-9a-f]+)\b", operands)
+    return int(match[1], 16) if match else None
