@@ -105,7 +105,12 @@ esac
 END
     cat >bin/apt-cache <<'END'
 #!/bin/sh
-cat "$(dirname "$0")/../own" 2>/dev/null || true
+own=$(dirname "$0")/../own
+[ -e "$own" ] || exit 0
+while read -r line; do # one by one: whoever stops listening lets it die of SIGPIPE
+    echo "$line"
+    sleep 0.1
+done <"$own"
 END
     chmod +x bin/*
     PATH=$PWD/bin:$PATH
