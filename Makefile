@@ -11,16 +11,21 @@ GLIBC ?= $(BUILD)/glibc
 PLIMSOLL = $(BUILD)/plimsoll
 DEMO = $(BUILD)/demo.plim
 
-.PHONY: all help demo glibc check soak bench hot install install-glibc format clean
+# `make -j1` is meant for the tools behind this file, too. A bare -j means as many as they think fit.
+JOBS = $(filter-out -j,$(filter -j%,$(MAKEFLAGS)))
+
+.PHONY: all help demo page glibc check soak bench hot install install-glibc format clean
 
 all: $(BUILD)/build.ninja          ## build the command, the runtime and the examples
-	@ninja -C $(BUILD)
+	@ninja -C $(BUILD) $(JOBS)
 
 help:                              ## this list
 	@sed -n 's/^\([a-z]*\):.*## \(.*\)/make \1\t\2/p' Makefile | expand -t 15
 
 $(BUILD)/build.ninja:
-	@command -v meson >/dev/null || { echo "meson is missing: run tools/setup build"; exit 1; }
+	@command -v meson >/dev/null || { echo "meson is missing: run tools/setup build" >&2; exit 1; }
+	@mkdir -p $(BUILD) 2>/dev/null && test -w $(BUILD) || \
+	    { echo "cannot write to $(BUILD): name another directory, as in: make BUILD=/tmp/plimsoll" >&2; exit 1; }
 	meson setup $(BUILD) --libdir lib --prefix $(PREFIX)
 
 demo:                              ## profile an example that leaks, print the report, and write the page
@@ -28,7 +33,12 @@ demo:                              ## profile an example that leaks, print the r
 	@$(MAKE) --no-print-directory all
 	$(PLIMSOLL) run -o $(DEMO) -- $(BUILD)/examples/leaky/indexer --rounds 4 src docs
 	$(PLIMSOLL) report $(DEMO)
-	$(PLIMSOLL) html -o $(BUILD)/demo.html $(DEMO) || true
+	$(PLIMSOLL) html -o $(BUILD)/demo.html $(DEMO)
+
+page:                              ## bundle the page anew from web/src, after changing it
+	@$(SETUP) page
+	@tools/modules web
+	@node web/build.mjs
 
 glibc:                             ## build a glibc with the profiler in its malloc
 	@$(SETUP) build glibc
@@ -36,11 +46,11 @@ glibc:                             ## build a glibc with the profiler in its mal
 
 check:                             ## build with gcc, clang and sanitizers; run every test
 	@$(SETUP) build check glibc
-	@tools/check
+	@tools/check $(JOBS)
 
 soak:                              ## the long tests
 	@$(SETUP) build check glibc
-	@tools/check --soak
+	@tools/check --soak $(JOBS)
 
 bench:                             ## print the tables of the README
 	@$(SETUP) build check bench

@@ -19,6 +19,7 @@ from measure import Broken
 from tables import table
 
 HERE = Path(__file__).resolve().parent
+BUILT = HERE.parent / "web/built"
 SCENARIO = "100k-stacks"
 PAINT_MS_MAX = 1000
 FRAME_MS_MAX = 1000 / 60 * 1.5  # a frame that came late is seen; the clock of frames has a few ms of noise
@@ -41,9 +42,9 @@ def output_of(*command):
     return subprocess.run([str(word) for word in command], check=True, capture_output=True, text=True).stdout
 
 
-def bundle_bytes(place):
+def bundle_bytes():
     """What the page itself is, packed."""
-    parts = [path for name in ("page.js", "page.css") for path in place.build.glob(f"web/**/{name}")]
+    parts = [BUILT / name for name in ("page.js", "page.css")]
     return sum(len(gzip.compress(path.read_bytes(), 9)) for path in parts)
 
 
@@ -88,7 +89,7 @@ def measure_page(place, programs, options, targets):
     rounds = 2 if options.quick else min(options.rounds, 7)
     found = json.loads(output_of("node", HERE / "page.mjs", rounds, 8 if options.quick else ZOOMS, report, control))
     ours, bare = found[str(report)], found[str(control)]
-    bundle = bundle_bytes(place)
+    bundle = bundle_bytes()
     print(f"measured {report.name}", file=sys.stderr)
     size = report.stat().st_size / 1e6
     table("The page", f"A report of {size:.1f} MB with 100,000 stacks, opened from disk at 1440 × 900: from the "

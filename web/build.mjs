@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
 // build.mjs - makes the page: page.js, page.css, and the two documents around them.
 //
-// usage: node build.mjs --out DIR [--depfile FILE] [--tests]
+// usage: node build.mjs [--out DIR] [--tests]
 //
-// With --depfile, FILE says what the page was made of, as make and ninja read it. With --tests: tests/*.test.ts as
-// DIR/tests/*.mjs instead, for node --test.
+// DIR is web/built unless given: what is there is committed, and the same sources always give the same bytes. With
+// --tests: tests/*.test.ts as DIR/tests/*.mjs instead, for node --test.
 //
 // Licences of what is bundled come from the packages themselves, into the page's about box.
 
@@ -44,7 +44,7 @@ function checkInline(name, text, tag) {
 }
 
 async function buildPage(out) {
-  const built = await esbuild.build({
+  await esbuild.build({
     absWorkingDir: HERE,
     entryPoints: { page: "src/main.tsx" },
     outdir: out,
@@ -57,10 +57,8 @@ async function buildPage(out) {
     jsx: "automatic",
     jsxImportSource: "preact",
     define: { LICENCES: JSON.stringify(licences()) },
-    metafile: true,
     logLevel: "warning",
   });
-  const inputs = Object.keys(built.metafile.inputs).map((input) => path.join(HERE, input));
   const script = fs.readFileSync(path.join(out, "page.js"), "utf8").trim();
   const style = fs.readFileSync(path.join(out, "page.css"), "utf8").trim();
   checkInline("page.js", script, "script");
@@ -74,7 +72,6 @@ async function buildPage(out) {
       text.replace("@SCRIPT_HASH@", source(script)).replace("@STYLE_HASH@", source(style)),
     );
   }
-  return [...inputs, ...["standalone.html", "served.html", "package.json", "build.mjs"].map((f) => path.join(HERE, f))];
 }
 
 async function buildTests(out) {
@@ -96,18 +93,7 @@ async function buildTests(out) {
   });
 }
 
-/** What the page was made of, for the build to know when to make it again. `target` is as the build calls it. */
-function writeDepfile(file, target, inputs) {
-  const quoted = inputs.map((input) => input.replace(/ /g, "\\ "));
-  fs.writeFileSync(file, `${target}: ${quoted.join(" ")}\n`);
-}
-
-const named = option("--out") ?? path.join(HERE, "dist");
-const depfile = option("--depfile");
-const out = path.resolve(named);
+const out = path.resolve(option("--out") ?? path.join(HERE, "built"));
 fs.mkdirSync(out, { recursive: true });
 if (process.argv.includes("--tests")) await buildTests(out);
-else {
-  const inputs = await buildPage(out);
-  if (depfile) writeDepfile(depfile, path.join(named, "page.js"), inputs);
-}
+else await buildPage(out);

@@ -6,7 +6,6 @@
 
 #include <stdlib.h>
 
-#include "assets.h"
 #include "export.h"
 #include "highlights.h"
 #include "instant.h"
@@ -17,11 +16,6 @@
 
 static enum pl_exit check(const struct pl_pages_options *options, int argc, char **argv)
 {
-    if (pl_assets_absent)
-        return pl_say_failure(
-            "this plimsoll was built without its page (%s): install npm and libmicrohttpd-dev and build again (make "
-            "clean all), or try plimsoll export --format svg",
-            pl_assets_absent);
     if (argc > 2)
         return pl_say_usage("%s takes one FILE or PID, or two to compare; got %d", options->command, argc);
     if (argc == 2 && pl_select_in_time(&options->select))

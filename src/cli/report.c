@@ -9,7 +9,6 @@
 #include <unistd.h>
 
 #include "advise.h"
-#include "assets.h"
 #include "facts.h"
 #include "figure.h"
 #include "highlights.h"
@@ -417,9 +416,8 @@ static void say_next(const struct pl_profile *profile, const char *subject, cons
         return;
     if (shown == &overview)
         pl_say("more: plimsoll report --tree %s; --advice, --leaks, --peak, --timeline, --sizes, --temporary, "
-               "--metric calls, --by thread%s%s%s",
-               subject, pl_view_tagged(profile) ? ", --by tag" : "",
-               pl_assets_absent ? "" : "; in a browser: plimsoll view ", pl_assets_absent ? "" : subject);
+               "--metric calls, --by thread%s; in a browser: plimsoll view %s",
+               subject, pl_view_tagged(profile) ? ", --by tag" : "", subject);
     else if (by_tag() && pl_view_tagged(profile))
         pl_say("more: plimsoll report --tag NAME %s shows the stacks of one; --by thread,tag a tree for each thread",
                subject);

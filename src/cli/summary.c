@@ -14,7 +14,6 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "assets.h"
 #include "figure.h"
 #include "say.h"
 #include "settings.h"
@@ -246,8 +245,7 @@ static void say_next(const struct pl_collection *collection)
 {
     char *path = pl_summary_typed(most_interesting(collection)->path);
     pl_say("next: plimsoll report %s", path);
-    if (!pl_assets_absent)
-        pl_say("or, in a browser: plimsoll view %s", path);
+    pl_say("or, in a browser: plimsoll view %s", path);
     free(path);
 }
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * assets.h - the files of the page, as npm has made them, in the program itself: nothing is looked for at run time.
+ * assets.h - the files of the page (web/built), in the program itself: nothing is looked for at run time.
  */
 #ifndef PL_ASSETS_H
 #define PL_ASSETS_H
@@ -13,9 +13,6 @@ struct pl_asset {
     size_t bytes;
 };
 extern const struct pl_asset pl_assets[];
-
-/* Why there are none: "missing: npm". NULL: they are. */
-extern const char *const pl_assets_absent;
 
 /* NULL: no such file. */
 const struct pl_asset *pl_asset_find(const char *name);

@@ -13,7 +13,7 @@
 /* Writes page data (docs/page-data.md) to the stream. Errors stay with the stream. */
 typedef void pl_document_function(void *context, FILE *out);
 
-/* The page must be there (assets.h). Writes as it goes: nothing the size of the profile is in memory. */
+/* Writes as it goes: nothing the size of the profile is in memory. */
 void pl_document_write(pl_document_function *profile, void *context, FILE *out);
 
 #endif

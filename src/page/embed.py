@@ -31,7 +31,7 @@ def main():
         data = file.read_bytes()
         text += f'\nEMBED(pl_asset_{number}, "{file}", "{hashlib.sha256(data).hexdigest()}");'
         rows.append(f'    {{"{file.name}", pl_asset_{number}, {len(data)}}},')
-    text += "\n\nconst char *const pl_assets_absent = NULL;\nconst struct pl_asset pl_assets[] = {\n"
+    text += "\n\nconst struct pl_asset pl_assets[] = {\n"
     text += "\n".join(rows) + "\n    {0},\n};\n"
     output.write_text(text)
 

@@ -151,7 +151,7 @@ def bundle(place):
     if not shutil.which("node"):
         raise Skip("node is not installed")
     if not (WEB / "node_modules/esbuild").is_dir():
-        raise Skip("web/node_modules is not there: tools/setup build installs it")
+        raise Skip("web/node_modules is not there: tools/setup check installs it")
     run(place, "node", WEB / "build.mjs", "--out", place, "--tests")
 
 
