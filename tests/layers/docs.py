@@ -2,7 +2,8 @@
 """docs - what the documents say must be true. usage: docs.py functions | commands
 
 functions   every `name()` in ARCHITECTURE.md is a function of src/
-commands    every line of a code block that begins with `$ ` runs, in a scratch directory that looks like the tree
+commands    every line of a code block that begins with `$ ` runs, in a scratch directory that looks like the tree, and
+            no document records two profiles under one name: what follows would show the wrong one
 """
 
 import os
@@ -45,6 +46,13 @@ def commands_of(document):
             yield command
 
 
+def recorded_twice(document):
+    """The profiles that commands of this document write and then overwrite."""
+    named = [re.search(r"plimsoll run [^#]*-o (\S+\.plim)", command) for command in commands_of(document)]
+    names = [match[1] for match in named if match]
+    return sorted({name for name in names if names.count(name) > 1})
+
+
 def make_scratch(directory):
     """A directory in which the tree's own paths work, and what is written stays out of the tree."""
     for entry in SOURCE.iterdir():
@@ -79,6 +87,7 @@ def run(command, directory, pid):
 def commands():
     problems, looked_at = [], 0
     for document in documents():
+        problems += [f"{document.name}: two commands record {name}" for name in recorded_twice(document)]
         with tempfile.TemporaryDirectory() as name:
             directory = Path(name)
             make_scratch(directory)
