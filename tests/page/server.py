@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 """server - `plimsoll view` lets in whom it should, and nobody else, and lives."""
 
+import functools
 import os
 import re
 import signal
@@ -8,14 +9,14 @@ import socket
 import subprocess
 import sys
 import time
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "lib"))
 
 from built import PLIMSOLL, environment
 from claims import Skip, claim, expect, main
-from serving import GZIP, Growing, Place, Viewer, child_of, descriptors_allowed, head_of, listening, talk
+from serving import ANSWER_S, GZIP, Growing, Place, Viewer, child_of, descriptors_allowed, head_of, listening, talk
 
 ALWAYS = {
     "content-security-policy": "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; "
@@ -29,9 +30,9 @@ ALWAYS = {
 THINGS = {"": "text/html; charset=utf-8", "page.js": "text/javascript; charset=utf-8",
           "page.css": "text/css; charset=utf-8", "data": "application/octet-stream"}
 CROWD = 1000
-IDLE_S = 10
 GUESTS_MAX = 256
-SOON_S = 5
+SOON_S = 5  # before those who say nothing are let go
+TRIES = 5
 NOBODY = 65534
 
 place = Place()
@@ -183,18 +184,37 @@ def long_and_broken_requests_are_survived():
 
 @claim
 def one_connection_serves_many_requests():
-    with socket.create_connection(("127.0.0.1", viewer.port), timeout=SOON_S) as connection:
+    with socket.create_connection(("127.0.0.1", viewer.port), timeout=ANSWER_S) as connection:
         for _ in range(3):
             connection.sendall(viewer.request(f"/{viewer.token}/page.css", {"Connection": "keep-alive"}, method="HEAD"))
             answer = connection.recv(1 << 16)
             assert answer.startswith(b"HTTP/1.1 200 ") and answer.endswith(b"\r\n\r\n"), answer[:200]
 
 
-def answered_soon():
+class Late(AssertionError):
+    """An answer took so long that others may have been waited for."""
+
+
+def timely(function):
+    """For claims about who has to wait. A late answer may be the machine's fault, once; a server that lets people wait
+    does so every time."""
+
+    @functools.wraps(function)
+    def tried():
+        for _ in range(TRIES - 1):
+            with suppress(Late):
+                return function()
+        return function()
+
+    return tried
+
+
+def answered_soon(server=None):
     begin = time.monotonic()
-    refused(200, viewer.get("data", GZIP))
+    refused(200, (server or viewer).get("data", GZIP))
     took = time.monotonic() - begin
-    assert took < SOON_S, f"it took {took:.1f} s"
+    if took >= SOON_S:
+        raise Late(f"it took {took:.1f} s")
 
 
 @contextmanager
@@ -204,7 +224,7 @@ def crowd(first_words):
     connections = []
     try:
         for i in range(CROWD):
-            connections.append(socket.create_connection(("127.0.0.1", viewer.port), timeout=SOON_S))
+            connections.append(socket.create_connection(("127.0.0.1", viewer.port), timeout=ANSWER_S))
             connections[-1].sendall(first_words)
             if i % 100 == 0:
                 answered_soon()
@@ -234,23 +254,26 @@ def count_held(connections, most, seconds):
 
 
 @claim
+@timely
 def a_thousand_connections_that_say_nothing_do_not_lock_anybody_out_and_are_let_go():
     with crowd(b"") as connections:
-        held = count_held(connections, 0, 2 * IDLE_S)
+        held = count_held(connections, 0, ANSWER_S)
         assert held == 0, f"{held} are still held"
         answered_soon()
 
 
 @claim
+@timely
 def a_thousand_half_sent_requests_do_not_lock_anybody_out():
     with crowd(b"GET /" + viewer.token.encode() + b"/ HTTP/1.1\r\nHost: 127"):
         answered_soon()
 
 
 @claim
+@timely
 def of_a_crowd_the_oldest_have_to_go_even_if_they_go_on_talking():
     with crowd(b"GET / HTTP/1.1\r\nX: ") as connections:
-        held = count_held(connections, GUESTS_MAX, SOON_S)
+        held = count_held(connections, GUESTS_MAX, ANSWER_S)
         assert 0 < held <= GUESTS_MAX, f"{held} are held"
         assert is_held(connections[-1]) and not is_held(connections[0]), "not the oldest"
         for connection in connections[-GUESTS_MAX // 2:]:
@@ -259,17 +282,17 @@ def of_a_crowd_the_oldest_have_to_go_even_if_they_go_on_talking():
 
 
 @claim
+@timely
 def few_descriptors_are_enough_to_let_newcomers_in():
     with Viewer(profile, within=["prlimit", "--nofile=160"]) as each:
-        connections = [socket.create_connection(("127.0.0.1", each.port), timeout=SOON_S) for _ in range(300)]
-        begin = time.monotonic()
-        refused(200, each.get("data", GZIP))
-        assert time.monotonic() - begin < SOON_S
+        connections = [socket.create_connection(("127.0.0.1", each.port), timeout=ANSWER_S) for _ in range(300)]
+        answered_soon(each)
         for connection in connections:
             connection.close()
 
 
 @claim
+@timely
 def readers_that_do_not_read_cost_the_others_nothing():
     slow = []
     for _ in range(50):
@@ -322,7 +345,7 @@ def browser_that_notes(what="$@"):
     return program, noted
 
 
-def soon(passes, seconds=SOON_S):
+def soon(passes, seconds=ANSWER_S):
     """Whether it does, before that has passed."""
     end = time.monotonic() + seconds
     while not passes() and time.monotonic() < end:
@@ -544,13 +567,14 @@ def what_cannot_be_read_any_more_is_said_once_and_the_page_stays():
         with Viewer(live) as each, open(live, "r+b", buffering=0) as file:
             has, magic = live_bytes(each.newest(lambda head: True)), os.pread(file.fileno(), 8, 0)
             os.pwrite(file.fileno(), b"nonsense", 0)
+            said = each.hear("not a Plimsoll profile")
             for _ in range(4):
                 assert live_bytes(head_of(each.get("data", GZIP).page_data())) == has
-                time.sleep(1.1)
+                time.sleep(1.1)  # time for another reading, which must not be complained about again
             os.pwrite(file.fileno(), magic, 0)
             has = growing.grow()
             each.newest(lambda head: live_bytes(head) >= has)
-            said = each.end()[1]
+            said += each.end()[1]
         assert said.count("not a Plimsoll profile") == 1, said
 
 

@@ -24,7 +24,7 @@ from claims import Skip
 
 GROW = BUILD / "tests/page/grow"
 START_S = 60
-ANSWER_S = 20
+ANSWER_S = 120
 GZIP = {"Accept-Encoding": "gzip"}
 
 
@@ -84,6 +84,17 @@ class Viewer:
         self.port, self.token = int(found[1]), found[2]
         self.host = f"127.0.0.1:{self.port}"
         return self
+
+    def hear(self, words):
+        """Reads what it says until it has said this. end() returns the rest."""
+        end, said = time.monotonic() + ANSWER_S, ""
+        while words not in said and time.monotonic() < end:
+            if select.select([self.process.stderr], [], [], 0)[0]:
+                said += os.read(self.process.stderr.fileno(), 1 << 16).decode()
+            else:
+                self.get("data", GZIP)  # a reading is made when somebody asks
+        assert words in said, f"view said {said}"
+        return said
 
     def end(self, number=signal.SIGTERM):
         """(status, what it said)"""
