@@ -26,7 +26,7 @@ $(BUILD)/build.ninja:
 	@command -v meson >/dev/null || { echo "meson is missing: run tools/setup build" >&2; exit 1; }
 	@mkdir -p $(BUILD) 2>/dev/null && test -w $(BUILD) || \
 	    { echo "cannot write to $(BUILD): name another directory, as in: make BUILD=/tmp/plimsoll" >&2; exit 1; }
-	meson setup $(BUILD) --libdir lib --prefix $(PREFIX)
+	meson setup $(BUILD) --libdir lib --prefix "$(PREFIX)"
 
 demo:                              ## profile an example that leaks, print the report, and write the page
 	@$(SETUP) build
@@ -62,15 +62,15 @@ hot: all                           ## print what malloc and free cost when nothi
 	@tools/hot $(BUILD)/libplimsoll.so
 
 install: all                       ## install under $(DESTDIR)$(PREFIX)
-	@meson configure $(BUILD) --prefix $(PREFIX)
-	@DESTDIR=$(DESTDIR) meson install -C $(BUILD)
+	@meson configure $(BUILD) --prefix "$(PREFIX)"
+	@DESTDIR="$(DESTDIR)" meson install -C $(BUILD)
 	@[ ! -d $(GLIBC)/lib ] || $(MAKE) --no-print-directory install-glibc
 
 # Meson cannot know whether it is there. Replaced, not overwritten: programs may be running with it.
 install-glibc: INSTALLED = $(DESTDIR)$(PREFIX)/lib/plimsoll/glibc
 install-glibc:
-	@mkdir -p $(INSTALLED)
-	@cp -R --remove-destination $(GLIBC)/lib $(GLIBC)/SOURCE $(INSTALLED)/
+	@mkdir -p "$(INSTALLED)"
+	@cp -R --remove-destination $(GLIBC)/lib $(GLIBC)/SOURCE "$(INSTALLED)/"
 	@echo "Installing $(GLIBC)/lib to $(INSTALLED)/lib"
 
 format:                            ## clang-format every C and C++ file, but what is glibc's in style
