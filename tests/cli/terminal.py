@@ -5,43 +5,56 @@ A job is a process group in the foreground. ^Z must stop it as a whole and let t
 all of it; ^C must end the program, and its exit status must come back.
 """
 
+import contextlib
 import os
 import pty
 import signal
 import sys
-import time
+from pathlib import Path
 
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "lib"))
+from patience import await_readable, await_true  # noqa: E402
+
+# The handler may come while the program is still inside of its first write: print() would refuse to be entered again.
 PROGRAM = """
-import signal, sys, time
-signal.signal(signal.SIGINT, lambda *_: (print("interrupted", flush=True), sys.exit(42)))
-print("up", flush=True)
+import os, signal, sys, time
+def interrupted(*_):
+    os.write(1, b"interrupted\\n")
+    sys.exit(42)
+signal.signal(signal.SIGINT, interrupted)
+os.write(1, b"up\\n")
 while True:
     time.sleep(0.02)
 """
 
 
-def read_until(master, word):
-    seen = b""
-    deadline = time.time() + 20
-    while word not in seen:
-        assert time.time() < deadline, f"no {word!r} in {seen!r}"
-        seen += os.read(master, 4096)
-    return seen
+class Reader:
+    """What comes from a descriptor, up to a word at a time. Waits for it no longer than anybody would."""
+
+    def __init__(self, descriptor):
+        self.descriptor = descriptor
+        self.seen = b""
+
+    def read_until(self, word):
+        while word not in self.seen:
+            await_readable(self.descriptor, lambda: f"{word!r} after {self.seen!r}")
+            more = os.read(self.descriptor, 4096)
+            assert more, f"no {word!r} in {self.seen!r}, which is all"
+            self.seen += more
+        found, _, self.seen = self.seen.partition(word)
+        return found.decode()
 
 
 def state_of(pid):
-    return open(f"/proc/{pid}/stat").read().rpartition(")")[2].split()[0]
+    return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
 
 
-def await_state(pid, states):
-    deadline = time.time() + 20
-    while state_of(pid) not in states:
-        assert time.time() < deadline, f"{pid} is {state_of(pid)}, not {states}"
-        time.sleep(0.02)
+def await_state(pid, is_stopped):
+    await_true(lambda: (state_of(pid) == "T") == is_stopped, lambda: f"{pid} is {state_of(pid)}: a change")
 
 
 def child_of(pid):
-    return int(open(f"/proc/{pid}/task/{pid}/children").read().split()[0])
+    return int(Path(f"/proc/{pid}/task/{pid}/children").read_text().split()[0])
 
 
 def start_job(slave, plimsoll):
@@ -71,6 +84,24 @@ def shell(slave, pipe, plimsoll):
             os._exit(0)
 
 
+def use_job(master, screen, report, job):
+    screen.read_until(b"up")
+    program = child_of(job)
+
+    os.write(master, b"\x1a")
+    assert report.read_until(b"\n") == "stopped by SIGTSTP"
+    await_state(job, is_stopped=True)
+    await_state(program, is_stopped=True)
+
+    os.killpg(job, signal.SIGCONT)
+    await_state(job, is_stopped=False)
+    await_state(program, is_stopped=False)
+
+    os.write(master, b"\x03")
+    screen.read_until(b"interrupted")
+    assert report.read_until(b"\n") == "ended with 42"
+
+
 def main(plimsoll):
     master, slave = pty.openpty()
     told, tell = os.pipe()
@@ -80,24 +111,21 @@ def main(plimsoll):
         os.setsid()
         os.close(os.open(os.ttyname(slave), os.O_RDWR))  # becomes our terminal
         shell(slave, tell, plimsoll)
-    report = os.fdopen(told)
-    job = int(report.readline())
-    read_until(master, b"up")
-    program = child_of(job)
-
-    os.write(master, b"\x1a")
-    assert report.readline() == "stopped by SIGTSTP\n"
-    await_state(job, "T")
-    await_state(program, "T")
-
-    os.killpg(job, signal.SIGCONT)
-    await_state(job, "SR")
-    await_state(program, "SRD")
-
-    os.write(master, b"\x03")
-    read_until(master, b"interrupted")
-    assert report.readline() == "ended with 42\n"
-    os.waitpid(leader, 0)
+    os.close(tell)
+    report = Reader(told)
+    try:
+        job = int(report.read_until(b"\n"))
+        try:
+            use_job(master, Reader(master), report, job)
+        except BaseException:
+            with contextlib.suppress(ProcessLookupError):  # it may have ended, though not as it should
+                os.killpg(job, signal.SIGKILL)
+            raise
+    except BaseException:
+        os.kill(leader, signal.SIGKILL)
+        raise
+    finally:
+        os.waitpid(leader, 0)
 
 
 if __name__ == "__main__":
