@@ -1,0 +1,143 @@
+# SPDX-License-Identifier: MIT
+# What tools/setup promises about packages. dpkg-query, apt-get, id and sudo are stand-ins: nothing is installed.
+#
+# The machine is three lists of packages: `installed`, `lists` (what apt knows of) and `mirror` (what apt will know of
+# after an update). `log` has what was asked of apt, simulations left out.
+
+setup() {
+    machine=$BATS_TEST_TMPDIR
+    mkdir "$machine/tools" "$machine/bin"
+    cp "$PLIMSOLL_SOURCE/tools/setup" "$machine/tools/"
+    touch "$machine"/{installed,lists,mirror,log}
+
+    stand_in dpkg-query <<'STAND_IN'
+for package; do :; done
+case $package in
+    --*) sed 's/^[^ ]*/installed/' "$machine/installed" ;;
+    *) grep -q "^$package\( \|$\)" "$machine/installed" && printf installed ;;
+esac
+STAND_IN
+    stand_in apt-get <<'STAND_IN'
+simulated= names= list=lists
+while [ $# -gt 0 ]; do
+    case $1 in
+        --option) shift ;;
+        --simulate) simulated=yes ;;
+        -* | install) ;;
+        update) cp "$machine/mirror" "$machine/lists"; echo update >>"$machine/log"; exit ;;
+        *) names="$names $1" ;;
+    esac
+    shift
+done
+[ -n "$simulated" ] || echo "install$names" >>"$machine/log"
+[ -n "$simulated" ] || list=mirror
+for name in $names; do
+    grep -qx "$name" "$machine/lists" && grep -qx "$name" "$machine/$list" || exit 100
+done
+[ -n "$simulated" ] || printf '%s\n' $names >>"$machine/installed"
+STAND_IN
+    stand_in id <<<'echo 1000'
+    stand_in sudo <<'STAND_IN'
+case $1 in env) exec "$@" ;; tee) cat >/dev/null ;; esac
+STAND_IN
+}
+
+stand_in() {
+    { echo "#!/bin/sh"; echo "machine='$machine'"; cat; } >"$machine/bin/$1"
+    chmod +x "$machine/bin/$1"
+}
+
+# has LIST PACKAGE...
+has() {
+    printf '%s\n' "${@:2}" >"$machine/$1"
+}
+
+needs() {
+    printf '%s\n' '[some]  for a test' "$@" >"$machine/tools/packages"
+}
+
+set_up() {
+    run env PATH="$machine/bin:$PATH" "$machine/tools/setup" some
+}
+
+asked_of_apt() {
+    diff <(printf '%s\n' "$@") "$machine/log"
+}
+
+asked_nothing() {
+    [ ! -s "$machine/log" ]
+}
+
+@test "setup says nothing and asks nothing of apt when all is there" {
+    needs 'one   # for this' 'two' 'three | four   # for that' 'five'
+    has installed one two four 'six five (= 5), seven'
+    set_up
+    [ "$status" -eq 0 ]
+    [ -z "$output" ]
+    asked_nothing
+}
+
+@test "setup installs what is missing, and fetches no package lists where those at hand serve" {
+    needs 'one' 'two' 'three'
+    has installed two
+    has lists one two three
+    has mirror one two three
+    set_up
+    [ "$status" -eq 0 ]
+    [ "$output" = "setup: installing one three" ]
+    asked_of_apt 'install one three'
+}
+
+@test "setup installs the first alternative that apt has" {
+    needs 'new|old' 'zero | one | two'
+    has lists old one two
+    has mirror old one two
+    set_up
+    [ "$status" -eq 0 ]
+    asked_of_apt 'install old one'
+}
+
+@test "setup installs no alternative where another one is installed" {
+    needs 'new | old'
+    has installed old
+    has lists new old
+    set_up
+    asked_nothing
+}
+
+@test "setup chooses among alternatives by fresh package lists where there were none" {
+    needs 'new | old' 'other'
+    has mirror old other
+    set_up
+    [ "$status" -eq 0 ]
+    [ "$output" = "$(printf '%s\n' 'setup: fetching package lists' 'setup: installing old other')" ]
+    asked_of_apt update 'install old other'
+}
+
+@test "setup chooses again where the package lists were out of date" {
+    needs 'new | old'
+    has lists old
+    has mirror new
+    set_up
+    [ "$status" -eq 0 ]
+    asked_of_apt 'install old' update 'install new'
+}
+
+@test "setup fails where apt has no alternative at all" {
+    needs 'new | old'
+    has lists other
+    has mirror other
+    set_up
+    [ "$status" -ne 0 ]
+}
+
+@test "setup without root names the packages to install" {
+    needs 'new | old' 'other'
+    has lists old other
+    rm "$machine/bin/sudo"
+    for tool in sh awk dirname grep sed sort tr; do ln -s "$(command -v $tool)" "$machine/bin/"; done
+    run env PATH="$machine/bin" "$machine/tools/setup" some
+    [ "$status" -eq 1 ]
+    [[ "$output" == *": apt-get install old other" ]]
+    asked_nothing
+}
