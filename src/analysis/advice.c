@@ -230,7 +230,7 @@ static void ask(struct pl_adviser *adviser, const struct kind *kind)
 }
 
 void pl_advice_find(const struct pl_profile *profile, const struct pl_spots *spots, const struct pl_paths *paths,
-                    struct pl_advices *out)
+                    const char *command, struct pl_advices *out)
 {
     *out = (struct pl_advices){.arena = pl_arena_new()};
     if (profile->difference)
@@ -239,6 +239,7 @@ void pl_advice_find(const struct pl_profile *profile, const struct pl_spots *spo
         .profile = profile,
         .spots = spots,
         .paths = paths,
+        .command = command,
         .sizing = pl_sizing_of(profile),
         .place_of_path = pl_grow_zeroed(paths->count + 1ull, sizeof *adviser.place_of_path),
         .out = out,

@@ -55,9 +55,9 @@ struct pl_advices {
     struct pl_arena *arena;
 };
 
-/* `paths` are of shape PL_SHAPE_SITE. */
+/* `paths` are of shape PL_SHAPE_SITE. `command` is what the reader types for plimsoll, where a text gives a command. */
 void pl_advice_find(const struct pl_profile *profile, const struct pl_spots *spots, const struct pl_paths *paths,
-                    struct pl_advices *out);
+                    const char *command, struct pl_advices *out);
 void pl_advice_free(struct pl_advices *advices);
 
 #endif

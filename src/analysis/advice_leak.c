@@ -71,7 +71,10 @@ static void add(struct pl_adviser *adviser, const struct pl_leftover *item)
             .evidence = pl_adviser_print(adviser, "Over %s blocks of every age have stayed: %s now%s; %s%s.", seconds,
                                          blocks, describe_age(adviser, item), describe_freed(adviser, item),
                                          pl_adviser_basis(adviser, &item->figures)),
-            .action = "find out who should have freed them; plimsoll report --leaks shows when they were made",
+            .action = pl_adviser_print(adviser,
+                                       "find out who should have freed them; %s report --leaks shows when they "
+                                       "were made",
+                                       adviser->command),
             .gain_bytes = item->metric[PL_METRIC_INUSE_SPACE].low,
             .weight = weigh(adviser, item),
         });

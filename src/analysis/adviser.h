@@ -30,6 +30,7 @@ struct pl_adviser {
     const struct pl_profile *profile;
     const struct pl_spots *spots;
     const struct pl_paths *paths;
+    const char *command;
     const struct pl_sizing *sizing;
     uint32_t places;
     struct pl_adviser_place *place;

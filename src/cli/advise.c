@@ -85,7 +85,7 @@ void pl_advise_print(const struct pl_view *view)
     struct pl_advices advices = {0};
     struct pl_paths sites = pl_view_paths(view, PL_SHAPE_SITE);
     pl_term_busy("plimsoll: looking for what stands out");
-    pl_advice_find(view->profile, view->spots, &sites, &advices);
+    pl_advice_find(view->profile, view->spots, &sites, pl_say_self(), &advices);
     pl_term_busy(NULL);
     uint32_t shown = 0;
     while (shown < advices.count && shown < view->top && advices.advice[shown].weight >= view->threshold) {
@@ -97,6 +97,7 @@ void pl_advise_print(const struct pl_view *view)
     if (shown < advices.count)
         pl_view_paragraph(view, "(%u more)", advices.count - shown);
     if (shown)
-        pl_view_paragraph(view, "What each kind of advice goes by, and when to ignore it: plimsoll help advice");
+        pl_view_paragraph(view, "What each kind of advice goes by, and when to ignore it: %s help advice",
+                          pl_say_self());
     pl_advice_free(&advices);
 }

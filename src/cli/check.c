@@ -104,7 +104,8 @@ static enum pl_exit read_rules(struct pl_rules *rules)
             return error == -EINVAL ? pl_say_usage("%s", why) : pl_say_failure("%s", why);
     }
     if (!rules->count)
-        return pl_say_usage("check needs a rule: plimsoll check --max-peak 200M --no-leaks FILE, or --rules FILE");
+        return pl_say_usage("check needs a rule: %s check --max-peak 200M --no-leaks FILE, or --rules FILE",
+                            pl_say_self());
     return PL_EXIT_OK;
 }
 
@@ -242,6 +243,7 @@ static void put_suite(struct table *table, const struct pl_suite *suite, bool ti
     struct pl_term *term = &table->term;
     if (given.quiet && !suite->failed && !suite->unsure)
         return;
+    char *notes = pl_gate_notes(suite, pl_say_self());
     if (titled) {
         pl_term_put(term, PL_STYLE_HEAD, suite->subject);
         pl_term_end(term);
@@ -249,12 +251,13 @@ static void put_suite(struct table *table, const struct pl_suite *suite, bool ti
     for (uint32_t i = 0; i < suite->findings; i++)
         if (is_shown(&suite->finding[i]))
             put_finding(table, &suite->finding[i]);
-    if (*suite->notes) {
+    if (*notes) {
         pl_term_put(term, PL_STYLE_DIM, "note");
         pl_term_pad(term, OUTCOME_WIDTH + GAP);
-        pl_term_words(term, PL_STYLE_DIM, suite->notes, OUTCOME_WIDTH + GAP);
+        pl_term_words(term, PL_STYLE_DIM, notes, OUTCOME_WIDTH + GAP);
         pl_term_end(term);
     }
+    free(notes);
     if (titled)
         pl_term_end(term);
 }

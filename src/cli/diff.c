@@ -538,9 +538,9 @@ static int diff_main(int argc, char **argv)
     if (in_time() && argc == 1)
         return look_at_interval(argv[0]);
     if (in_time())
-        return pl_say_usage("--since and --until are about one profile: plimsoll diff --since 10s A.plim");
+        return pl_say_usage("--since and --until are about one profile: %s diff --since 10s A.plim", pl_say_self());
     if (argc != 2)
-        return pl_say_usage("diff takes two profiles, before and after: plimsoll diff A.plim B.plim");
+        return pl_say_usage("diff takes two profiles, before and after: %s diff A.plim B.plim", pl_say_self());
     return compare(argv[0], argv[1]);
 }
 

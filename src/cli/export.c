@@ -139,8 +139,8 @@ static enum pl_exit check_options(void)
     if (given.base && !is(PL_EXPORT_SIGNED))
         return pl_say_usage(
             "%s has no negative figures, so it cannot be a difference; use json, pprof, collapsed, csv, "
-            "dot or svg, or see `plimsoll diff`",
-            words[given.format]);
+            "dot or svg, or see `%s diff`",
+            words[given.format], pl_say_self());
     if (given.base && (given.select.since != PL_SELECT_NO_TIME || given.select.until != PL_SELECT_NO_TIME))
         return pl_say_usage("--diff-base, and --since or --until, are two differences; choose one");
     if (is(PL_EXPORT_WHOLE) && (given.by != BY_NOT_GIVEN || given.threshold >= 0))

@@ -219,7 +219,7 @@ static void hold(const struct pl_profile *profile, struct pl_rule *rule, struct 
 
 /* --- a profile --- */
 
-static char *print_notes(const struct pl_profile *profile, const char *subject)
+static char *print_notes(const struct pl_profile *profile)
 {
     char text[WORDS_BYTES], *notes = pl_say_print("%s", "");
     enum pl_leftover_ending ending = pl_leftovers_ending(profile);
@@ -232,8 +232,15 @@ static char *print_notes(const struct pl_profile *profile, const char *subject)
     pl_profile_method(profile, text, sizeof text);
     if (pl_view_estimated(profile) || profile->damage)
         add_words(&notes, "%s", text);
-    if (pl_view_lossy(profile) && !profile->damage)
-        add_words(&notes, "something was lost, so figures may be too low: plimsoll report %s says what", subject);
+    return notes;
+}
+
+char *pl_gate_notes(const struct pl_suite *suite, const char *command)
+{
+    char *notes = pl_say_print("%s", suite->notes);
+    if (suite->lossy)
+        add_words(&notes, "something was lost, so figures may be too low: %s report %s says what", command,
+                  suite->subject);
     return notes;
 }
 
@@ -242,7 +249,8 @@ void pl_gate_hold(const struct pl_profile *profile, const char *subject, struct 
 {
     *out = (struct pl_suite){
         .subject = pl_say_print("%s", subject),
-        .notes = print_notes(profile, subject),
+        .notes = print_notes(profile),
+        .lossy = pl_view_lossy(profile) && !profile->damage,
         .finding = pl_grow_zeroed(rules->count, sizeof *out->finding),
         .findings = rules->count,
     };

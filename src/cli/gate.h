@@ -37,7 +37,8 @@ struct pl_finding {
 /* What was found in one profile. */
 struct pl_suite {
     char *subject; /* as it was typed */
-    char *notes;   /* what bears on all figures; "" if nothing does */
+    char *notes;   /* what bears on all figures; "" if nothing does. pl_gate_notes() has all of it */
+    bool lossy;    /* likewise: something was lost, and `report` says what */
     struct pl_finding *finding;
     uint32_t findings, failed, unsure;
 };
@@ -46,6 +47,10 @@ struct pl_suite {
  */
 void pl_gate_hold(const struct pl_profile *profile, const char *subject, struct pl_rules *rules,
                   struct pl_suppressions *suppressions, struct pl_suite *out);
+
+/* All that bears on the figures of a suite, with the command to type in front of `report`; "": nothing does. The caller
+ * frees it. */
+char *pl_gate_notes(const struct pl_suite *suite, const char *command);
 
 /* For a profile that could not be read. */
 void pl_gate_refuse(const char *subject, struct pl_suite *out);

@@ -280,8 +280,9 @@ static enum pl_exit refuse_word(const char *word)
     for (const struct pl_topic *topic = pl_topics; topic->name; topic++)
         pl_nearest_offer(&nearest, topic->name);
     if (nearest.best)
-        return pl_say_usage("help %s: no such command or topic; did you mean `plimsoll help %s`?", word, nearest.best);
-    return pl_say_usage("help %s: no such command or topic; `plimsoll help` lists them", word);
+        return pl_say_usage("help %s: no such command or topic; did you mean `%s help %s`?", word, pl_say_self(),
+                            nearest.best);
+    return pl_say_usage("help %s: no such command or topic; `%s help` lists them", word, pl_say_self());
 }
 
 static int help_word(const char *word)
@@ -304,7 +305,7 @@ static int print_man(const char *word)
 {
     const struct pl_command *command = word ? pl_command_find(word) : NULL;
     if (word && !command)
-        return pl_say_usage("help --man %s: no such command; `plimsoll help` lists them", word);
+        return pl_say_usage("help --man %s: no such command; `%s help` lists them", word, pl_say_self());
     pl_man_print(command);
     return PL_EXIT_OK;
 }

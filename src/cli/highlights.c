@@ -85,7 +85,7 @@ static void add_advice(struct findings *all)
 {
     const struct pl_view *view = all->view;
     struct pl_advices advices = {0};
-    pl_advice_find(view->profile, view->spots, all->sites, &advices);
+    pl_advice_find(view->profile, view->spots, all->sites, pl_say_self(), &advices);
     for (uint32_t i = 0; i < advices.count; i++) {
         const struct pl_advice *advice = &advices.advice[i];
         const struct pl_path *path = advice->path == PL_ADVICE_NO_PATH ? NULL : &all->sites->path[advice->path];
@@ -333,7 +333,7 @@ static void put_findings(const struct findings *all)
         advice += all->finding[i].advice;
     if (!advice)
         return;
-    char *more = pl_say_print("(%u more: plimsoll report --advice %s)", advice, view->subject);
+    char *more = pl_say_print("(%u more: %s report --advice %s)", advice, pl_say_self(), view->subject);
     pl_term_pad(view->term, INDENT);
     pl_term_words(view->term, PL_STYLE_DIM, more, INDENT);
     pl_term_end(view->term);

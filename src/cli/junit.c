@@ -65,17 +65,19 @@ static uint32_t count_errors(const struct pl_suite *suite)
 static void put_suite(FILE *out, const struct pl_suite *suite)
 {
     uint32_t errors = count_errors(suite);
+    char *notes = pl_gate_notes(suite, "plimsoll");
     fputs("  <testsuite", out);
     put_attribute(out, "name", suite->subject);
     fprintf(out, " tests=\"%u\" failures=\"%u\" errors=\"%u\" skipped=\"0\" time=\"0\">\n", suite->findings,
             suite->failed - errors, errors);
     for (uint32_t i = 0; i < suite->findings; i++)
         put_case(out, suite, &suite->finding[i]);
-    if (*suite->notes) {
+    if (*notes) {
         fputs("    <system-out>", out);
-        put_text(out, suite->notes);
+        put_text(out, notes);
         fputs("</system-out>\n", out);
     }
+    free(notes);
     fputs("  </testsuite>\n", out);
 }
 

@@ -363,9 +363,9 @@ static void put_unsuspected(const struct table *table)
     uint32_t blind = count_blind(table->leftovers);
     if (blind)
         pl_view_paragraph(table->view,
-                          "no leak is suspected, but of %u of %u sites too little was seen to tell; plimsoll run "
-                          "--exact sees all",
-                          blind, table->leftovers->count);
+                          "no leak is suspected, but of %u of %u sites too little was seen to tell; %s run --exact "
+                          "sees all",
+                          blind, table->leftovers->count, pl_say_self());
     else
         pl_view_paragraph(table->view, "no leak is suspected: nothing here is seen to grow");
 }

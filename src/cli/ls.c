@@ -197,20 +197,20 @@ static void say_next(const struct row *rows, size_t count, size_t shown)
     size_t running = count_running(rows, count);
     pl_say_flush();
     if (!count)
-        pl_say("no process is being profiled; to start one: plimsoll run -- PROGRAM");
+        pl_say("no process is being profiled; to start one: %s run -- PROGRAM", pl_say_self());
     if (running)
-        pl_say("to look into a running process: plimsoll report %s", rows[0].cell[0]);
+        pl_say("to look into a running process: %s report %s", pl_say_self(), rows[0].cell[0]);
     if (running < count)
-        pl_say("ended without moving its profile: read it with plimsoll report %s, then move or remove it",
+        pl_say("ended without moving its profile: read it with %s report %s, then move or remove it", pl_say_self(),
                rows[running].cell[COLUMNS_COUNT - 1]);
     if (shown < count)
-        pl_say("and %zu older ones: plimsoll ls --all", count - shown);
+        pl_say("and %zu older ones: %s ls --all", count - shown, pl_say_self());
 }
 
 static int ls_main(int argc, char **argv)
 {
     if (argc)
-        return pl_say_usage("ls takes no arguments; to read a profile: plimsoll report %s", argv[0]);
+        return pl_say_usage("ls takes no arguments; to read a profile: %s report %s", pl_say_self(), argv[0]);
     struct pl_proc_table table = pl_proc_read();
     struct pl_term term = pl_term_open(stdout, (enum pl_colour) given.colour);
     struct pl_finds finds = {0};

@@ -41,12 +41,12 @@ static enum pl_exit refuse_word(const char *word)
     for (size_t i = 0; pl_commands[i]; i++)
         pl_nearest_offer(&nearest, pl_commands[i]->name);
     if (nearest.best)
-        return pl_say_usage("%s: no such command; did you mean `plimsoll %s`?", word, nearest.best);
+        return pl_say_usage("%s: no such command; did you mean `%s %s`?", word, pl_say_self(), nearest.best);
     if (strchr(word, '/') && !access(word, X_OK))
-        return pl_say_usage("%s: no such command; to profile it: plimsoll run -- %s", word, word);
+        return pl_say_usage("%s: no such command; to profile it: %s run -- %s", word, pl_say_self(), word);
     if (!access(word, R_OK) || (*word && word[strspn(word, "0123456789")] == 0))
-        return pl_say_usage("%s: no such command; to read it: plimsoll report %s", word, word);
-    return pl_say_usage("%s: no such command; see `plimsoll help`", word);
+        return pl_say_usage("%s: no such command; to read it: %s report %s", word, pl_say_self(), word);
+    return pl_say_usage("%s: no such command; see `%s help`", word, pl_say_self());
 }
 
 static const struct synonym {
@@ -72,6 +72,8 @@ static int run_command(const struct pl_command *command, int argc, char **argv)
 
 int main(int argc, char **argv)
 {
+    if (argc > 0)
+        pl_say_typed_as(argv[0]);
     if (argc < 2) {
         pl_help_overview(stderr);
         return PL_EXIT_USAGE;

@@ -190,8 +190,8 @@ static void say_sum(const struct pl_profile *sum)
     pl_figure_bytes(bytes, total[PL_METRIC_ALLOC_SPACE].value);
     pl_figure_estimate(peak, PL_METRIC_PEAK_SPACE, &total[PL_METRIC_PEAK_SPACE]);
     pl_figure_estimate(live, PL_METRIC_INUSE_SPACE, &total[PL_METRIC_INUSE_SPACE]);
-    pl_say("merged %s profile%s: %s allocation%s, %s in all; sum of peaks %s; %s never freed; next: plimsoll report %s",
-           count, pl_figure_plural(count), calls, pl_figure_plural(calls), bytes, peak, live, typed);
+    pl_say("merged %s profile%s: %s allocation%s, %s in all; sum of peaks %s; %s never freed; next: %s report %s",
+           count, pl_figure_plural(count), calls, pl_figure_plural(calls), bytes, peak, live, pl_say_self(), typed);
     free(typed);
 }
 
@@ -200,7 +200,7 @@ static int merge_main(int argc, char **argv)
     struct batch batch = {.profiles = 0};
     char why[PL_WHY_BYTES];
     if (!argc)
-        return pl_say_usage("merge needs FILEs or PIDs: plimsoll merge a.plim b.plim -o both.plim");
+        return pl_say_usage("merge needs FILEs or PIDs: %s merge a.plim b.plim -o both.plim", pl_say_self());
     enum pl_exit status = check_output(argc, argv);
     if (status == PL_EXIT_OK)
         status = add_all(argc, argv, &batch);

@@ -42,7 +42,7 @@ enum pl_exit pl_names_read(const struct pl_names_options *options, struct pl_sim
     if (!path || strcmp(path, "none")) {
         *out = pl_simplify_new();
         if (path && pl_simplify_read(*out, path, why)) {
-            status = pl_say_usage("%s; `plimsoll help names` explains", why);
+            status = pl_say_usage("%s; `%s help names` explains", why, pl_say_self());
             pl_names_forget(*out);
             *out = NULL;
         }

@@ -139,7 +139,7 @@ static enum pl_exit refuse_unknown(const struct pl_command *command, const char 
     if (nearest.best && word[1] == '-')
         pl_say("%s %s: no such option; did you mean --%s?", command->name, name, nearest.best);
     else
-        pl_say("%s %s: no such option; see `plimsoll help %s`", command->name, name, command->name);
+        pl_say("%s %s: no such option; see `%s help %s`", command->name, name, pl_say_self(), command->name);
     free(name);
     return PL_EXIT_USAGE;
 }

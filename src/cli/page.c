@@ -66,8 +66,9 @@ static void put_advice(const struct pl_view *view)
         !(profile->total[PL_METRIC_ALLOC_OBJECTS].value > 0))
         return;
     put_line(view->term, PL_STYLE_WARN,
-             pl_say_print("%s; plimsoll run --exact counts every allocation",
-                          profile->samples ? "few samples: figures by site are rough" : "nothing is known by site"));
+             pl_say_print("%s; %s run --exact counts every allocation",
+                          profile->samples ? "few samples: figures by site are rough" : "nothing is known by site",
+                          pl_say_self()));
 }
 
 /* "runtime cost 61 ms (0.5%)", at the right end of the line if it fits there. */
@@ -259,7 +260,8 @@ static void put_room(const struct pl_view *view)
     if (!profile->header.losses[PL_LOSS_FILE_FULL])
         return;
     char *bound = pl_summary_bound(profile->file_bytes);
-    put_line(view->term, PL_STYLE_PLAIN, pl_say_print("plimsoll run --max-file %s lets the file have more", bound));
+    put_line(view->term, PL_STYLE_PLAIN,
+             pl_say_print("%s run --max-file %s lets the file have more", pl_say_self(), bound));
     free(bound);
 }
 

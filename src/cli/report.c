@@ -415,12 +415,12 @@ static void say_next(const struct pl_profile *profile, const char *subject, cons
     if (!isatty(STDOUT_FILENO))
         return;
     if (shown == &overview)
-        pl_say("more: plimsoll report --tree %s; --advice, --leaks, --peak, --timeline, --sizes, --temporary, "
-               "--metric calls, --by thread%s; in a browser: plimsoll view %s",
-               subject, pl_view_tagged(profile) ? ", --by tag" : "", subject);
+        pl_say("more: %s report --tree %s; --advice, --leaks, --peak, --timeline, --sizes, --temporary, "
+               "--metric calls, --by thread%s; in a browser: %s view %s",
+               pl_say_self(), subject, pl_view_tagged(profile) ? ", --by tag" : "", pl_say_self(), subject);
     else if (by_tag() && pl_view_tagged(profile))
-        pl_say("more: plimsoll report --tag NAME %s shows the stacks of one; --by thread,tag a tree for each thread",
-               subject);
+        pl_say("more: %s report --tag NAME %s shows the stacks of one; --by thread,tag a tree for each thread",
+               pl_say_self(), subject);
 }
 
 static enum pl_exit open_and_print(char *name, const struct shown *shown)

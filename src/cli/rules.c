@@ -198,7 +198,7 @@ static int find_kind(const char *word, char why[PL_WHY_BYTES])
     }
     if (nearest.best)
         return complain(why, "there is no such rule; did you mean %s?", nearest.best);
-    return complain(why, "there is no such rule; `plimsoll help check` has all");
+    return complain(why, "there is no such rule; `%s help check` has all", pl_say_self());
 }
 
 static char *print_rule(enum pl_rule_kind kind, const char *value)

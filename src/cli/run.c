@@ -320,9 +320,9 @@ static int refuse_program(const struct pl_target *target, const char *program, i
 /* Said beforehand: who starts a server for a week should not learn this at the end of it. */
 static void warn_obstacle(const struct pl_target *target)
 {
-    char *why = pl_target_why(target);
+    char *why = pl_target_why(target), *advice = pl_target_advice(target);
     if (pl_target_blocked(target))
-        pl_say("%s; %s", why, pl_target_advice(target));
+        pl_say("%s; %s", why, advice);
     if (target->demoted)
         pl_say("%s is setuid, setgid or has file capabilities, and runs without its privileges: --glibc has it loaded "
                "by a loader that has none",
@@ -331,6 +331,7 @@ static void warn_obstacle(const struct pl_target *target)
         pl_say("%s was linked without --eh-frame-hdr, so its stacks end after one frame; link it with "
                "-Wl,--eh-frame-hdr",
                target->program.binary);
+    free(advice);
     free(why);
 }
 
@@ -472,8 +473,9 @@ static int check_program(const struct pl_target *target, const char *program)
         return refuse_program(target, program, target->program.error);
     if (!pl_target_refused(target))
         return PL_EXIT_OK;
-    char *why = pl_target_why(target);
-    pl_say("cannot run %s with --glibc: %s; %s", program, why, pl_target_advice(target));
+    char *why = pl_target_why(target), *advice = pl_target_advice(target);
+    pl_say("cannot run %s with --glibc: %s; %s", program, why, advice);
+    free(advice);
     free(why);
     return EXIT_NOT_EXECUTABLE;
 }
@@ -524,7 +526,7 @@ static int run_profiled(char **argv, const char *pattern, const struct pl_target
 static int run_main(int argc, char **argv)
 {
     if (!argc)
-        return pl_say_usage("run needs a program: plimsoll run -- PROGRAM [ARGUMENT...]");
+        return pl_say_usage("run needs a program: %s run -- PROGRAM [ARGUMENT...]", pl_say_self());
     enum pl_exit mode = settle_mode();
     if (mode != PL_EXIT_OK)
         return mode;

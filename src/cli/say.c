@@ -64,6 +64,32 @@ char *pl_say_clean(const char *text)
     return clean;
 }
 
+char *pl_say_quote(const char *text)
+{
+    static const char harmless[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-./+:,@%";
+    if (text[strspn(text, harmless)] == 0)
+        return pl_say_print("%s", text);
+    char *quoted = pl_say_memory(malloc(4 * strlen(text) + 3)), *to = quoted;
+    *to++ = '\'';
+    for (; *text; text++)
+        to = *text == '\'' ? stpcpy(to, "'\\''") : (*to = *text, to + 1);
+    strcpy(to, "'");
+    return quoted;
+}
+
+static char *self; /* NULL: not known; set once, before there are threads */
+
+const char *pl_say_self(void)
+{
+    return self ? self : "plimsoll";
+}
+
+void pl_say_typed_as(const char *typed)
+{
+    free(self);
+    self = *typed ? pl_say_quote(typed) : NULL;
+}
+
 static _Thread_local bool is_hushed; /* what other threads have to say is news */
 
 void pl_say_hush(bool hushed)

@@ -164,13 +164,14 @@ static unsigned distance_to(const struct pl_tag_view *tag, const char *typed)
 static enum pl_exit refuse_tag(const struct pl_profile *profile, const char *typed, const char *subject)
 {
     if (profile->tags <= 1)
-        return pl_say_usage("--tag %s: this program used no tags; see `plimsoll help tags` for how it could", typed);
+        return pl_say_usage("--tag %s: this program used no tags; see `%s help tags` for how it could", typed,
+                            pl_say_self());
     struct offer *offer = pl_say_memory(calloc(profile->tags, sizeof *offer));
     for (uint32_t i = 1; i < profile->tags; i++)
         offer[i - 1] = (struct offer){pl_tags_path(profile, i), distance_to(&profile->tag[i], typed)};
     char *list = list_offers(offer, profile->tags - 1);
     pl_say("--tag %s: there is no such tag; there are: %s", typed, list);
-    pl_say("plimsoll report --by tag %s shows all", subject);
+    pl_say("%s report --by tag %s shows all", pl_say_self(), subject);
     free(list);
     free(offer);
     return PL_EXIT_USAGE;
@@ -393,8 +394,8 @@ enum pl_exit pl_select_moments(const struct pl_select *select, const struct pl_p
         return PL_EXIT_OK;
     pl_figure_seconds(since, pl_instant_seconds(profile, *first));
     return pl_say_failure("--since and --until: both are nearest to what the profile knows of %s; choose times farther "
-                          "apart, or take snapshots (plimsoll help snapshot)",
-                          since);
+                          "apart, or take snapshots (%s help snapshot)",
+                          since, pl_say_self());
 }
 
 static enum pl_exit choose_times(const struct pl_select *select, struct pl_selection *selection, struct chosen *chosen)

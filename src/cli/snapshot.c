@@ -78,7 +78,7 @@ static int take_one(pid_t pid, const char *live, const char *name)
     pl_figure_bytes(size, (double) shot.file_bytes);
     char *typed = pl_summary_typed(shot.path);
     if (!given.quiet)
-        pl_say("process %d goes on; its snapshot has %s; next: plimsoll report %s", pid, size, typed);
+        pl_say("process %d goes on; its snapshot has %s; next: %s report %s", pid, size, pl_say_self(), typed);
     free(typed);
     pl_shot_free(&shot);
     return PL_EXIT_OK;
@@ -183,12 +183,13 @@ static enum pl_exit check_words(int argc, char **argv)
 {
     const char *name = argc > 1 ? argv[1] : NULL;
     if (!argc)
-        return pl_say_usage("snapshot needs the PID of a process that is being profiled; `plimsoll ls` lists them");
+        return pl_say_usage("snapshot needs the PID of a process that is being profiled; `%s ls` lists them",
+                            pl_say_self());
     if (argc > 2)
         return pl_say_usage("snapshot takes a PID and a NAME; got %s as well", argv[2]);
     if (!*argv[0] || argv[0][strspn(argv[0], "0123456789")] || strlen(argv[0]) > PID_DIGITS_MAX)
-        return pl_say_usage("snapshot %s: not a PID; `plimsoll ls` lists the processes that are being profiled",
-                            argv[0]);
+        return pl_say_usage("snapshot %s: not a PID; `%s ls` lists the processes that are being profiled", argv[0],
+                            pl_say_self());
     if (name && given.every_text)
         return pl_say_usage("a series (--every) is numbered; leave out the name %s, or use -o %s.plim", name, name);
     if (name && (!*name || strchr(name, '/')))

@@ -54,12 +54,11 @@ static enum pl_exit refuse_none(const char *command)
     char *newest = newest_here();
     if (newest) {
         char *typed = pl_summary_typed(newest);
-        pl_say("%s needs a FILE or a PID; the newest profile here: plimsoll %s %s", command, command, typed);
+        pl_say("%s needs a FILE or a PID; the newest profile here: %s %s %s", command, pl_say_self(), command, typed);
         free(typed);
     } else {
-        pl_say(
-            "%s needs a FILE or a PID; `plimsoll ls` lists running processes, `plimsoll run -- PROGRAM` makes a file",
-            command);
+        pl_say("%s needs a FILE or a PID; `%s ls` lists running processes, `%s run -- PROGRAM` makes a file", command,
+               pl_say_self(), pl_say_self());
     }
     free(newest);
     return PL_EXIT_USAGE;
@@ -82,21 +81,23 @@ static enum pl_exit refuse_pid(pid_t pid, const char *left)
     char path[64];
     snprintf(path, sizeof path, "/proc/%d/maps", pid);
     if (!exists(pid))
-        return pl_say_failure("there is no process %d, and it left no profile; `plimsoll ls` lists what there is", pid);
+        return pl_say_failure("there is no process %d, and it left no profile; `%s ls` lists what there is", pid,
+                              pl_say_self());
     if (access(path, R_OK))
         return pl_say_failure("cannot look into process %d: %m; try as its user, or as root", pid);
     if (left)
         return pl_say_failure(
-            "process %d is not being profiled; an earlier one of that number left a profile: plimsoll "
-            "report %s",
-            pid, left);
-    return pl_say_failure("process %d is not being profiled; `plimsoll ls` lists those that are", pid);
+            "process %d is not being profiled; an earlier one of that number left a profile: %s report "
+            "%s",
+            pid, pl_say_self(), left);
+    return pl_say_failure("process %d is not being profiled; `%s ls` lists those that are", pid, pl_say_self());
 }
 
 static enum pl_exit refuse_file(const char *path, int error, const char *why)
 {
     if (error == -ENOENT)
-        return pl_say_failure("there is no file %s; `plimsoll ls` lists running processes and what they left", path);
+        return pl_say_failure("there is no file %s; `%s ls` lists running processes and what they left", path,
+                              pl_say_self());
     return pl_say_failure("%s", why);
 }
 
@@ -191,7 +192,8 @@ static void warn_modules(const struct pl_profile *profile, const struct pl_modul
             warn_module(profile, i, &status[i], force);
     }
     if (missing > MISSING_SAID)
-        pl_say("and %u more; `plimsoll run` stores names in the profile, unless told not to", missing - MISSING_SAID);
+        pl_say("and %u more; `%s run` stores names in the profile, unless told not to", missing - MISSING_SAID,
+               pl_say_self());
 }
 
 static void look_up(struct pl_profile *profile, const struct pl_subject_options *options, const char *root)
@@ -302,7 +304,7 @@ enum pl_exit pl_subject_live(pid_t pid, char **path)
     char *left = pl_proc_left_by(pid);
     enum pl_exit status =
         left && !exists(pid)
-            ? pl_say_failure("process %d has ended; its profile can be read: plimsoll report %s", pid, left)
+            ? pl_say_failure("process %d has ended; its profile can be read: %s report %s", pid, pl_say_self(), left)
             : refuse_pid(pid, left);
     free(left);
     return status;

@@ -29,21 +29,19 @@ static const struct {
     [PL_WAY_PRELOAD] =
         {"",
          "nothing was recorded, because libplimsoll.so was not loaded into %s or could not make a file there: it "
-         "starts others with a cleared environment, becomes another user, enters a container, or has no memory left; "
-         "see `plimsoll help nothing`",
+         "starts others with a cleared environment, becomes another user, enters a container, or has no memory left",
          "that one is static or setuid, or its environment was cleared"},
     [PL_WAY_LOADER] =
         {"--glibc ",
          "nothing was recorded, because %s did not come as far as to use the glibc with the profiler inside, or that "
-         "could not make a file: a library is missing, it becomes another user, or there is no memory left; see "
-         "`plimsoll help nothing`",
+         "could not make a file: a library is missing, it becomes another user, or there is no memory left",
          "the system's loader runs that one (or, if it was /proc/self/exe, the loader itself was started once more); "
          "use --glibc-tree, or name the program yourself"},
     [PL_WAY_TREE] =
         {"--glibc-tree ",
          "nothing was recorded, because no program that %s started used the glibc with the profiler inside, or that "
          "could not make a file: it starts others with a cleared environment, becomes another user, enters a "
-         "container, or has no memory left; see `plimsoll help nothing`",
+         "container, or has no memory left",
          "that one is static or setuid, or its environment was cleared"},
 };
 
@@ -58,24 +56,11 @@ static const char *below_here(const char *path)
     return path;
 }
 
-static char *quote(const char *text)
-{
-    static const char harmless[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-./+:,@%";
-    if (text[strspn(text, harmless)] == 0)
-        return pl_say_print("%s", text);
-    char *quoted = pl_say_memory(malloc(4 * strlen(text) + 3)), *to = quoted;
-    *to++ = '\'';
-    for (; *text; text++)
-        to = *text == '\'' ? stpcpy(to, "'\\''") : (*to = *text, to + 1);
-    strcpy(to, "'");
-    return quoted;
-}
-
 char *pl_summary_typed(const char *path)
 {
     const char *shorter = below_here(path);
     char *dashed = pl_say_print("%s%s", *shorter == '-' ? "./" : "", shorter);
-    char *typed = quote(dashed);
+    char *typed = pl_say_quote(dashed);
     free(dashed);
     return typed;
 }
@@ -180,8 +165,8 @@ static void say_losses(const struct pl_collected *main, const char *who)
                        : main->lost_scopes && !main->lost_threads ? "--max-tags"
                                                                   : NULL;
     if (*lost && more)
-        pl_say("%s%s are not complete: %s found no room; plimsoll run %s%s%s gives more", who, figures, lost, more,
-               main->lost_records ? " " : "", main->lost_records ? bound : "");
+        pl_say("%s%s are not complete: %s found no room; %s run %s%s%s gives more", who, figures, lost, pl_say_self(),
+               more, main->lost_records ? " " : "", main->lost_records ? bound : "");
     else if (*lost)
         pl_say("%s%s are not complete: %s found no room", who, figures, lost);
     free(bound);
@@ -193,8 +178,8 @@ static void say_too_few(const struct pl_summary *summary, const struct pl_collec
     char interval[PL_FIGURE_BYTES];
     pl_figure_setting(interval, main->interval_bytes);
     if (main->calls && !recorded(main) && !main->off)
-        pl_say("too few bytes for a sample every %s; to count every allocation: plimsoll run %s--exact -- ...",
-               interval, ways[summary->target->way].option);
+        pl_say("too few bytes for a sample every %s; to count every allocation: %s run %s--exact -- ...", interval,
+               pl_say_self(), ways[summary->target->way].option);
 }
 
 static void say_listed(const struct pl_collection *collection)
@@ -244,8 +229,8 @@ static const struct pl_collected *most_interesting(const struct pl_collection *c
 static void say_next(const struct pl_collection *collection)
 {
     char *path = pl_summary_typed(most_interesting(collection)->path);
-    pl_say("next: plimsoll report %s", path);
-    pl_say("or, in a browser: plimsoll view %s", path);
+    pl_say("next: %s report %s", pl_say_self(), path);
+    pl_say("or, in a browser: %s view %s", pl_say_self(), path);
     free(path);
 }
 
@@ -298,20 +283,22 @@ static void say_guess(const struct pl_summary *summary)
     char *why = NULL;
     for (size_t i = 0; i < sizeof finders / sizeof *finders && !why; i++)
         why = finders[i](summary);
-    if (why)
+    if (why) {
         pl_say("nothing was recorded, because %s", why);
-    else
-        pl_say(ways[summary->target->way].nothing, summary->program);
+    } else {
+        why = pl_say_print(ways[summary->target->way].nothing, summary->program);
+        pl_say("%s; see `%s help nothing`", why, pl_say_self());
+    }
     free(why);
 }
 
 static void say_nothing(const struct pl_summary *summary)
 {
-    char *why = pl_target_why(summary->target);
+    char *why = pl_target_why(summary->target), *advice = pl_target_advice(summary->target);
     if (pl_target_blocked(summary->target))
         pl_say("nothing was recorded, as was said at the start");
     else if (why)
-        pl_say("nothing was recorded, because %s; %s", why, pl_target_advice(summary->target));
+        pl_say("nothing was recorded, because %s; %s", why, advice);
     else if (summary->collection->running)
         pl_say("%s itself recorded nothing; it may have cleared its environment before it started others",
                summary->program);
@@ -319,27 +306,29 @@ static void say_nothing(const struct pl_summary *summary)
         say_only(summary);
     else if (!summary->collection->failed)
         say_guess(summary);
+    free(advice);
     free(why);
 }
 
 /* A profile without a single call: the library was there and nobody called it. */
 static void say_unused(const struct pl_summary *summary, const struct pl_collected *main)
 {
-    char *why = pl_target_why(summary->target);
+    char *why = pl_target_why(summary->target), *advice = pl_target_advice(summary->target);
     if (main->end == PL_END_EXEC)
         pl_say("%s became another program (exec) in which nothing was recorded: %s", summary->program,
                ways[summary->target->way].became);
     else if (why && !pl_target_blocked(summary->target))
-        pl_say("little was recorded, because %s; %s", why, pl_target_advice(summary->target));
+        pl_say("little was recorded, because %s; %s", why, advice);
+    free(advice);
     free(why);
 }
 
 static void say_running(const struct pl_collection *collection)
 {
     size_t n = collection->running;
-    pl_say("%zu process%s still running: %s profile%s will follow when %s; `plimsoll ls` shows %s", n,
+    pl_say("%zu process%s still running: %s profile%s will follow when %s; `%s ls` shows %s", n,
            n == 1 ? " is" : "es are", n == 1 ? "its" : "their", n == 1 ? "" : "s", n == 1 ? "it ends" : "they end",
-           n == 1 ? "it" : "them");
+           pl_say_self(), n == 1 ? "it" : "them");
 }
 
 static void say_unwanted(const struct pl_collection *collection)

@@ -351,9 +351,10 @@ void pl_tags_print(const struct pl_view *view, const struct pl_tags_options *opt
 {
     if (view->whole->tags <= 1) {
         pl_view_paragraph(view,
-                          "This program used no tags: nothing in it says what its memory is for. `plimsoll help "
-                          "tags` shows how it could. (If it does: code compiled with -fno-pic has to be linked with "
-                          "-lplimsoll-stub.)");
+                          "This program used no tags: nothing in it says what its memory is for. `%s help tags` "
+                          "shows how it could. (If it does: code compiled with -fno-pic has to be linked with "
+                          "-lplimsoll-stub.)",
+                          pl_say_self());
         return;
     }
     put_forest(view, options);

@@ -45,11 +45,12 @@
 
 static const struct words {
     const char *is, *advice;
+    const char *topic; /* of `help`, that says more; NULL: none */
 } words[PL_WAY_COUNT][PL_OBSTACLE_COUNT] = {
     [PL_WAY_PRELOAD] =
         {
-            [PL_OBSTACLE_STATIC] = {"is statically linked, so it cannot be preloaded",
-                                    "build it with -lplimsoll, or see `plimsoll help static`"},
+            [PL_OBSTACLE_STATIC] = {"is statically linked, so it cannot be preloaded", "build it with -lplimsoll",
+                                    "static"},
             [PL_OBSTACLE_SECURE] = {"is setuid, setgid or has file capabilities, so the loader ignores LD_PRELOAD",
                                     "profile a copy without them (cp drops them), or run it as its owner"},
             [PL_OBSTACLE_CLASS] = {"is a 32-bit program, and libplimsoll.so is 64-bit", "build it for 64 bits"},
@@ -65,7 +66,7 @@ static const struct words {
     [PL_WAY_LOADER] =
         {
             [PL_OBSTACLE_STATIC] = {"is static, and not linked with the libc.a that has the profiler inside",
-                                    "`plimsoll help static` says how to link it"},
+                                    "link it with that one", "static"},
             INSIDE_GLIBC("--glibc"),
             [PL_OBSTACLE_UNREADABLE] = {"may be executed but not read, as a loader that is started by hand must",
                                         "use --glibc-tree, or profile it without --glibc"},
@@ -74,7 +75,7 @@ static const struct words {
         {
             [PL_OBSTACLE_STATIC] = {"is static, and not linked with the libc.a that has the profiler inside, so only "
                                     "what it starts is profiled",
-                                    "`plimsoll help static` says how to link it"},
+                                    "link it with that one", "static"},
             INSIDE_GLIBC("--glibc-tree"),
             [PL_OBSTACLE_LOADER] = {"is not profiled itself, but only what it starts, because it names a loader of its "
                                     "own,",
@@ -292,9 +293,13 @@ char *pl_target_why(const struct pl_target *target)
                         which ? which : "");
 }
 
-const char *pl_target_advice(const struct pl_target *target)
+char *pl_target_advice(const struct pl_target *target)
 {
+    const struct words *found = &words[target->way][target->obstacle];
+    if (target->obstacle == PL_OBSTACLE_NONE)
+        return NULL;
     if (target->obstacle == PL_OBSTACLE_STATIC && target->inside)
-        return "the glibc linked in has a profiler of its own: add --glibc";
-    return words[target->way][target->obstacle].advice;
+        return pl_say_print("the glibc linked in has a profiler of its own: add --glibc");
+    return found->topic ? pl_say_print("%s; see `%s help %s`", found->advice, pl_say_self(), found->topic)
+                        : pl_say_print("%s", found->advice);
 }

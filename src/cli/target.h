@@ -58,7 +58,7 @@ bool pl_target_refused(const struct pl_target *target);
 /* "./server is statically linked, so it cannot be preloaded"; NULL if nothing is in the way. The caller frees it. */
 char *pl_target_why(const struct pl_target *target);
 
-/* What to do about it. */
-const char *pl_target_advice(const struct pl_target *target);
+/* What to do about it; NULL likewise. The caller frees it. */
+char *pl_target_advice(const struct pl_target *target);
 
 #endif

@@ -150,8 +150,8 @@ static void put_too_short(const struct pl_view *view)
         pl_view_paragraph(
             view,
             "Too short for a timeline: a plot takes %d moments, and %s recorded. For who held the heap when "
-            "it was largest: plimsoll report --peak %s",
-            LEAST_MOMENTS, moments == 1 ? "one was" : "none was", view->subject);
+            "it was largest: %s report --peak %s",
+            LEAST_MOMENTS, moments == 1 ? "one was" : "none was", pl_say_self(), view->subject);
 }
 
 void pl_timeline_print(const struct pl_view *view)

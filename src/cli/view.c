@@ -242,7 +242,10 @@ void pl_view_nothing(const struct pl_view *view, const char *what)
 {
     const struct pl_profile *profile = view->profile;
     bool better = pl_view_estimated(profile) && profile->total[PL_METRIC_ALLOC_OBJECTS].value > 0;
-    pl_view_paragraph(view, "%s%s", what, !better ? "" : " To see every allocation: plimsoll run --exact -- PROGRAM");
+    if (better)
+        pl_view_paragraph(view, "%s To see every allocation: %s run --exact -- PROGRAM", what, pl_say_self());
+    else
+        pl_view_paragraph(view, "%s", what);
 }
 
 bool pl_view_estimated(const struct pl_profile *profile)

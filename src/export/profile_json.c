@@ -513,7 +513,7 @@ void pl_profile_json_advice(struct pl_json *json, const struct pl_profile *profi
                             const struct pl_paths *paths, const uint32_t *node_of_stack)
 {
     struct pl_advices advices;
-    pl_advice_find(profile, spots, paths, &advices);
+    pl_advice_find(profile, spots, paths, "plimsoll", &advices);
     pl_json_begin(json, '[');
     for (uint32_t i = 0; i < advices.count; i++)
         write_piece(json, profile, spots, paths, &advices.advice[i], node_of_stack);

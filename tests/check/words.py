@@ -3,12 +3,13 @@
 
 import functools
 import re
+import shlex
 import sys
 
 from known import FAILED, HERE, OK, USAGE, check, command, outcomes, profile, written
 
 import claims
-from built import SOURCE
+from built import PLIMSOLL, SOURCE
 from claims import claim
 
 # What is typed -> what is said.
@@ -92,7 +93,7 @@ def several_files_and_options_add_up():
 
 BAD_LINES = {
     "max-peek 5M": "max-peek 5M: there is no such rule; did you mean max-peak?",
-    "frobnicate": "frobnicate: there is no such rule; `plimsoll help check` has all",
+    "frobnicate": f"frobnicate: there is no such rule; `{shlex.quote(str(PLIMSOLL))} help check` has all",
     "max-peak": "max-peak: it needs a limit: max-peak [WHERE=]SIZE",
     "max-peak = 5M": "max-peak = 5M: not a size",
     "max-peak 12Q": "max-peak 12Q: not a size; use bytes with K, M or G",

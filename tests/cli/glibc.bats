@@ -43,7 +43,7 @@ go_public() {
     cp -r "$BATS_FILE_TMPDIR/glibc" "$public"
     cd "$public"
     export PLIMSOLL_LIVE_DIR=$public
-    nobody test -r "$public/glibc/SOURCE" -a -x "$plimsoll" || skip "nobody else may come here"
+    nobody test -r "$public/glibc/SOURCE" -a -x "$executable" || skip "nobody else may come here"
 }
 
 nobody() {
@@ -61,14 +61,14 @@ can_enclose() {
 # --- where it is ---
 
 @test "without a glibc there is a next step" {
-    cp "$plimsoll" .
+    cp "$executable" .
     [ ! -e /usr/local/lib/plimsoll/glibc ] || skip "one is installed"
     expect 1 ./plimsoll run --glibc -- true
     says "there is no glibc with the profiler inside, neither in $PWD/glibc nor in" "\`make glibc\` builds one, --glibc-dir DIR says where it is"
 }
 
 @test "it is found beside the command, by the variable, and by the option, which wins" {
-    cp "$plimsoll" .
+    cp "$executable" .
     cp -r "$BATS_FILE_TMPDIR/glibc" .
     expect 0 ./plimsoll run -q --glibc -- grep -o "$PWD/glibc/lib/libc.so.6" /proc/self/maps
     mv glibc other

@@ -51,8 +51,8 @@ commands="run report ls export help version"
         expect 0 "$plimsoll" help "$topic"
         [ ${#output} -gt 200 ]
     done
-    grep -rhoE 'plimsoll help [a-z]+' "$PLIMSOLL_SOURCE/src/cli" | sort -u | while read -r words; do
-        "$plimsoll" ${words#plimsoll } >/dev/null
+    grep -rhoE '(plimsoll|%s) help [a-z]+' "$PLIMSOLL_SOURCE/src/cli" | sort -u | while read -r _ words; do
+        "$plimsoll" $words >/dev/null
     done
 }
 
@@ -194,4 +194,132 @@ commands="run report ls export help version"
     expect 2 "$plimsoll" $'\e[31mred'
     says '\x1b[31mred'
     [[ $stderr != *$'\e'* ]]
+}
+
+# --- hints name the command as it was typed ---
+
+# installed_at PATH: the command can be typed like this, too
+installed_at() {
+    mkdir -p "${1%/*}"
+    ln -s "$executable" "$1"
+}
+
+# next_step: the command that the last line of a run gives
+next_step() {
+    sed -n 's/^plimsoll: next: //p' <<<"$stderr"
+}
+
+@test "a hint gives a relative path as it was typed, and can be pasted" {
+    installed_at tools/plimsoll
+    expect 3 tools/plimsoll run --exact -o out.plim -- "$(program cli-leaky)"
+    [ "$(next_step)" = "tools/plimsoll report out.plim" ]
+    expect 0 sh -c "$(next_step)"
+    shows "cli-leaky"
+    cd tools
+    expect 3 ./plimsoll run --exact -o out.plim -- "$(program cli-leaky)"
+    [ "$(next_step)" = "./plimsoll report out.plim" ]
+}
+
+@test "a hint quotes an absolute path with blanks and quotes for a shell" {
+    installed_at "$PWD/my tools/it's/plimsoll"
+    expect 3 "$PWD/my tools/it's/plimsoll" run --exact -o 'my out.plim' -- "$(program cli-leaky)"
+    [ "$(next_step)" = "'$PWD/my tools/it'\''s/plimsoll' report 'my out.plim'" ]
+    expect 0 sh -c "$(next_step)"
+    shows "cli-leaky"
+    expect 2 "$PWD/my tools/it's/plimsoll" reprot
+    says "did you mean \`'$PWD/my tools/it'\''s/plimsoll' report\`?"
+}
+
+@test "a hint gives the bare name of a command that \$PATH has" {
+    installed_at tools/plimsoll
+    PATH=$PWD/tools:$PATH expect 3 plimsoll run --exact -o out.plim -- "$(program cli-leaky)"
+    [ "$(next_step)" = "plimsoll report out.plim" ]
+    installed_at tools/other-name
+    PATH=$PWD/tools:$PATH expect 2 other-name run
+    says "plimsoll: run needs a program: other-name run -- PROGRAM"
+}
+
+@test "without a name the command calls itself plimsoll" {
+    expect 2 bash -c 'exec -a "" "$1" run' bash "$executable"
+    says "run needs a program: plimsoll run -- PROGRAM"
+}
+
+@test "no message and no report has another command than the one that was typed" {
+    local commands='run|report|view|html|ls|snapshot|diff|check|merge|export|help' line
+    installed_at t/plimsoll
+    for scenario in leak losses inlined empty tags; do
+        forge $scenario
+    done
+    for which in exact brief; do
+        story $which
+    done
+    cc -static -o static -x c - <<<'int main(void) { return 0; }' 2>/dev/null || true
+    while read -r line; do
+        eval "t/plimsoll $line" >said 2>&1 </dev/null || true
+        fails grep -nE "(^|[^/])plimsoll ($commands)([^a-z]|\$)" said || { echo "t/plimsoll $line"; return 1; }
+        grep -oE "t/plimsoll ($commands)" said >>hints || true
+    done <<'COMMANDS'
+reprot
+frobnicate
+./static
+leak.plim
+run
+run -- ./static
+run --only nobody -- true
+run -s 1G -- ls
+run -s 4K --max-file 64K -- perl -e 'push @a, "x" x $_ for 1 .. 3000'
+run --glibc -- ./static
+run -- env -i true
+run --frob
+ls
+ls x
+report
+report nowhere.plim
+report 999999999
+report 1
+report --tag x leak.plim
+report --tag x tags.plim
+report --by tag leak.plim
+report --since 1s --until 1s exact.plim
+report inlined.plim
+report losses.plim
+report --advice leak.plim
+report --advice exact.plim
+report --timeline brief.plim
+report --leaks inlined.plim
+report --temporary empty.plim
+report --top 1 exact.plim
+report --names /dev/stdin leak.plim <<<'no rule at all'
+view
+html
+html nowhere.plim
+snapshot
+snapshot x
+snapshot 999999999
+diff
+diff --since 1s a b
+check leak.plim
+check --max-peek 1 leak.plim
+check --rules <(echo frobnicate) leak.plim
+check --max-peak 1G losses.plim
+merge
+merge leak.plim exact.plim -o both.plim
+export
+export -f massif --diff-base leak.plim exact.plim
+help nowhere
+help statik
+help --man nowhere
+COMMANDS
+    [ "$(sort -u hints | wc -l)" -ge 8 ]
+    [ "$(wc -l <hints)" -ge 40 ]
+}
+
+@test "what programs read does not depend on how the command was typed" {
+    installed_at "$PWD/my tools/plimsoll"
+    forge losses
+    for typed in plimsoll "$PWD/my tools/plimsoll"; do
+        "$typed" check --max-peak 1G --junit check.xml losses.plim >check.txt || true
+        grep -q "too low: plimsoll report losses.plim says what" check.xml
+    done
+    grep -q "my tools/plimsoll' report" check.txt
 }

@@ -77,6 +77,21 @@ lacks() {
     [ "$(grep -c "^ [0-9]\. log_request .*never freed" <<<"$output")" -eq 0 ]
 }
 
+@test "advice names the command as it was typed, but not in what programs read" {
+    mkdir t
+    ln -s "$executable" t/plimsoll
+    COLUMNS=400 expect 0 t/plimsoll report --advice "$BATS_FILE_TMPDIR/killed.plim"
+    shows "find out who should have freed them; t/plimsoll report --leaks shows when they were made"
+    COLUMNS=400 expect 0 t/plimsoll report "$BATS_FILE_TMPDIR/killed.plim"
+    shows "find out who should have freed them; t/plimsoll report --leaks shows when they were made"
+    for format in json page; do
+        t/plimsoll export -f $format "$BATS_FILE_TMPDIR/killed.plim" -o typed.$format
+        "$plimsoll" export -f $format "$BATS_FILE_TMPDIR/killed.plim" -o found.$format
+        cmp typed.$format found.$format
+    done
+    grep -q '"find out who should have freed them; plimsoll report --leaks shows when they were made"' typed.json
+}
+
 @test "the first screen accuses nobody of what libraries keep on purpose" {
     c++ -o hello -x c++ - <<<'#include <iostream>
 int main() { std::cout << "hello\n"; }' 2>/dev/null || skip "no C++ compiler"

@@ -8,7 +8,7 @@ hello='int main(void) { return 0; }'
 @test "a static program is called static before it ran, and once" {
     cc -static -o static -x c - <<<"$hello" 2>/dev/null || skip "no static libc"
     expect 0 "$plimsoll" run -- ./static
-    [ "${stderr_lines[0]}" = 'plimsoll: ./static is statically linked, so it cannot be preloaded; build it with -lplimsoll, or see `plimsoll help static`' ]
+    [ "${stderr_lines[0]}" = 'plimsoll: ./static is statically linked, so it cannot be preloaded; build it with -lplimsoll; see `plimsoll help static`' ]
     says "nothing was recorded, as was said at the start"
     [ "$(grep -c "statically linked" <<<"$stderr")" -eq 1 ]
     [ -z "$(ls ./*.plim 2>/dev/null)" ]

@@ -109,11 +109,11 @@ load support
 @test "a parent that ignores SIGCHLD does not cost the exit status" {
     run -9 python3 -c 'import os, signal, sys
 signal.signal(signal.SIGCHLD, signal.SIG_IGN)
-os.execv(sys.argv[1], [sys.argv[1], "run", "-q", "--", "sh", "-c", "exit 9"])' "$plimsoll"
+os.execv(sys.argv[1], [sys.argv[1], "run", "-q", "--", "sh", "-c", "exit 9"])' "$executable"
 }
 
 @test "on a terminal ^C, ^Z and fg work as without us" {
-    PYTHONDONTWRITEBYTECODE=1 python3 "$PLIMSOLL_SOURCE/tests/cli/terminal.py" "$plimsoll"
+    PYTHONDONTWRITEBYTECODE=1 python3 "$PLIMSOLL_SOURCE/tests/cli/terminal.py" "$executable"
 }
 
 @test "what was preloaded stays preloaded, behind us" {
@@ -433,7 +433,7 @@ os.execv(sys.argv[1], [sys.argv[1], "run", "-q", "--", "sh", "-c", "exit 9"])' "
     cp "$library" 'a b.so'
     PLIMSOLL_LIBRARY='a b.so' expect 1 "$plimsoll" run -- true
     says "LD_PRELOAD allows no blank or colon in a path"
-    cp "$plimsoll" alone
+    cp "$executable" alone
     expect 1 ./alone run -- true
     says "cannot find libplimsoll.so beside" "set PLIMSOLL_LIBRARY"
 }

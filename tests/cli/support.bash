@@ -5,7 +5,10 @@
 
 bats_require_minimum_version 1.5.0
 
-plimsoll=$PLIMSOLL_BUILD/plimsoll
+# Hints name the command as it was typed. Tests find it by $PATH, so hints read as they do in the documentation.
+PATH=$PLIMSOLL_BUILD:$PATH
+plimsoll=plimsoll
+executable=$PLIMSOLL_BUILD/plimsoll
 library=$PLIMSOLL_BUILD/libplimsoll.so
 
 setup() {

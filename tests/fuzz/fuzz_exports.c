@@ -298,7 +298,7 @@ static void advise(const struct pl_profile *profile, uint64_t *state)
     for (uint32_t i = 0; i < profile->sites; i++)
         if (sites.of_site[i] >= sites.count)
             abort();
-    pl_advice_find(profile, spots, &sites, &advices);
+    pl_advice_find(profile, spots, &sites, "plimsoll", &advices);
     for (uint32_t i = 0; i < advices.count; i++)
         check_advice(&advices.advice[i], &sites);
     pl_advice_free(&advices);
