@@ -147,6 +147,7 @@ static double decide(struct pl_process *process, struct pl_thread *thread, uint6
     uint64_t interval = paused ? 0 : pl_process_interval(process);
     if (interval) {
         pl_scope_mute(process, thread, PL_TAG_AT_ROOT);
+        thread->ticket = PL_TICKET_NONE;
         return meet(sampler, charge, left, interval, countdown);
     }
     *countdown = fall_asleep(process, thread);
@@ -154,12 +155,13 @@ static double decide(struct pl_process *process, struct pl_thread *thread, uint6
 }
 
 /* Sets the next countdown before anything else is done, so that a visit that is thrown out by longjmp does not leave
- * the thread deaf. The exchange keeps what a signal handler may be counting at this moment. */
-static void settle(struct pl_thread *thread, struct pl_tls *tls, uint64_t countdown)
+ * the thread deaf. The exchange keeps what a signal handler may be counting at this moment. Returns what was left. */
+static uint64_t settle(struct pl_thread *thread, struct pl_tls *tls, uint64_t countdown)
 {
     uint64_t left = exchange(&tls->charge_left, countdown);
     fetch_add(&thread->charge_spent, thread->countdown - left);
     thread->countdown = countdown;
+    return left;
 }
 
 /* The gap that was running is over: a nested visit has put the next one off, or what is wanted has changed. Gaps have
@@ -170,7 +172,7 @@ static void rearm(struct pl_process *process, struct pl_thread *thread, struct p
     bool counts = load_relaxed(&process->counting);
     struct pl_sampler *sampler = &thread->sampler;
     store_relaxed(&thread->slept, 0);
-    if (!interval)
+    if (!interval || !counts)
         thread->ticket = PL_TICKET_NONE;
     settle(thread, tls, counts || !interval ? pl_sampler_sleep(sampler, 0) : pl_sampler_draw(sampler, interval));
 }
@@ -342,9 +344,12 @@ double pl_cold_due(enum pl_function function, uint64_t size)
     uint64_t countdown, began = pl_clock();
     pl_fp_enter(&fp);
     pl_process_obey(process);
+    bool in_step = thread->ticket != PL_TICKET_NONE;
     double weight = decide(process, thread, size + PL_CALL_CHARGE, &countdown);
-    settle(thread, tls, countdown);
-    if (weight <= 0)
+    uint64_t left = settle(thread, tls, countdown);
+    if (weight < 0 && in_step && left + size + PL_CALL_CHARGE) /* more was charged than this call */
+        pl_exact_unseen(process, thread);
+    else if (weight <= 0)
         pl_thread_book(process, thread, tls);
     if (weight == 0 && process->file.base)
         pl_live_tell(process, thread);

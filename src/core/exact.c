@@ -77,12 +77,16 @@ void pl_exact_unseen(struct pl_process *process, struct pl_thread *thread)
 {
     struct pl_tls *tls = &pl_tls;
     const struct pl_thread_record *record = thread->record_at;
-    uint64_t lost = 0;
+    uint64_t lost, charge;
     if (!record)
         return;
     pl_add(&tls->charge_aside, -exchange(&tls->charge_left, 0));
-    for (int i = 0; i < PL_FN_COUNT; i++)
-        lost += thread->base_calls[i] + tls->calls[i] - record->calls[i];
+    do { /* until no handler has counted in between: from here on each of them counts in both */
+        charge = pl_thread_charge(thread, tls);
+        lost = 0;
+        for (int i = 0; i < PL_FN_COUNT; i++)
+            lost += thread->base_calls[i] + load_relaxed(&tls->calls[i]) - load_relaxed(&record->calls[i]);
+    } while (unlikely(pl_thread_charge(thread, tls) != charge));
     pl_thread_book(process, thread, tls);
     if (lost < UINT32_MAX)
         fetch_add(&pl_file_header(&process->file)->losses[PL_LOSS_NESTED], lost);

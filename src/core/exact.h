@@ -18,8 +18,9 @@
 #include "process.h"
 #include "settings.h"
 
-/* A signal handler allocated after the hot path had taken the charge of this call, and before we got here: its calls
- * did not run out of charge, and nobody has seen them. They are lost, and how many is known. */
+/* A signal handler may have allocated after the hot path had taken the charge of this call, and before we got here: its
+ * calls did not run out of charge, and nobody has seen them. They are lost. How many they are is known from the
+ * thread's record, which has kept step with all others. */
 void pl_exact_unseen(struct pl_process *process, struct pl_thread *thread);
 
 /* True when this call is to be counted, and all is there that it takes. Otherwise cold.h decides. */

@@ -37,7 +37,8 @@ enum pl_process_state {
  * Is every allocation counted now? Only ever true while the process is ON and has a file.
  *
  * The word is a ticket: how often settings have changed, and one of these below it. A thread that counts holds the one
- * it began with; one that finds another here goes to the cold path, and sees there what has changed.
+ * it began with; one that finds another here goes to the cold path, and sees there what has changed. The record of a
+ * thread that holds any ticket but PL_TICKET_NONE keeps step with its counters.
  */
 enum pl_counting {
     PL_COUNT_NOTHING = 0,
@@ -46,6 +47,7 @@ enum pl_counting {
     PL_TICKET_NONE,   /* no such ticket is ever given */
 };
 #define PL_TICKET_SHIFT 2
+#define PL_TICKET_NEW (1u << PL_TICKET_SHIFT | PL_TICKET_NONE) /* nor this one: the thread has not allocated yet */
 #define PL_TICKET_MASK 3u
 
 /* What the threads have told of their figures so far, in batches (eras.h). */

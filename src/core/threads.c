@@ -230,7 +230,7 @@ struct pl_thread *pl_thread_register(struct pl_process *process, struct pl_tls *
     thread->charge_spent = 0;
     thread->walk.may_probe = !process->sandboxed;
     thread->last_block = NULL;
-    thread->ticket = PL_TICKET_NONE;
+    thread->ticket = PL_TICKET_NEW;
     thread->muted = PL_TAG_AT_ROOT;
     thread->charged = thread->booked_bytes = 0;
     for (int i = 0; i < PL_FN_COUNT; i++)

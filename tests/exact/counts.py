@@ -11,7 +11,7 @@ import sys
 import time
 
 # First, because it knows the way to tests/lib.
-from profiles import BUILD, PROGRAMS, Place, Profile, check_exact, compare, expect, find_library
+from profiles import BUILD, PROGRAMS, Figures, Place, Profile, check_exact, compare, expect, find_library
 import claims
 from claims import claim, say
 
@@ -140,10 +140,10 @@ def modules_that_take_turns_at_one_address_keep_their_own_figures():
             assert path.endswith(name.replace("site_", "") + ".so"), f"{name} is in {path}"
 
 
-@claim
-def handlers_that_allocate_inside_the_profiler_are_lost_and_counted_as_lost_and_nothing_else_is():
+def check_handlers(program, *words):
+    """A handler's allocation inside the profiler is lost, and counted as lost; nothing else is."""
     with Place() as place:
-        place.run("signals", 60000, 100, behind=[BUMP])
+        place.run(program, *words, behind=[BUMP])
         profile, ledger = place.profile(), place.ledger()
         lost = profile.losses()
         say(f"losses {lost}; {ledger.by_site()['site_handler']['calls']} handlers")
@@ -154,10 +154,23 @@ def handlers_that_allocate_inside_the_profiler_are_lost_and_counted_as_lost_and_
         for name in ("calls", "freed_calls"):
             assert seen["site_main"][name] == true["site_main"][name], f"main's {name}: {seen['site_main'][name]}"
             assert seen["site_handler"][name] == kept, f"the handler's {name}: {seen['site_handler'][name]} not {kept}"
+        by_libraries = profile.table(lambda site: 0 if profile.site_name(site) is None else None).get(0, Figures())
         for name, metric in (("calls", "alloc_objects"), ("bytes", "alloc_space")):
-            total, whole = profile.json["totals"][metric]["value"], sum(site[name] for site in true.values())
+            total = profile.json["totals"][metric]["value"] - by_libraries[name]
+            whole = sum(site[name] for site in true.values())
             assert total == whole, f"{total} {name} in all, in truth {whole}"
         expect(profile.strangers())
+
+
+claims.add("handlers that allocate inside the profiler are lost and counted as lost and nothing else is",
+           functools.partial(check_handlers, "signals", 60000, 100))
+for a_case, a_sentence in (
+    ("known-stack", "an allocation whose stack is known"),
+    ("new-stack", "an allocation whose stack is new"),
+    ("new-thread", "a thread's first allocation"),
+):
+    claims.add(f"a handler's calls are counted or known to be lost at each instruction of {a_sentence}",
+               functools.partial(check_handlers, "nested", a_case))
 
 
 # ---- kill -9 ----
