@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 """startup - how the runtime begins in a process: early, unnoticed, and not at all where it has no business."""
 
-import os
+import re
 import shutil
 import subprocess
 import sys
@@ -10,6 +10,7 @@ from pathlib import Path
 from traps import *
 
 AUTO = 3  # enum pl_mode
+HUGE_KIB = 2 << 10  # of a huge page of x86-64
 
 QUIET_CALLS, QUIET_BYTES = 1000, 100
 LOADER = "/lib64/ld-linux-x86-64.so.2"
@@ -238,25 +239,28 @@ def mlockall_does_not_make_our_reservations_resident():
     assert with_us - without < 4096, f"{with_us - without} KiB more"
 
 
+def large_mappings(smaps):
+    """(KiB, flags) of what the kernel could make huge pages of: private and writable, not the program's own."""
+    for text in re.split(r"^(?=[0-9a-f]+-[0-9a-f]+ )", smaps, flags=re.M)[1:]:
+        kib = int(re.search(r"^Size: +(\d+) kB", text, re.M)[1])
+        flags = re.search(r"^VmFlags: (.*)", text, re.M)
+        if not flags:
+            raise Skip("the kernel does not show the flags of mappings")
+        head = text.splitlines()[0]
+        if kib >= HUGE_KIB and head.split()[1] == "rw-p" and not head.endswith(("[heap]", "[stack]")):
+            yield kib, flags[1].split()
+
+
 @claim
 def transparent_huge_pages_do_not_make_our_tables_resident():
-    """With so many samples alive the last table, of 8 MiB, has just been begun."""
-    need_root()
-    switch = Path("/sys/kernel/mm/transparent_hugepage/enabled")
-    if not switch.exists() or not os.access(switch, os.W_OK):
+    """With so many samples alive the last table, of 8 MiB, has just been begun. None may become huge pages (nh)."""
+    if not Path("/sys/kernel/mm/transparent_hugepage").exists():
         raise Skip("no transparent huge pages here")
-    before = switch.read_text().split("[")[1].split("]")[0]
-    used = {}
-    try:
-        for choice in ("never", "always"):
-            switch.write_text(choice)
-            bare_kib = resident("plain", 60000, preload=())
-            used[choice] = resident("plain", 60000, settings=EVERYTHING) - bare_kib
-    except OSError as error:
-        raise Skip(f"cannot switch huge pages: {error}") from None
-    finally:
-        switch.write_text(before)
-    assert used["always"] - used["never"] < 1024, f"{used} KiB"
+    own, ours = (list(large_mappings(run("footprint", "smaps", 60000, **options).succeeds().stdout.decode()))
+                  for options in ({"preload": ()}, {"settings": EVERYTHING}))
+    assert not own, f"the program has large mappings of its own: {own}"
+    assert sum(kib for kib, _ in ours) >= 8 << 10, f"there are no large tables: {ours}"
+    assert all("nh" in flags for _, flags in ours), f"may become huge pages: {ours}"
 
 
 # ---- sizes ----
