@@ -18,12 +18,12 @@ from pathlib import Path
 HERE = Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent / "lib"))
 
+import allocators  # noqa: E402
 import claims  # noqa: E402
 from built import BUILD, PLIMSOLL, RUNTIME, environment, export  # noqa: E402
-from claims import Skip, claim, expect, say  # noqa: E402
+from claims import claim, expect, say  # noqa: E402
 
 PROGRAMS = BUILD / "tests" / "advice"
-LIBRARIES = Path("/usr/lib/x86_64-linux-gnu")
 SAMPLE = "64K"
 MODES = {"counted": ["--exact"], "sampled": ["--sample", SAMPLE]}
 SCARCE = "scarcely sampled"
@@ -197,16 +197,11 @@ def wait_for_advice(pid):
 
 # ---- what allocators make of a size ----
 
-ALLOCATORS = {"glibc": None, "jemalloc": "libjemalloc.so.2", "tcmalloc": "libtcmalloc_minimal.so.4",
-              "mimalloc": "libmimalloc.so.2"}
 SIZES = "65536"
 
 
 def library(name):
-    path = LIBRARIES / ALLOCATORS[name] if ALLOCATORS[name] else None
-    if path and not path.exists():
-        raise Skip(f"{path} is not installed")
-    return path
+    return None if name == "glibc" else allocators.need(name)
 
 
 def lines_of(command, **settings):

@@ -126,7 +126,8 @@ os.execv(sys.argv[1], [sys.argv[1], "run", "-q", "--", "sh", "-c", "exit 9"])' "
 }
 
 @test "over an allocator with an operator new of its own, that is hooked too" {
-    for allocator in libjemalloc.so.2 libtcmalloc_minimal.so.4 libmimalloc.so.2.0; do
+    for path in $(PYTHONDONTWRITEBYTECODE=1 python3 "$PLIMSOLL_SOURCE/tests/lib/allocators.py"); do
+        allocator=${path##*/}
         LD_PRELOAD=$allocator sh -c : 2>&1 | grep -q . && continue
         LD_PRELOAD=$allocator expect 0 "$plimsoll" run -q -- sh -c 'echo $LD_PRELOAD'
         [ "$output" = "$PLIMSOLL_BUILD/libplimsoll-cxx.so:$allocator" ]

@@ -11,11 +11,11 @@ import sys
 import time
 
 # First, because it knows the way to tests/lib.
-from profiles import BUILD, PROGRAMS, Figures, Place, Profile, check_exact, compare, expect, find_library
+from profiles import BUILD, PROGRAMS, Figures, Place, Profile, check_exact, compare, expect
+import allocators
 import claims
 from claims import claim, say
 
-ALLOCATORS = {"jemalloc": "libjemalloc.so.2", "tcmalloc": "libtcmalloc_minimal.so.4", "mimalloc": "libmimalloc.so.2"}
 BUMP = BUILD / "tests" / "kill" / "bump.so"
 TURNS = {1: 20000, 2: 8000, 8: 3000}  # of each thread, by their number
 KILLS = 3
@@ -59,12 +59,12 @@ for a_way in ("return", "exit", "_exit"):
 
 
 def check_over(allocator):
-    behind = [find_library(ALLOCATORS[allocator])]
+    behind = [allocators.need(allocator)]
     check("counts", 2, 10000, "together", behind=behind)
     check("family", "modest", behind=behind)
 
 
-for an_allocator in ALLOCATORS:
+for an_allocator in allocators.LIBRARIES:
     claims.add(f"over {an_allocator} counts are as exact", functools.partial(check_over, an_allocator))
 
 

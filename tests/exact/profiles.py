@@ -15,7 +15,7 @@ HERE = Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent / "lib"))
 
 from built import BUILD, RUNTIME, environment, export, finish  # noqa: E402
-from claims import Skip, expect  # noqa: E402
+from claims import expect  # noqa: E402
 from ledger import Figures, Ledger, add_up, compare  # noqa: E402
 from place import LedgerPlace  # noqa: E402
 
@@ -41,15 +41,6 @@ EXPORTED = {
     "exit_calls": lambda site: site["freed_at_exit"]["blocks"],
     "exit_bytes": lambda site: site["freed_at_exit"]["bytes"],
 }
-
-
-def find_library(name):
-    """The path of a shared library, as the loader would find it."""
-    listed = subprocess.run(["/sbin/ldconfig", "-p"], capture_output=True, text=True, check=True).stdout
-    for line in listed.splitlines():
-        if line.strip().startswith(name + " "):
-            return line.split("=>")[1].strip()
-    raise Skip(f"{name} is not installed")
 
 
 class Profile:

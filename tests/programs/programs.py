@@ -20,6 +20,7 @@ HERE = Path(__file__).resolve().parent
 JOBS = HERE / "jobs"
 sys.path.insert(0, str(HERE.parent / "lib"))
 
+import allocators  # noqa: E402
 import claims  # noqa: E402
 import plim  # noqa: E402
 from built import BUILD, PLIMSOLL, RUNTIME, finish  # noqa: E402
@@ -41,21 +42,10 @@ JOB_TABLE = {
     "node": (["node"], ["node", JOBS / "node.js"]),
     "redis-server under redis-benchmark": (["redis-server", "redis-benchmark"], ["bash", JOBS / "redis.sh"]),
 }
-ALLOCATORS = {"jemalloc": "libjemalloc.so.2", "tcmalloc": "libtcmalloc_minimal.so.4", "mimalloc": "libmimalloc.so.2"}
 SAMPLES = os.environ.get("PROGRAMS_SAMPLES", "512K 1").split()  # the default interval, and every allocation
 
 
 # ---- running ----
-
-
-@functools.lru_cache(maxsize=None)
-def library(name):
-    """The path of a shared library, as the loader would find it."""
-    listed = subprocess.run(["/sbin/ldconfig", "-p"], capture_output=True, text=True, check=True).stdout
-    found = re.search(rf"^\s*{re.escape(name)} .*=> (\S+)$", listed, re.MULTILINE)
-    if not found:
-        raise Skip(f"{name} is not installed")
-    return found.group(1)
 
 
 class Outcome:
@@ -114,7 +104,7 @@ def bare(job, allocator):
     for program in needs:
         if not shutil.which(program):
             raise Skip(f"{program} is not installed")
-    return run(command, preload=[library(ALLOCATORS[allocator])] if allocator else ())
+    return run(command, preload=[allocators.need(allocator)] if allocator else ())
 
 
 # ---- what is checked ----
@@ -147,7 +137,7 @@ def check_ends(profiles):
 
 def check_job(job, allocator, sample):
     without = bare(job, allocator)
-    behind = [library(ALLOCATORS[allocator])] if allocator else []
+    behind = [allocators.need(allocator)] if allocator else []
     outcome = run(JOB_TABLE[job][1], preload=[RUNTIME, *behind], PLIMSOLL_SAMPLE=sample)
     check_same(outcome, without)
     assert outcome.profiles, "there is no profile"
@@ -180,7 +170,7 @@ def check_run(job):
 
 
 for a_job in JOB_TABLE:
-    for an_allocator in (None, *ALLOCATORS):
+    for an_allocator in (None, *allocators.LIBRARIES):
         for a_sample in SAMPLES:
             over = f" over {an_allocator}" if an_allocator else ""
             claims.add(
@@ -195,7 +185,7 @@ for a_job in JOB_TABLE:
 
 def check_operators(runtime, allocator, before=()):
     """Each operator's calls stand at one site, all of them, once, and all of them freed."""
-    behind = [library(ALLOCATORS[allocator])] if allocator else []
+    behind = [allocators.need(allocator)] if allocator else []
     modest = ["modest"] if allocator == "mimalloc" else []  # its operator new aborts where others throw
     command = [OBJECTS, *modest]
     without = run(command, preload=behind)
@@ -214,7 +204,7 @@ def check_operators(runtime, allocator, before=()):
     assert not wrong, "\n".join(wrong)
 
 
-for an_allocator in (None, *ALLOCATORS):
+for an_allocator in (None, *allocators.LIBRARIES):
     over = f" over {an_allocator}" if an_allocator else ""
     claims.add(
         f"with libplimsoll-cxx.so{over} every operator new is seen and counted once",

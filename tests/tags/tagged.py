@@ -28,7 +28,7 @@ HERE = Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent / "exact"))
 
 # First, because it knows the way to tests/lib.
-from profiles import BUILD, Place, environment, expect, find_library  # noqa: E402, F401
+from profiles import BUILD, Place, environment, expect  # noqa: E402, F401
 import plim  # noqa: E402
 
 PROGRAMS = BUILD / "tests" / "tags"

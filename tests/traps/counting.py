@@ -8,10 +8,9 @@ from traps import *
 
 def dense():
     """Allocators that place 8-byte blocks 8 bytes apart."""
-    found = [(name, path) for name, path in ALLOCATORS.items() if path.exists()]
-    if not found:
+    if not ALLOCATORS:
         raise Skip("no other allocator is installed")
-    return found
+    return ALLOCATORS.items()
 
 
 @claim

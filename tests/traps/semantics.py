@@ -9,17 +9,13 @@ from traps import *
 SOMETIMES = {"PLIMSOLL_SAMPLE": "10K"}
 
 
-def allocators():
-    """(name, libraries behind us): libc's own, and those that are installed."""
-    yield "libc", ()
-    for name, path in ALLOCATORS.items():
-        if path.exists():
-            yield name, (path,)
+# By name, what is put behind us: nothing for libc's own, and the libraries that are installed.
+BEHIND_US = {"libc": (), **{name: (path,) for name, path in ALLOCATORS.items()}}
 
 
 @claim
 def every_function_returns_and_says_the_same_with_every_allocator():
-    for name, over in allocators():
+    for name, over in BEHIND_US.items():
         behaves("semantics", *([] if over else ["libc"]), over=over, ways={**WAYS, "sometimes": SOMETIMES})
 
 
@@ -105,7 +101,7 @@ def operator_names(profile):
 
 @claim
 def operator_new_of_another_allocator_is_counted_once():
-    for name, over in allocators():
+    for name, over in BEHIND_US.items():
         if over:
             check_operators(sampled("operators", *failing(name), over=over, runtime=RUNTIME_CXX), "new", "new")
 
@@ -117,7 +113,7 @@ def failing(name):
 
 @claim
 def operator_new_of_a_plugin_in_a_c_program_is_counted_once():
-    for name, over in allocators():
+    for name, over in BEHIND_US.items():
         for runtime in (RUNTIME, RUNTIME_CXX) if not over else (RUNTIME_CXX,):
             profile = sampled("reload", 10, PROGRAMS / "libplugin_cxx.so", over=over, runtime=runtime)
             figures = Figures(profile, "plugin_cxx_allocate")
@@ -126,7 +122,7 @@ def operator_new_of_a_plugin_in_a_c_program_is_counted_once():
 
 @claim
 def a_thread_whose_operator_new_threw_keeps_being_sampled():
-    for name, over in allocators():
+    for name, over in BEHIND_US.items():
         settings = {"PLIMSOLL_SAMPLE": "64K"}
         ran = run("operators", *failing(name), settings=settings, preload=(RUNTIME_CXX, *over)).succeeds()
         profile = ran.profile()
@@ -140,7 +136,7 @@ def a_thread_whose_operator_new_threw_keeps_being_sampled():
 @claim
 def another_allocator_stays_in_charge():
     """Its blocks are where its blocks are: the addresses' spacing says whose they are."""
-    for name, over in allocators():
+    for name, over in BEHIND_US.items():
         behaves("neighbours", over=over)
 
 

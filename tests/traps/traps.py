@@ -26,6 +26,7 @@ from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent / "lib"))
+import allocators  # noqa: E402
 import built  # noqa: E402
 import claims  # noqa: E402
 import plim  # noqa: E402
@@ -34,12 +35,7 @@ from claims import Skip, main  # noqa: E402, F401
 
 PROGRAMS = BUILD / "tests" / "traps"
 RUNTIME_CXX = BUILD / "libplimsoll-cxx.so"
-LIBRARIES = Path("/usr/lib/x86_64-linux-gnu")
-ALLOCATORS = {
-    "jemalloc": LIBRARIES / "libjemalloc.so.2",
-    "tcmalloc": LIBRARIES / "libtcmalloc_minimal.so.4",
-    "mimalloc": LIBRARIES / "libmimalloc.so.2.0",
-}
+ALLOCATORS = {name: path for name in allocators.LIBRARIES if (path := allocators.find(name))}
 TIMEOUT_S = int(os.environ.get("TRAPS_TIMEOUT", 60))
 
 # How every behaviour is tried: all sampled, nearly nothing sampled, and all sampled into a file that is soon full.

@@ -1,0 +1,36 @@
+# SPDX-License-Identifier: MIT
+"""allocators - the allocators besides glibc's that tests put behind us: their names, and where their libraries are.
+
+Debian's releases have different versions of them; tests take the one that is installed. As a program: prints the path
+of each.
+"""
+
+import functools
+import re
+import subprocess
+
+from claims import Skip
+
+LIBRARIES = {"jemalloc": "libjemalloc.so", "tcmalloc": "libtcmalloc_minimal.so", "mimalloc": "libmimalloc.so"}
+
+
+@functools.lru_cache(maxsize=None)
+def known_to_loader():
+    return subprocess.run(["/sbin/ldconfig", "-p"], capture_output=True, text=True, check=True).stdout
+
+
+def find(name):
+    """The path of an allocator's library, as the loader would find it, or None."""
+    found = re.search(rf"^\s*{re.escape(LIBRARIES[name])}\.\d\S* .*=> (\S+)$", known_to_loader(), re.MULTILINE)
+    return found and found.group(1)
+
+
+def need(name):
+    path = find(name)
+    if not path:
+        raise Skip(f"{name} is not installed")
+    return path
+
+
+if __name__ == "__main__":
+    print(*filter(None, map(find, LIBRARIES)), sep="\n")
