@@ -74,7 +74,8 @@ int main(int argc, char **)
 {
     shop::Stock<int> numbered;
     shop::Stock<std::string> named;
-    std::function<void(int)> order = [&](int n) {
+    std::function<void(int)> order = [&](int n) __attribute__((always_inline))
+    {
         numbered.add(n, "thing");
         named.add("thing", std::to_string(n));
     };
