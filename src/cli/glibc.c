@@ -116,8 +116,6 @@ static char *find_fault(struct pl_glibc *glibc)
         return pl_say_print("it is glibc %s without its other libraries, and this system has %s; `make glibc "
                             "RELEASE=%s` builds them, too",
                             glibc->release, gnu_get_libc_version(), glibc->release);
-    if (strpbrk(glibc->libraries, ":;"))
-        return pl_say_print("a path with a colon or a semicolon cannot be given to a loader; move it");
     return NULL;
 }
 
@@ -189,11 +187,11 @@ const char *pl_glibc_libraries(void)
 /* --- how is it used? --- */
 
 /* --library-path takes the place of the variable, for this program; what it finds besides the loader knows itself. */
-static char *library_path(const struct pl_glibc *glibc)
+static char *library_path(const char *libraries)
 {
     const char *asked = getenv("LD_LIBRARY_PATH");
     bool more = asked && *asked;
-    return pl_say_print("%s%s%s", glibc->libraries, more ? ":" : "", more ? asked : "");
+    return pl_say_print("%s%s%s", libraries, more ? ":" : "", more ? asked : "");
 }
 
 /* The directory that a path names a file in. The caller frees it. */
@@ -237,9 +235,11 @@ static char **append(char **words, char *const *more)
     return longer;
 }
 
-static char **command_with(const struct pl_glibc *glibc, const struct pl_program *program, char *const *options)
+/* `libraries` is the glibc's directory of them, as a list can have it. */
+static char **command_with(const struct pl_glibc *glibc, const char *libraries, const struct pl_program *program,
+                           char *const *options)
 {
-    char *path = library_path(glibc), *file = file_of(program->binary);
+    char *path = library_path(libraries), *file = file_of(program->binary);
     char *front[] = {glibc->loader, "--library-path", path, NULL};
     char *rear[] = {"--argv0", program->argv[0], file, NULL};
     char **command = append(append(pl_program_join(front, options), rear), program->argv + 1);
@@ -281,15 +281,17 @@ static char *find_foreign(const struct pl_glibc *glibc, char **command)
  * loader is told, and a loader with another's libc crashes. Ours is preloaded then; but not otherwise, since it would
  * come before libraries that have the same functions: allocators, sanitizers.
  */
-char **pl_glibc_command(const struct pl_glibc *glibc, const struct pl_program *program)
+static char **find_command(const struct pl_glibc *glibc, const char *libraries, const struct pl_program *program)
 {
-    char **command = command_with(glibc, program, (char *[]){NULL});
+    char **command = command_with(glibc, libraries, program, (char *[]){NULL});
     char *foreign = find_foreign(glibc, command);
     if (!foreign)
         return command;
     pl_program_free_words(command);
     free(foreign);
-    command = command_with(glibc, program, (char *[]){"--preload", glibc->libc, NULL});
+    char *libc = pl_say_print("%s/libc.so.6", libraries);
+    command = command_with(glibc, libraries, program, (char *[]){"--preload", libc, NULL});
+    free(libc);
     foreign = find_foreign(glibc, command);
     if (!foreign)
         return command;
@@ -299,6 +301,20 @@ char **pl_glibc_command(const struct pl_glibc *glibc, const struct pl_program *p
     pl_program_free_words(command);
     free(foreign);
     return NULL;
+}
+
+char **pl_glibc_command(const struct pl_glibc *glibc, const struct pl_program *program)
+{
+    char *libraries = pl_library_listable(glibc->libraries);
+    if (!libraries) {
+        pl_say("cannot use the glibc in %s: a loader allows no blank, colon or semicolon in the path, and there is no "
+               "safe place for a link; move it",
+               glibc->directory);
+        return NULL;
+    }
+    char **command = find_command(glibc, libraries, program);
+    free(libraries);
+    return command;
 }
 
 /* --- what is it called? --- */

@@ -8,10 +8,16 @@
 #include <stdbool.h>
 
 /*
- * Its absolute path, or with `new` that of the flavour that hooks operator new, too. NULL when there is none, and the
- * reason has been said. The caller frees it.
+ * Its absolute path, or with `new` that of the flavour that hooks operator new, too, such that LD_PRELOAD can have it
+ * in it. NULL when there is none, and the reason has been said. The caller frees it.
  */
 char *pl_library_find(bool new);
+
+/*
+ * An absolute path of this file or directory that a list of a loader's (LD_PRELOAD, --library-path) can have in it: the
+ * same, or a link where that has a blank or a separator. NULL when no link can be made. The caller frees it.
+ */
+char *pl_library_listable(const char *path);
 
 /* A file that was built or installed along with us, by its name there: its absolute path, or NULL. The caller frees it.
  */

@@ -582,9 +582,13 @@ const struct pl_command pl_command_run = {
                 "plimsoll run --snapshot-every 200ms --snapshot-keep 8 -- sleep 0.5",
     .statuses = "Otherwise the status of PROGRAM: 128 plus the number of the signal if one ended it, 127 if it was not "
                 "found, 126 if it could not be executed.",
-    .files = "`plimsoll.COMM.PID.plim` in the working directory: the profile, unless --output says otherwise.\n"
-             "\n"
-             "`/dev/shm/plimsoll-run.*`: where profiles live while the program runs, unless --live-dir says otherwise.",
+    .files =
+        "`plimsoll.COMM.PID.plim` in the working directory: the profile, unless --output says otherwise.\n"
+        "\n"
+        "`/dev/shm/plimsoll-run.*`: where profiles live while the program runs, unless --live-dir says otherwise.\n"
+        "\n"
+        "`/var/tmp/plimsoll-UID` or `~/.cache/plimsoll`: a link to the library, where its own path has a blank or a "
+        "colon, which LD_PRELOAD cannot have. It stays, for programs that are started after the run.",
     .options = options,
     .main = run_main,
 };

@@ -94,9 +94,20 @@ can_enclose() {
     cp "$libc" plain/lib/libc.so.6
     expect 1 "$plimsoll" run --glibc --glibc-dir plain -- true
     says "$PWD/plain/lib/libc.so.6 is a glibc without the profiler"
-    cp -r "$BATS_FILE_TMPDIR/glibc" a:b
-    expect 1 "$plimsoll" run --glibc --glibc-dir a:b -- true
-    says "a path with a colon"
+}
+
+@test "its path may have blanks and separators in it" {
+    odd="$PWD/a b:c;d"
+    cp -r "$BATS_FILE_TMPDIR/glibc" "$odd"
+    cc -o bound -x c - <<<'int main(void) { return 3; }' -Wl,-rpath,"$(dirname "$libc")" -Wl,--disable-new-dtags
+    expect 0 "$plimsoll" run -q --glibc --glibc-dir "$odd" -- grep -o "$odd/lib/libc.so.6" /proc/self/maps
+    [[ $stderr != *cannot* ]]
+    expect 3 "$plimsoll" run -q --glibc --glibc-dir "$odd" -- ./bound
+    [[ $stderr != *cannot* ]]
+    forget_links
+    can_enclose
+    expect 0 "$plimsoll" run -q --glibc-tree --glibc-dir "$odd" -- grep -c 'a\\040b:c;d/lib/' /proc/self/mountinfo
+    [ "$output" -eq 2 ]
 }
 
 @test "another release needs libraries of its own, and is not for a tree" {

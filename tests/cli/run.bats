@@ -432,11 +432,134 @@ os.execv(sys.argv[1], [sys.argv[1], "run", "-q", "--", "sh", "-c", "exit 9"])' "
     PLIMSOLL_LIBRARY=gone.so expect 1 "$plimsoll" run -- true
     says "cannot use PLIMSOLL_LIBRARY=gone.so: No such file or directory"
     cp "$library" 'a b.so'
-    PLIMSOLL_LIBRARY='a b.so' expect 1 "$plimsoll" run -- true
-    says "LD_PRELOAD allows no blank or colon in a path"
+    PLIMSOLL_LIBRARY='a b.so' expect 0 "$plimsoll" run -q -- sh -c 'readlink "$LD_PRELOAD"'
+    [ "$output" = "$PWD/a b.so" ]
     cp "$executable" alone
     expect 1 ./alone run -- true
     says "cannot find libplimsoll.so beside" "set PLIMSOLL_LIBRARY"
+}
+
+# --- a tree whose path LD_PRELOAD cannot have in it ---
+
+# settle_oddly: $odd is an installation of its own, in a directory with blanks and a colon
+settle_oddly() {
+    odd="$PWD/a dir: with blanks"
+    export XDG_CACHE_HOME=$PWD/cache
+    mkdir "$odd"
+    cp "$executable" "$library" "${library%.so}-cxx.so" "$odd"
+}
+
+teardown() {
+    forget_links
+    rm -rf "${public:-}"
+}
+
+# stacks FILE: what was allocated, by stack
+stacks() {
+    "$plimsoll" export -f collapsed --metric calls "$1"
+}
+
+@test "a path with blanks and colons profiles what is forked and executed, with the same stacks" {
+    settle_oddly
+    cat >job <<'END'
+leaky=$1
+"$leaky" 2000
+(exec "$leaky" 3000)
+exec "$leaky" 4000
+END
+    for which in plain odd; do
+        mkdir $which
+        [ $which = plain ] && typed=$executable || typed=$odd/plimsoll
+        expect 3 "$typed" run -q --exact --keep-all -o "$which/%c.plim" -- sh job "$(program cli-leaky)"
+        [ -z "$stderr" ]
+        for file in "$which"/*; do
+            stacks "$file"
+        done | sort >$which.stacks
+    done
+    [ "$(grep -c 'main' plain.stacks)" -ge 3 ]
+    diff plain.stacks odd.stacks
+    [ -z "$(ls -A live)" ]
+}
+
+@test "the link is one that LD_PRELOAD can have in it, made once, and nothing stays among live files" {
+    settle_oddly
+    mkdir 'my live'
+    for _ in 1 2 3 4; do
+        "$odd/plimsoll" run -q --live-dir 'my live' -- sh -c 'echo "$LD_PRELOAD"; readlink "$LD_PRELOAD"' >>said 2>&1 &
+    done
+    wait
+    [ "$(sort -u said | wc -l)" -eq 2 ]
+    grep -qx "$odd/libplimsoll.so" said
+    link=$(grep -vx "$odd/libplimsoll.so" said | sort -u)
+    [[ $link == /*/libplimsoll.so && $link != *[' :']* ]]
+    [ -z "$(ls -A 'my live')" ]
+    env -u PLIMSOLL_LIVE_DIR "$odd/plimsoll" run -q -- true &
+    wait $!
+    fails ls -d /dev/shm/plimsoll-run.$!.*
+}
+
+@test "a path with blanks serves allocators with an operator new of their own, and a run inside a run" {
+    settle_oddly
+    cc -shared -fPIC -o liballoc.so -x c - <<<'#include <stddef.h>
+        void *__libc_malloc(size_t), __libc_free(void *), *__libc_calloc(size_t, size_t), *__libc_realloc(void *, size_t);
+        void *malloc(size_t n) { return __libc_malloc(n); } void free(void *p) { __libc_free(p); }
+        void *calloc(size_t n, size_t m) { return __libc_calloc(n, m); }
+        void *realloc(void *p, size_t n) { return __libc_realloc(p, n); }
+        void *_Znwm(size_t n) { return malloc(n); } void _ZdlPv(void *p) { free(p); }'
+    LD_PRELOAD=$PWD/liballoc.so expect 0 "$odd/plimsoll" run -q -- sh -c 'readlink "${LD_PRELOAD%%:*}"'
+    [ "$output" = "$odd/libplimsoll-cxx.so" ]
+    expect 0 "$odd/plimsoll" run -q -- "$odd/plimsoll" run -q -- sh -c 'echo "$LD_PRELOAD"'
+    [ "$(basename "$output")" = libplimsoll.so ]
+    [[ $output != *:* ]]
+}
+
+@test "a process that outlives a run finds the link when it starts others" {
+    settle_oddly
+    mkfifo go
+    expect 0 "$odd/plimsoll" run -q -- sh -c '(read -r _ <go; exec ls go) >late 2>&1 &'
+    [ -z "$stderr" ]
+    echo >go
+    await grep -q go late
+    [ "$(cat late)" = go ]
+}
+
+@test "a link is made only where nobody else can replace it" {
+    unshare -m mount -t tmpfs none /var/tmp 2>/dev/null || skip "cannot mount here"
+    settle_oddly
+    cat >inside <<'END'
+preload() { "$odd/plimsoll" run -q -- sh -c 'echo "$LD_PRELOAD"' || echo "status $?"; }
+set -e
+mount -t tmpfs -o noexec,mode=1777 none /var/tmp
+preload
+rm -r /var/tmp/*
+mkdir -m 777 "/var/tmp/plimsoll-$(id -u)"
+preload
+mkdir elsewhere
+rm -r cache
+ln -s elsewhere cache
+preload
+chmod 777 elsewhere
+preload
+END
+    odd=$odd expect 0 unshare -m sh inside
+    [[ ${lines[0]} == "/var/tmp/plimsoll-$(id -u)/"*/libplimsoll.so ]]
+    [[ ${lines[1]} == "$PWD/cache/plimsoll/"*/libplimsoll.so ]]
+    [[ ${lines[2]} == "$PWD/elsewhere/plimsoll/"*/libplimsoll.so ]]
+    [ "${lines[3]}" = "status 1" ]
+    says "cannot preload $odd/libplimsoll.so: LD_PRELOAD allows no blank or colon in a path, and there is no safe place for a link"
+}
+
+@test "another user that a program becomes finds the link, too" {
+    setpriv --reuid=65534 --clear-groups true 2>/dev/null || skip "cannot change user here"
+    public=$(mktemp -d) work=$public
+    chmod 755 "$public"
+    cd "$public"
+    settle_oddly
+    setpriv --reuid=65534 --clear-groups test -r "$odd/libplimsoll.so" || skip "nobody else may come here"
+    umask 077
+    expect 0 "$odd/plimsoll" run -q -- setpriv --reuid=65534 --clear-groups sh -c 'ls -d /'
+    [ "$output" = / ]
+    [[ $stderr != *ld.so* ]] || { echo "$stderr"; return 1; }
 }
 
 @test "real programs give the same output under run" {

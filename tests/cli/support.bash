@@ -59,6 +59,11 @@ shows() {
     done
 }
 
+# forget_links: links to this test's files that `run` has made, and leaves for good
+forget_links() {
+    find "/var/tmp/plimsoll-$(id -u)" -lname "$work/*" -printf '%h\0' 2>/dev/null | xargs -0r rm -r
+}
+
 # fails COMMAND...: for `! COMMAND`, which bash lets pass whatever COMMAND does
 fails() {
     if "$@"; then
