@@ -434,9 +434,9 @@ os.execv(sys.argv[1], [sys.argv[1], "run", "-q", "--", "sh", "-c", "exit 9"])' "
     cp "$library" 'a b.so'
     PLIMSOLL_LIBRARY='a b.so' expect 0 "$plimsoll" run -q -- sh -c 'readlink "$LD_PRELOAD"'
     [ "$output" = "$PWD/a b.so" ]
-    cp "$executable" alone
+    stray alone
     expect 1 ./alone run -- true
-    says "cannot find libplimsoll.so beside" "set PLIMSOLL_LIBRARY"
+    says "cannot find libplimsoll.so beside $PWD/plimsoll or in /" "set PLIMSOLL_LIBRARY"
 }
 
 # --- a tree whose path LD_PRELOAD cannot have in it ---

@@ -59,6 +59,16 @@ shows() {
     done
 }
 
+# stray FILE: a copy of plimsoll that finds what lies around it, but not what is installed on this machine: the prefix in
+# it is another, of the same length
+stray() {
+    local prefix
+    prefix=$(sed -n 's/^#define PL_ABOUT_PREFIX "\(.*\)"$/\1/p' "$PLIMSOLL_BUILD/src/cli/about.h")
+    [[ $prefix == /?* && ! -e ${prefix//[!\/]/-} ]]
+    LC_ALL=C sed "s|$prefix/|${prefix//[!\/]/-}/|g" "$executable" >"$1"
+    chmod +x "$1"
+}
+
 # forget_links: links to this test's files that `run` has made, and leaves for good
 forget_links() {
     find "/var/tmp/plimsoll-$(id -u)" -lname "$work/*" -printf '%h\0' 2>/dev/null | xargs -0r rm -r
