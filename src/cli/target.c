@@ -30,17 +30,19 @@
 /* What is the same in both ways of being inside glibc. */
 /* clang-format off */
 #define INSIDE_GLIBC(option)                                                                                           \
-    [PL_OBSTACLE_SECURE] = {"is setuid, setgid or has file capabilities, so the profiler stays off",                   \
-                            "profile a copy without them (cp drops them), or run it as its owner"},                    \
-    [PL_OBSTACLE_CLASS] = {"is a 32-bit program, and the glibc with the profiler inside is 64-bit",                    \
-                           "build it for 64 bits"},                                                                    \
-    [PL_OBSTACLE_MACHINE] = {"is built for another machine", SAME_MACHINE},                                            \
-    [PL_OBSTACLE_LIBC] = {"uses another C library than glibc, going by its loader", "build it against glibc"},         \
-    [PL_OBSTACLE_OWN_MALLOC] = {"defines malloc itself (an allocator is linked in), so glibc's is not used",           \
-                                "link the allocator as a shared library, and profile it without " option},             \
-    [PL_OBSTACLE_HIDDEN_MALLOC] = {"has an allocator linked in, so only its libraries' allocations are seen",          \
-                                   "link the allocator as a shared library, and profile it without " option},          \
-    [PL_OBSTACLE_ALLOCATOR] = {"has another malloc than glibc's, that of", "profile it without " option}
+    [PL_OBSTACLE_SECURE] = {.is = "is setuid, setgid or has file capabilities, so the profiler stays off",             \
+                            .advice = "profile a copy without them (cp drops them), or run it as its owner"},          \
+    [PL_OBSTACLE_CLASS] = {.is = "is a 32-bit program, and the glibc with the profiler inside is 64-bit",              \
+                           .advice = "build it for 64 bits"},                                                          \
+    [PL_OBSTACLE_MACHINE] = {.is = "is built for another machine", .advice = SAME_MACHINE},                            \
+    [PL_OBSTACLE_LIBC] = {.is = "uses another C library than glibc, going by its loader",                              \
+                          .advice = "build it against glibc"},                                                         \
+    [PL_OBSTACLE_OWN_MALLOC] = {.is = "defines malloc itself (an allocator is linked in), so glibc's is not used",     \
+                                .advice = "link the allocator as a shared library, and profile it without " option},   \
+    [PL_OBSTACLE_HIDDEN_MALLOC] = {.is = "has an allocator linked in, so only its libraries' allocations are seen",    \
+                                   .advice = "link the allocator as a shared library, and profile it without " option},\
+    [PL_OBSTACLE_ALLOCATOR] = {.is = "has another malloc than glibc's, that of",                                       \
+                               .advice = "profile it without " option}
 /* clang-format on */
 
 static const struct words {
@@ -49,37 +51,45 @@ static const struct words {
 } words[PL_WAY_COUNT][PL_OBSTACLE_COUNT] = {
     [PL_WAY_PRELOAD] =
         {
-            [PL_OBSTACLE_STATIC] = {"is statically linked, so it cannot be preloaded", "build it with -lplimsoll",
-                                    "static"},
-            [PL_OBSTACLE_SECURE] = {"is setuid, setgid or has file capabilities, so the loader ignores LD_PRELOAD",
-                                    "profile a copy without them (cp drops them), or run it as its owner"},
-            [PL_OBSTACLE_CLASS] = {"is a 32-bit program, and libplimsoll.so is 64-bit", "build it for 64 bits"},
-            [PL_OBSTACLE_MACHINE] = {"is built for another machine", SAME_MACHINE},
-            [PL_OBSTACLE_LIBC] = {"uses another C library than libplimsoll.so (its loader is not glibc's)",
-                                  "build it against glibc"},
+            [PL_OBSTACLE_STATIC] = {.is = "is statically linked, so it cannot be preloaded",
+                                    .advice = "build it with -lplimsoll",
+                                    .topic = "static"},
+            [PL_OBSTACLE_SECURE] = {.is =
+                                        "is setuid, setgid or has file capabilities, so the loader ignores LD_PRELOAD",
+                                    .advice = "profile a copy without them (cp drops them), or run it as its owner"},
+            [PL_OBSTACLE_CLASS] = {.is = "is a 32-bit program, and libplimsoll.so is 64-bit",
+                                   .advice = "build it for 64 bits"},
+            [PL_OBSTACLE_MACHINE] = {.is = "is built for another machine", .advice = SAME_MACHINE},
+            [PL_OBSTACLE_LIBC] = {.is = "uses another C library than libplimsoll.so (its loader is not glibc's)",
+                                  .advice = "build it against glibc"},
             [PL_OBSTACLE_OWN_MALLOC] =
-                {"defines malloc itself (an allocator is linked in), so its calls do not reach us",
-                 "link the allocator as a shared library, or preload it: LD_PRELOAD=libjemalloc.so.2"},
-            [PL_OBSTACLE_HIDDEN_MALLOC] = {"has an allocator linked in, so only its libraries' allocations are seen",
-                                           "link the allocator as a shared library, or preload it"},
+                {.is = "defines malloc itself (an allocator is linked in), so its calls do not reach us",
+                 .advice = "link the allocator as a shared library, or preload it: LD_PRELOAD=libjemalloc.so.2"},
+            [PL_OBSTACLE_HIDDEN_MALLOC] =
+                {.is = "has an allocator linked in, so only its libraries' allocations are seen",
+                 .advice = "link the allocator as a shared library, or preload it"},
         },
     [PL_WAY_LOADER] =
         {
-            [PL_OBSTACLE_STATIC] = {"is static, and not linked with the libc.a that has the profiler inside",
-                                    "link it with that one", "static"},
+            [PL_OBSTACLE_STATIC] = {.is = "is static, and not linked with the libc.a that has the profiler inside",
+                                    .advice = "link it with that one",
+                                    .topic = "static"},
             INSIDE_GLIBC("--glibc"),
-            [PL_OBSTACLE_UNREADABLE] = {"may be executed but not read, as a loader that is started by hand must",
-                                        "use --glibc-tree, or profile it without --glibc"},
+            [PL_OBSTACLE_UNREADABLE] = {.is = "may be executed but not read, as a loader that is started by hand must",
+                                        .advice = "use --glibc-tree, or profile it without --glibc"},
         },
     [PL_WAY_TREE] =
         {
-            [PL_OBSTACLE_STATIC] = {"is static, and not linked with the libc.a that has the profiler inside, so only "
-                                    "what it starts is profiled",
-                                    "link it with that one", "static"},
+            [PL_OBSTACLE_STATIC] =
+                {.is = "is static, and not linked with the libc.a that has the profiler inside, so only "
+                       "what it starts is profiled",
+                 .advice = "link it with that one",
+                 .topic = "static"},
             INSIDE_GLIBC("--glibc-tree"),
-            [PL_OBSTACLE_LOADER] = {"is not profiled itself, but only what it starts, because it names a loader of its "
-                                    "own,",
-                                    "use --glibc, or profile it without --glibc-tree"},
+            [PL_OBSTACLE_LOADER] =
+                {.is = "is not profiled itself, but only what it starts, because it names a loader of its "
+                       "own,",
+                 .advice = "use --glibc, or profile it without --glibc-tree"},
         },
 };
 
