@@ -17,7 +17,7 @@ JOBS = $(filter-out -j,$(filter -j%,$(MAKEFLAGS)))
 .PHONY: all help demo page glibc check soak bench hot install install-glibc format clean
 
 all: $(BUILD)/build.ninja          ## build the command, the runtime and the examples
-	@ninja -C $(BUILD) $(JOBS)
+	@ninja -C $(BUILD) $(JOBS) product
 
 help:                              ## this list
 	@sed -n 's/^\([a-z]*\):.*## \(.*\)/make \1\t\2/p' Makefile | expand -t 15
@@ -63,7 +63,7 @@ hot: all                           ## print what malloc and free cost when nothi
 
 install: all                       ## install under $(DESTDIR)$(PREFIX)
 	@meson configure $(BUILD) --prefix "$(PREFIX)"
-	@DESTDIR="$(DESTDIR)" meson install -C $(BUILD)
+	@DESTDIR="$(DESTDIR)" meson install -C $(BUILD) --no-rebuild
 	@[ ! -d $(GLIBC)/lib ] || $(MAKE) --no-print-directory install-glibc
 
 # Meson cannot know whether it is there. Replaced, not overwritten: programs may be running with it.

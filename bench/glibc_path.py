@@ -47,9 +47,9 @@ def show_path(plain, patched):
     print()
 
 
-def check_tools(calls):
+def check_tools(build, calls):
     if not calls.exists():
-        raise Broken(f"{calls} is missing: make builds it")
+        raise Broken(f"{calls} is missing: ninja -C {build} bench/calls builds it")
     if not shutil.which("valgrind"):
         raise Broken("valgrind is missing: tools/setup check installs it")
 
@@ -64,7 +64,7 @@ def show_added(build, patched, plain):
     with tempfile.TemporaryDirectory(prefix="plimsoll-hot-") as name:
         scratch = Path(name)
         calls = build.resolve() / "bench/calls"
-        check_tools(calls)
+        check_tools(build, calls)
         check_builds(calls, patched.resolve(), plain.resolve(), scratch)
         ours = account(calls, patched.resolve(), profiling(scratch, RARE), scratch)
         theirs = account(calls, plain.resolve(), {}, scratch)

@@ -49,6 +49,7 @@ export TMPDIR="$work/tmp" # what breaks leaves its files there
 mkdir -p "$work/seeds" "$work/corpus" "$work/findings" "$TMPDIR"
 cp "$programs"/*.plim "$work/seeds"
 if [ -n "$seconds" ]; then
+    "$build/plimsoll" run --exact --quiet -o "$work/seeds/real.plim" -- ls / >/dev/null
     fuzz_reader "-max_total_time=$((seconds / 3))"
     fuzz_exports $((seconds - seconds / 3))
 else

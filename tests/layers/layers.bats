@@ -132,6 +132,18 @@ stand_in() {
     "$installed/bin/plimsoll" report out.plim | grep -q python3
 }
 
+@test "no program of a test or a benchmark is built unless it is asked for" {
+    look targets default
+}
+
+@test "make builds what is built by default" {
+    look targets product
+}
+
+@test "every test script depends on the command and the runtimes" {
+    look targets depends
+}
+
 @test "the closing line of make check counts test cases and loses no failure" {
     look counting
 }
