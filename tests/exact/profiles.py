@@ -17,10 +17,10 @@ sys.path.insert(0, str(HERE.parent / "lib"))
 from built import BUILD, RUNTIME, environment, export, finish  # noqa: E402
 from claims import expect  # noqa: E402
 from ledger import Figures, Ledger, add_up, compare  # noqa: E402
+from patience import PATIENCE_S, await_true  # noqa: E402
 from place import LedgerPlace  # noqa: E402
 
 PROGRAMS = BUILD / "tests" / "exact"
-TIMEOUT_S = 120
 
 # start_monotonic_ns of format.h: ledgers have this clock, exports count from there.
 START_OFFSET = 64
@@ -186,10 +186,27 @@ class Place(LedgerPlace):
     def run(self, program, *words, **options):
         """Runs a program to its end."""
         process = self.start(program, *words, **options)
-        done = finish(process, TIMEOUT_S)
+        done = finish(process, PATIENCE_S)
         self.stdout = done.stdout
         assert done.returncode == 0, f"{program} ended with status {done.returncode}: {done.stderr}"
         return process.pid
+
+    def await_account(self, process, enough):
+        """Until the account that the program keeps says enough()."""
+
+        def says_enough():
+            if process.poll() is not None:
+                raise RuntimeError(f"it ended with {process.returncode}")
+            try:
+                return enough()
+            except (OSError, AssertionError, struct.error, IndexError):
+                return False  # it is not begun yet, or has just grown
+
+        await_true(says_enough, "what the program was to do")
+
+    def calls(self):
+        """By the ledger."""
+        return sum(cell["calls"] for cell in self.ledger().cell.values())
 
     def kill(self, process):
         process.send_signal(signal.SIGKILL)

@@ -14,7 +14,7 @@ import claims
 import plim
 from claims import claim
 
-AFTER_MS = 150
+TURNS = 2000  # of each thread, before it ends
 
 # An ending of the victim: its status, what the header says of it, and whether the runtime could move the file.
 ENDINGS = {
@@ -34,7 +34,7 @@ ENDINGS = {
 def check(ending):
     status, said, moved = ENDINGS[ending]
     with Place() as place:
-        assert place.run_victim(ending, AFTER_MS) == status
+        assert place.run_victim(ending, TURNS) == status
         profile = place.victim_profile()
         assert plim.ENDS[profile.end] == said, f"the header says {plim.ENDS[profile.end]}"
         assert profile.end != 1 or profile.exit_status == status
@@ -54,7 +54,7 @@ for name in ENDINGS:
 @claim
 def a_quick_exit_leaves_the_profile_whole():
     with Place() as place:
-        assert place.run_victim("quick_exit", AFTER_MS) == 7
+        assert place.run_victim("quick_exit", TURNS) == 7
         profile = place.victim_profile()
         expect(profile.problems(), "in the file")
         expect(compare(profile, place.ledger(), turns), "with the ledger")
@@ -64,7 +64,7 @@ def check_run(ending, status):
     with Place() as place:
         output = place.path / "run.plim"
         before = [PLIMSOLL, "run", "--sample", "1", "-o", output, "--"]
-        assert place.run_victim(ending, AFTER_MS, before=before) == status
+        assert place.run_victim(ending, TURNS, before=before) == status
         profile = place.victim_profile()
         assert profile.path == str(output), f"it is {profile.path}"
         expect(profile.problems(), "in the file")

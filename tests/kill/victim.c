@@ -3,7 +3,7 @@
  * victim.c - allocates, frees, makes new stacks, threads and modules without end, keeps a ledger of it, and ends in the
  * way it is told to.
  *
- *   victim LEDGER ENDING AFTER_MS [PLUGIN...]
+ *   victim LEDGER ENDING TURNS [PLUGIN...]     it ends when each worker has made so many turns, and works on meanwhile
  *
  * Workers share a table of blocks: each puts in what it has allocated and frees, or reallocates, what was there, which
  * is as often another's. A churner keeps starting short threads; a loader keeps loading and unloading the plugins.
@@ -52,7 +52,8 @@ static struct ledger *ledger;
 static struct block *slots[SLOTS];
 static char **plugins;
 static int plugin_count;
-static uint32_t working; /* workers that have made their first call */
+static uint32_t working;     /* workers that have made their first call */
+static uint32_t turns, warm; /* as many are to be made, and so many workers have made them */
 
 static uint32_t draw(struct worker *worker, uint32_t below)
 {
@@ -168,6 +169,12 @@ static void wait_ms(long ms)
     nanosleep(&pause, NULL);
 }
 
+static void await_workers(const uint32_t *arrived)
+{
+    while (__atomic_load_n(arrived, __ATOMIC_ACQUIRE) < LEDGER_WORKERS)
+        wait_ms(1);
+}
+
 static void exchange(struct worker *worker, struct block *block, uint32_t site)
 {
     struct block **slot = &slots[draw(worker, SLOTS)];
@@ -190,6 +197,8 @@ static void *work(void *argument)
         exchange(&worker, allocate(&worker, site), site);
         if (turn == 0)
             __atomic_fetch_add(&working, 1, __ATOMIC_RELEASE);
+        if (turn == turns)
+            __atomic_fetch_add(&warm, 1, __ATOMIC_RELEASE);
     }
     return NULL;
 }
@@ -205,8 +214,7 @@ static void *live_briefly(void *unused)
 static void *churn(void *unused)
 {
     pthread_t thread;
-    while (__atomic_load_n(&working, __ATOMIC_ACQUIRE) < LEDGER_WORKERS)
-        wait_ms(1);
+    await_workers(&working);
     while (pthread_create(&thread, NULL, live_briefly, NULL) == 0)
         pthread_join(thread, NULL);
     return unused;
@@ -340,6 +348,7 @@ int main(int argc, char **argv)
     if (argc < 4)
         return 94;
     const char *ending = argv[2];
+    turns = (uint32_t) atol(argv[3]);
     plugins = argv + 4;
     plugin_count = argc - 4;
     alarm(LIFETIME_S);
@@ -347,7 +356,7 @@ int main(int argc, char **argv)
     if (!go_on_in_child(&ending))
         return 93;
     start_all();
-    wait_ms(atol(argv[3]));
+    await_workers(&warm);
     for (size_t i = 0; i < sizeof endings / sizeof *endings; i++)
         if (strcmp(ending, endings[i].name) == 0)
             endings[i].end();

@@ -48,9 +48,9 @@ class Place(LedgerPlace):
             "PLIMSOLL_OUT": self.path / "out.plim",
         }
 
-    def start_victim(self, ending, after_ms, sample="1", before=(), **options):
+    def start_victim(self, ending, turns_before, sample="1", before=(), **options):
         self.copy_plugins()
-        words = [*before, VICTIM, self.ledger_path, ending, after_ms, *self.plugins]
+        words = [*before, VICTIM, self.ledger_path, ending, turns_before, *self.plugins]
         return subprocess.Popen(
             [str(word) for word in words],
             env=environment(**({} if before else self.settings(sample))),
@@ -61,9 +61,9 @@ class Place(LedgerPlace):
             **options,
         )
 
-    def run_victim(self, ending, after_ms, **options):
+    def run_victim(self, ending, turns_before, **options):
         """The status as waitpid gives it to Python: negative for a signal."""
-        process = self.start_victim(ending, after_ms, **options)
+        process = self.start_victim(ending, turns_before, **options)
         try:
             return process.wait(TIMEOUT_S)
         except subprocess.TimeoutExpired:

@@ -4,7 +4,6 @@
 import functools
 import random
 import sys
-import time
 
 # First, because it knows the way to tests/lib.
 from tagged import MODES, PROGRAMS, Comparison, Place, Profile, accounts, compare, expect, run, the_profile
@@ -47,10 +46,10 @@ def check_killed(mode, threads, seed):
     with Place() as place:
         process = place.start(PROGRAMS / "processes", "busy", threads, sample=sample, ACCOUNT_INTERVAL=interval,
                               PLIMSOLL_SEED=seed)
-        time.sleep(0.1 + 0.2 * chance.random())
+        wanted = chance.randrange(100, 300)
+        place.await_account(process, lambda: len(accounts(place).cell) > wanted)
         place.kill(process)
         account, profile = accounts(place), the_profile(place, process.pid)
-        assert len(account.cell) > 100, "it was killed before it did anything"
         expect(profile.behind, "in scopes and threads")
         for number, thread in profile.threads.items():
             whole = sum(figures["bytes"] for (n, _), figures in profile.charged.items() if n == number)
