@@ -25,11 +25,11 @@ def command(*words):
 
 
 @functools.cache
-def profile(how="", *options, program=KNOWN):
+def profile(how="", *options):
     """A run of the program; options: of `plimsoll run`, exact if there are none."""
     options = options or ("--exact",)
-    path = HERE / ("-".join([program.name, how, *options]).replace("--", "") + ".plim")
-    command("run", "-q", "--keep-all", *options, "-o", path, "--", program, *how.split())
+    path = HERE / ("-".join([KNOWN.name, how, *options]).replace("--", "") + ".plim")
+    command("run", "-q", "--keep-all", *options, "-o", path, "--", KNOWN, *how.split())
     assert path.exists(), path
     return path
 

@@ -12,9 +12,9 @@ from known import FAILED, HERE, OK, check, command, outcome, outcomes, profile, 
 import claims
 from built import BUILD, RUNTIME, environment
 from claims import claim
+from service import serve
 
 SEEDS = range(1, 13)
-SERVICE = BUILD / "tests" / "cli" / "cli-service"
 
 # What programs/known.c does, without its thread: rule, the least limit that is kept, the largest that is not.
 ALONE = [
@@ -102,7 +102,8 @@ def and_nothing_else():
 
 @claim
 def a_leak_is_suspected_where_one_grows():
-    path = profile("2.5", program=SERVICE)
+    path = HERE / "service.plim"
+    serve(path)
     text = check(path, "--no-suspected-leaks", status=FAILED)
     assert outcomes(text) == ["FAIL"] and "worst: log_request" in text and "growing" in text, text
 

@@ -5,7 +5,7 @@
  * It makes tables at the start, fills a cache and then leaves it alone, keeps a ring of sessions in which new ones take
  * the place of old ones, keeps a pool that it hardly adds to later on, and handles requests; now and then it forgets to
  * free a line of its log. When it exits, a handler frees the configuration. With `killed` it kills itself in the middle
- * of a request.
+ * of a request. Last it says for how many seconds it was kept waiting, at most, by whatever else the machine had to do.
  */
 #include <signal.h>
 #include <stdbool.h>
@@ -103,7 +103,11 @@ int main(int argc, char **argv)
     read_config();
     atexit(free_config);
     puts("serving");
+    double longest_s = 0, last_s = 0;
     for (int tick = 0; elapsed_s() < seconds; tick++) {
+        double now_s = elapsed_s();
+        longest_s = now_s - last_s > longest_s ? now_s - last_s : longest_s;
+        last_s = now_s;
         fill_cache(tick);
         fill_pool();
         replace_session();
@@ -112,6 +116,8 @@ int main(int argc, char **argv)
         free(request);
         nanosleep(&pause, NULL);
     }
+    printf("%.3f\n", elapsed_s() - last_s > longest_s ? elapsed_s() - last_s : longest_s);
+    fflush(stdout);
     begin_request();
     if (argc > 2)
         kill(getpid(), SIGKILL);
