@@ -38,7 +38,7 @@ static const char *const runtime_modules[] = {
 static const char *const glibc_modules[] = {
     "*/libc.so.6",  "*/ld-linux-*", "*/libm.so.6",      "*/libmvec.so.1", "*/libpthread.so.0",
     "*/libdl.so.2", "*/librt.so.1", "*/libresolv.so.2", "*/libanl.so.1",  "*/libc_malloc_debug.so.0"};
-static const char *const our_modules[] = {"*/libplimsoll.so", "*/libplimsoll-cxx.so"};
+static const char *const our_modules[] = {"*/libplimsoll.so*", "*/libplimsoll-cxx.so"};
 
 static bool matches(const char *name, size_t name_bytes, const char *pattern)
 {

@@ -157,8 +157,8 @@ bool pl_glibc_find(const char *named, struct pl_glibc *out)
     if (named)
         pl_say("cannot use the glibc in %s: %m; " NEXT_STEP, named);
     else
-        pl_say("there is no glibc with the profiler inside, neither in %s/glibc nor in " PL_ABOUT_PREFIX
-               "/lib/plimsoll/glibc; " NEXT_STEP,
+        pl_say("there is no glibc with the profiler inside, neither in %s/glibc nor in " PL_ABOUT_LIBRARIES
+               "/glibc; " NEXT_STEP,
                own);
     free(own);
     return false;

@@ -22,11 +22,9 @@
 /* Relative ones are relative to the directory of the executable, so an installation may be moved as a whole. */
 static const char *const places[] = {
     "",
-    "../lib/plimsoll",
     "../" PL_ABOUT_LIBDIR "/plimsoll",
-    "../" PL_ABOUT_LIBDIR,
-    PL_ABOUT_PREFIX "/lib/plimsoll",
-    PL_ABOUT_PREFIX "/" PL_ABOUT_LIBDIR,
+    "../lib/plimsoll",
+    PL_ABOUT_LIBRARIES,
 };
 
 char *pl_library_own_directory(void)
@@ -178,21 +176,32 @@ static char *find_named(const char *named)
     return make_listable(path);
 }
 
+/* The file's absolute path, with its name as we know it: what is installed is a link to a name with a version. */
+static char *find_in(char *directory, const char *name)
+{
+    char *real = realpath(directory, NULL), *path = real ? pl_say_print("%s/%s", real, name) : NULL;
+    free(directory);
+    free(real);
+    if (path && !access(path, F_OK))
+        return path;
+    free(path);
+    return NULL;
+}
+
 static char *search(const char *directory, const char *name)
 {
     char *path = NULL;
-    for (size_t i = 0; i < sizeof places / sizeof *places && !path; i++) {
-        char *candidate = *places[i] == '/' ? pl_say_print("%s/%s", places[i], name)
-                                            : pl_say_print("%s/%s/%s", directory, places[i], name);
-        path = realpath(candidate, NULL);
-        free(candidate);
-    }
+    for (size_t i = 0; i < sizeof places / sizeof *places && !path; i++)
+        path = find_in(*places[i] == '/' ? pl_say_print("%s", places[i]) : pl_say_print("%s/%s", directory, places[i]),
+                       name);
     return path;
 }
 
 char *pl_library_beside(const char *name)
 {
-    char *directory = pl_library_own_directory(), *path = search(directory, name);
+    char *directory = pl_library_own_directory(), *found = search(directory, name);
+    char *path = found ? realpath(found, NULL) : NULL;
+    free(found);
     free(directory);
     return path;
 }
@@ -204,7 +213,7 @@ char *pl_library_find(bool new)
         return find_named(named);
     char *directory = pl_library_own_directory(), *path = search(directory, new ? NAME_NEW : NAME);
     if (!path)
-        pl_say("cannot find %s beside %s/plimsoll or in " PL_ABOUT_PREFIX "/lib/plimsoll; set " PL_LIBRARY_VARIABLE
+        pl_say("cannot find %s beside %s/plimsoll or in " PL_ABOUT_LIBRARIES "; set " PL_LIBRARY_VARIABLE
                " to its path",
                new ? NAME_NEW : NAME, directory);
     free(directory);
@@ -232,11 +241,19 @@ char *pl_library_preload(const char *library, const char *before)
     return pl_say_print("%s%s%s", library, before && *before ? ":" : "", before ? before : "");
 }
 
+/* Whatever version its name ends in. */
+static bool is_ours(const char *path)
+{
+    const char *name = basename(path);
+    size_t bytes = strlen(NAME);
+    return !strcmp(name, NAME_NEW) || (!strncmp(name, NAME, bytes) && (!name[bytes] || name[bytes] == '.'));
+}
+
 char *pl_library_unload(const char *before)
 {
     char *copy = pl_say_print("%s", before), *left = pl_say_print("%s", ""), *save;
     for (char *word = strtok_r(copy, " :", &save); word; word = strtok_r(NULL, " :", &save)) {
-        if (!strcmp(basename(word), NAME) || !strcmp(basename(word), NAME_NEW))
+        if (is_ours(word))
             continue;
         char *longer = pl_say_print("%s%s%s", left, *left ? ":" : "", word);
         free(left);

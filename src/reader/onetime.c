@@ -33,8 +33,8 @@ static const char *const bash[] = {"bin/bash$", NULL};
 static const char *const installed[] = {"^/lib/", "^/lib64/", "^/usr/lib/", "^/usr/lib64/", NULL};
 
 const char *const pl_suppress_system[] = {
-    "/ld-linux",      "/ld-2.",   "/libc.so.",  "/libc-2.",       "/libpthread.so.", "/libdl.so.",       "/libm.so.",
-    "/libresolv.so.", "/libnss_", "/librt.so.", "/libstdc++.so.", "/libgcc_s.so.",   "/libplimsoll.so$", NULL,
+    "/ld-linux",      "/ld-2.",   "/libc.so.",  "/libc-2.",       "/libpthread.so.", "/libdl.so.",      "/libm.so.",
+    "/libresolv.so.", "/libnss_", "/librt.so.", "/libstdc++.so.", "/libgcc_s.so.",   "/libplimsoll.so", NULL,
 };
 
 #define KEPT(library, most, function, reason)                                                                          \

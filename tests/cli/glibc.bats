@@ -180,6 +180,8 @@ can_enclose() {
     [ "$output" = libm.so.6:libz.so.1 ]
     LD_PRELOAD=$library expect 0 inside sh -c 'echo ${LD_PRELOAD-unset}'
     [ "$output" = unset ]
+    LD_PRELOAD=$(realpath "$library") expect 0 inside sh -c 'echo ${LD_PRELOAD-unset}'
+    [ "$output" = unset ]
 }
 
 @test "a profiler that is preloaded is the only one" {

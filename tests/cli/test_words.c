@@ -232,6 +232,7 @@ static void allocators_are_what_the_rules_say(void **state)
     assert_int_equal(pl_role_of(&profile, 0, &place), PL_ROLE_ALLOCATOR);
     assert_int_equal(role_of("malloc_report", "", "/usr/bin/app"), PL_ROLE_OWN);
     assert_int_equal(role_of("anything", "", "/opt/libplimsoll.so"), PL_ROLE_ALLOCATOR);
+    assert_int_equal(role_of("anything", "", "/usr/lib/x86_64-linux-gnu/libplimsoll.so.1"), PL_ROLE_ALLOCATOR);
 }
 
 static void the_program_is_its_own_wherever_it_is_installed(void **state)

@@ -36,8 +36,8 @@ def compile_commands():
 
 
 def runtime_commands(library):
-    """Compile commands of the objects that go into a build of the runtime."""
-    linked = set(output_of("ninja", "-t", "inputs", library.name).split())
+    """Compile commands of the objects that go into a build of the runtime. Its name without a version is a link."""
+    linked = set(output_of("ninja", "-t", "inputs", library.resolve().name).split())
     return [entry for entry in compile_commands() if entry["output"] in linked]
 
 
