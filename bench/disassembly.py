@@ -14,6 +14,18 @@ def disassemble(library, *options):
     return [(int(match[1], 16), match[2], match[3]) for match in map(LINE.match, output.splitlines()) if match]
 
 
+def disassemble_exported(library, function):
+    """The instructions of a function that the library exports; none: it does not. By its address: of a library without
+    other symbols, objdump finds the wrong ones by name."""
+    command = ["nm", "--dynamic", "--defined-only", "--print-size", library]
+    for line in subprocess.run(command, check=True, capture_output=True, text=True).stdout.splitlines():
+        address, size, *_, name = line.split()
+        if name.split("@")[0] == function:
+            begin, end = int(address, 16), int(address, 16) + int(size, 16)
+            return disassemble(library, "-d", f"--start-address={begin}", f"--stop-address={end}")
+    return []
+
+
 def target(operands):
     """Where a direct jump goes; None: it is another kind."""
     match = re.match(r"([0-9a-f]+)\b", operands)
