@@ -14,7 +14,7 @@ DEMO = $(BUILD)/demo.plim
 # `make -j1` is meant for the tools behind this file, too. A bare -j means as many as they think fit.
 JOBS = $(filter-out -j,$(filter -j%,$(MAKEFLAGS)))
 
-.PHONY: all help demo page glibc check soak bench hot install install-glibc format clean
+.PHONY: all help demo page glibc check soak bench hot install install-glibc uninstall format clean
 
 all: $(BUILD)/build.ninja          ## build the command, the runtime and the examples
 	@ninja -C $(BUILD) $(JOBS) product
@@ -65,6 +65,7 @@ install: all                       ## install under $(DESTDIR)$(PREFIX)
 	@meson configure $(BUILD) --prefix "$(PREFIX)"
 	@DESTDIR="$(DESTDIR)" meson install -C $(BUILD) --no-rebuild
 	@[ ! -d $(GLIBC)/lib ] || $(MAKE) --no-print-directory install-glibc
+	@tools/installed record --log "$(BUILD)/meson-logs/install-log.txt" "$(DESTDIR)" "$(PREFIX)"
 
 # Meson cannot know whether it is there. Replaced, not overwritten: programs may be running with it.
 install-glibc: INSTALLED = $(DESTDIR)$(PREFIX)/lib/plimsoll/glibc
@@ -72,6 +73,9 @@ install-glibc:
 	@mkdir -p "$(INSTALLED)"
 	@cp -R --remove-destination $(GLIBC)/lib $(GLIBC)/SOURCE "$(INSTALLED)/"
 	@echo "Installing $(GLIBC)/lib to $(INSTALLED)/lib"
+
+uninstall:                         ## remove what `make install` has put there, and nothing else
+	@tools/installed remove "$(DESTDIR)" "$(PREFIX)"
 
 format:                            ## clang-format every C and C++ file, but what is glibc's in style
 	@git ls-files --cached --others --exclude-standard '*.c' '*.h' '*.cpp' '*.hpp' ':!src/glibc/add' | \

@@ -1,0 +1,44 @@
+# SPDX-License-Identifier: MIT
+"""common - what the tests of releases, installations and packages share."""
+
+import os
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+sys.dont_write_bytecode = True
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "lib"))
+
+from built import BUILD, PLIMSOLL, SOURCE, environment  # noqa: E402, F401
+from claims import Skip, claim, expect, main  # noqa: E402, F401
+
+# Of the make that has started us, nothing is for the one that we start.
+OF_MAKE = ("MAKEFLAGS", "MFLAGS", "MAKELEVEL", "DESTDIR", "PREFIX", "BUILD", "GLIBC")
+
+
+def run(*command, cwd=SOURCE, **settings):
+    """What the command prints. It must succeed."""
+    chosen = environment(**{**dict.fromkeys(OF_MAKE), **settings})
+    done = subprocess.run([str(word) for word in command], cwd=cwd, env=chosen, capture_output=True, text=True)
+    assert done.returncode == 0, f"{command}: status {done.returncode}\n{done.stdout}\n{done.stderr}"
+    return done.stdout
+
+
+def scratch():
+    return tempfile.TemporaryDirectory(prefix="plimsoll-test.")
+
+
+def contents(directory):
+    """The paths of everything in it, relative; directories with a slash at their end."""
+    paths = [(path, path.relative_to(directory)) for path in Path(directory).rglob("*")]
+    return {f"{name}/" if path.is_dir() and not path.is_symlink() else str(name) for path, name in paths}
+
+
+def stand_in_for_ninja(directory):
+    """A PATH on which ninja does nothing: what is under test is built, and must not change."""
+    program = Path(directory) / "bin" / "ninja"
+    program.parent.mkdir()
+    program.write_text('#!/bin/sh\n[ "$1" != --version ] || echo 1.11.1\n')
+    program.chmod(0o755)
+    return f"{program.parent}:{os.environ['PATH']}"

@@ -1,0 +1,99 @@
+# SPDX-License-Identifier: MIT
+"""install - `make uninstall` undoes `make install`.
+
+The rules of the Makefile are run as they are. They get a build directory of their own, since a prefix is part of what
+is configured; what would be built there is copied from the one under test.
+"""
+
+import functools
+import json
+import shutil
+from pathlib import Path
+
+from common import BUILD, claim, contents, main, run, scratch, stand_in_for_ninja
+
+
+class Place:
+    """A directory with a build in it that is configured for a prefix there."""
+
+    def __init__(self):
+        self.scratch = scratch()
+        self.directory = Path(self.scratch.name)
+        self.build, self.prefix = self.directory / "build", self.directory / "opt" / "local"
+        run("meson", "setup", self.build, "--libdir", "lib", "--prefix", self.prefix)
+        for built in json.loads(run("meson", "introspect", "--installed", BUILD)):
+            if Path(built).is_relative_to(BUILD) and Path(built).is_file():
+                copy = self.build / Path(built).relative_to(BUILD)
+                copy.parent.mkdir(parents=True, exist_ok=True)
+                shutil.copy2(built, copy)
+        self.path = stand_in_for_ninja(self.directory)
+
+    def make(self, target, destination="", glibc="none"):
+        return run("make", "--no-print-directory", target, f"BUILD={self.build}", f"PREFIX={self.prefix}",
+                   f"DESTDIR={destination}", f"GLIBC={self.directory / glibc}", PATH=self.path)
+
+
+# Configuring takes seconds.
+the_place = functools.lru_cache(maxsize=None)(Place)
+
+
+def make_files(directory, *names):
+    for name in names:
+        (directory / name).parent.mkdir(parents=True, exist_ok=True)
+        (directory / name).write_text(name)
+
+
+def check_round(place, destination):
+    """Installs, twice, and uninstalls, where others have files and empty directories; only theirs are left."""
+    root = Path(f"{destination}{place.prefix}")
+    make_files(root, "bin/other", "lib/libother.so")
+    (root / "share/man/man1").mkdir(parents=True)
+    before = contents(root)
+    place.make("install", destination)
+    installed = contents(root) - before
+    assert {"bin/plimsoll", "lib/libplimsoll.so.1", "lib/plimsoll/libplimsoll.so"} <= installed, installed
+    place.make("install", destination)
+    make_files(root, "share/zsh/site-functions/_other")
+    place.make("uninstall", destination)
+    left = contents(root) - before
+    assert left == {"share/zsh/", "share/zsh/site-functions/", "share/zsh/site-functions/_other"}, left
+    assert before <= contents(root), before - contents(root)
+
+
+@claim
+def uninstalling_leaves_the_files_and_directories_of_others_and_nothing_of_ours():
+    place = the_place()
+    check_round(place, "")
+    check_round(place, place.directory / "stage")
+
+
+@claim
+def where_there_was_nothing_nothing_is_left():
+    place = the_place()
+    stage = place.directory / "empty"
+    stage.mkdir()
+    make_files(place.directory / "glibc", "lib/libc.so.6", "lib/gconv/UTF-16.so", "SOURCE", "work/log")
+    place.make("install", stage, "glibc")
+    installed = Path(f"{stage}{place.prefix}")
+    assert (installed / "lib/plimsoll/glibc/lib/gconv/UTF-16.so").exists()
+    run(installed / "bin/plimsoll", "version")
+    place.make("uninstall", stage)
+    assert contents(stage) == set(), contents(stage)
+
+
+@claim
+def uninstalling_what_is_not_there_says_so_and_removes_nothing():
+    with scratch() as directory:
+        place = Path(directory) / "usr"
+        make_files(place, "bin/plimsoll")
+        try:
+            run("make", "--no-print-directory", "uninstall", f"PREFIX={place}")
+        except AssertionError as failure:
+            assert "there is no" in str(failure), failure
+        else:
+            raise AssertionError("it succeeded")
+        assert contents(place) == {"bin/", "bin/plimsoll"}
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())
