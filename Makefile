@@ -14,7 +14,7 @@ DEMO = $(BUILD)/demo.plim
 # `make -j1` is meant for the tools behind this file, too. A bare -j means as many as they think fit.
 JOBS = $(filter-out -j,$(filter -j%,$(MAKEFLAGS)))
 
-.PHONY: all help demo page glibc check soak bench hot install install-glibc uninstall format clean
+.PHONY: all help demo page glibc check soak bench hot install install-glibc uninstall dist format clean
 
 all: $(BUILD)/build.ninja          ## build the command, the runtime and the examples
 	@ninja -C $(BUILD) $(JOBS) product
@@ -76,6 +76,9 @@ install-glibc:
 
 uninstall:                         ## remove what `make install` has put there, and nothing else
 	@tools/installed remove "$(DESTDIR)" "$(PREFIX)"
+
+dist:                              ## make the release tarball of the last commit, in $(BUILD)/dist
+	@tools/dist "$(BUILD)/dist"
 
 format:                            ## clang-format every C and C++ file, but what is glibc's in style
 	@git ls-files --cached --others --exclude-standard '*.c' '*.h' '*.cpp' '*.hpp' ':!src/glibc/add' | \

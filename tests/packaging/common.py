@@ -13,6 +13,8 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "lib"))
 from built import BUILD, PLIMSOLL, SOURCE, environment  # noqa: E402, F401
 from claims import Skip, claim, expect, main  # noqa: E402, F401
 
+VERSION = (SOURCE / "VERSION").read_text().strip()
+
 # Of the make that has started us, nothing is for the one that we start.
 OF_MAKE = ("MAKEFLAGS", "MFLAGS", "MAKELEVEL", "DESTDIR", "PREFIX", "BUILD", "GLIBC")
 
