@@ -14,7 +14,7 @@ DEMO = $(BUILD)/demo.plim
 # `make -j1` is meant for the tools behind this file, too. A bare -j means as many as they think fit.
 JOBS = $(filter-out -j,$(filter -j%,$(MAKEFLAGS)))
 
-.PHONY: all help demo page glibc check soak bench hot install install-glibc uninstall dist format clean
+.PHONY: all help demo page glibc check soak bench hot install install-glibc uninstall dist deb format clean
 
 all: $(BUILD)/build.ninja          ## build the command, the runtime and the examples
 	@ninja -C $(BUILD) $(JOBS) product
@@ -79,6 +79,10 @@ uninstall:                         ## remove what `make install` has put there, 
 
 dist:                              ## make the release tarball of the last commit, in $(BUILD)/dist
 	@tools/dist "$(BUILD)/dist"
+
+deb:                               ## build Debian packages, in $(BUILD)/deb
+	@$(SETUP) build deb
+	@DEB_BUILD_OPTIONS="$(DEB_BUILD_OPTIONS) $(JOBS:-j%=parallel=%)" tools/deb "$(BUILD)/deb"
 
 format:                            ## clang-format every C and C++ file, but what is glibc's in style
 	@git ls-files --cached --others --exclude-standard '*.c' '*.h' '*.cpp' '*.hpp' ':!src/glibc/add' | \

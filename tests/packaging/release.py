@@ -34,6 +34,7 @@ def whatever_has_a_version_of_its_own_has_this_one():
         "plimsoll help --man": re.search(r'"Plimsoll (\S+)"', run(PLIMSOLL, "help", "--man"))[1],
         "plimsoll.pc": found(BUILD / "meson-private/plimsoll.pc", r"^Version: (.*)"),
         "CHANGELOG.md": found("CHANGELOG.md", r"^## (\d\S*),"),
+        "debian/changelog": found("debian/changelog", r"^plimsoll \((.*)-0plimsoll\d+\)"),
         "rust/Cargo.toml": found("rust/Cargo.toml", crate),
         "rust/Cargo.lock": found("rust/Cargo.lock", crate),
         "tests/rust/Cargo.lock": found("tests/rust/Cargo.lock", crate),
