@@ -18,7 +18,7 @@ from build import BUILD, SOURCE, verdict
 # Not run as they stand: (pattern, what runs instead). These either contain this very test, or change the build under
 # test, or take minutes, or do not end; that their targets exist is still checked.
 REPLACED = [
-    (r"\bmake (check|soak|bench|clean|format|glibc\b.*|install\b.*)", r"make -n \1"),
+    (r"\bmake (check|soak|bench|clean|format|dist|deb|glibc\b.*|(?:un)?install\b.*)", r"make -n \1"),
     (r"^(tools/check|src/glibc/selftest|src/glibc/build)\b.*", r"\1 --help"),
     # It serves until it is told to end.
     (r"^(\S*plimsoll view [^#\n]*).*", r"exec 3< <(exec \1 --no-open); read -r url <&3 && kill $! && wait $!"),
