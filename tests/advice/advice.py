@@ -10,7 +10,6 @@ import re
 import subprocess
 import sys
 import tempfile
-import time
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from pathlib import Path
@@ -22,12 +21,12 @@ import allocators  # noqa: E402
 import claims  # noqa: E402
 from built import BUILD, PLIMSOLL, RUNTIME, environment, export  # noqa: E402
 from claims import claim, expect, say  # noqa: E402
+from patience import PATIENCE_S, await_true  # noqa: E402
 
 PROGRAMS = BUILD / "tests" / "advice"
 SAMPLE = "64K"
 MODES = {"counted": ["--exact"], "sampled": ["--sample", SAMPLE]}
 SCARCE = "scarcely sampled"
-TIMEOUT_S = 60
 AT_ONCE = 3  # most of the time most cases wait
 
 # Of the truth, how much a gain must be at least and may be at most.
@@ -88,7 +87,7 @@ def profile_of(words, mode, preload=None, name=None):
     how = {**MODES, SCARCE: ["--sample", "256K"]}[mode]
     command = [PLIMSOLL, "run", *how, "-o", path, "--", PROGRAMS / f"case_{words[0]}", *words[1:]]
     settings = environment(PLIMSOLL_SEED=1, LD_PRELOAD=preload)
-    done = subprocess.run(command, capture_output=True, text=True, env=settings, timeout=TIMEOUT_S)
+    done = subprocess.run(command, capture_output=True, text=True, env=settings, timeout=PATIENCE_S)
     assert done.returncode == 0, f"{words}: status {done.returncode}: {done.stderr}"
     return path, done.stdout
 
@@ -176,7 +175,7 @@ def of_a_running_program_the_heaps_are_looked_at():
     settings = {"LD_PRELOAD": RUNTIME, "PLIMSOLL_SAMPLE": "exact", "PLIMSOLL_OUT": Path(place.name) / "stay.plim"}
     process = subprocess.Popen([PROGRAMS / "case_fragmentation", "stay"], env=environment(**settings))
     try:
-        found = wait_for_advice(process.pid)
+        found = await_true(lambda: advice_of(str(process.pid)), "advice")[0]
     finally:
         process.kill()
         process.wait()
@@ -184,15 +183,6 @@ def of_a_running_program_the_heaps_are_looked_at():
     figures = re.search(r"malloc has 1 heap of ([0-9.]+) MiB in all, of which ([0-9.]+) MiB are resident",
                         found["evidence"])
     assert figures and all(30 <= float(figure) <= 40 for figure in figures.groups()), found["evidence"]
-
-
-def wait_for_advice(pid):
-    for _ in range(100):
-        time.sleep(0.2)
-        found = advice_of(str(pid))
-        if found:
-            return found[0]
-    raise AssertionError("no advice in 20 s")
 
 
 # ---- what allocators make of a size ----

@@ -13,12 +13,12 @@ sys.path.insert(0, str(HERE.parent / "lib"))
 
 from built import BUILD, PLIMSOLL, RUNTIME, environment  # noqa: E402, F401
 from claims import Skip, add, claim, main, say  # noqa: E402, F401
+from patience import PATIENCE_S  # noqa: E402
 
 SOURCE = Path(os.environ.get("PLIMSOLL_SOURCE", HERE.parent.parent)).resolve()
 INCLUDE = SOURCE / "include"
 EXAMPLES = BUILD / "examples"
 STUB = BUILD / "libplimsoll-stub.so"
-TIMEOUT_S = 60
 
 STRICT = ["-Wall", "-Wextra", "-Wpedantic", "-Wshadow", "-Werror"]
 
@@ -40,7 +40,8 @@ def have(program):
 def run(*command, cwd=None, **variables):
     """A command that must succeed, without anything of ours in its environment but `variables`."""
     done = subprocess.run([str(word) for word in command], cwd=cwd, env=environment(**variables),
-                          stdin=subprocess.DEVNULL, capture_output=True, text=True, errors="replace", timeout=TIMEOUT_S)
+                          stdin=subprocess.DEVNULL, capture_output=True, text=True, errors="replace",
+                          timeout=PATIENCE_S)
     if done.returncode:
         raise AssertionError(f"{' '.join(map(str, command))}\nexit {done.returncode}\n{done.stdout}{done.stderr}")
     return done.stdout

@@ -10,6 +10,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "lib"))
 from built import BUILD, PLIMSOLL, environment
+from patience import PATIENCE_S
 
 KNOWN = BUILD / "tests" / "check" / "known"
 SAMPLED = ("--sample", "8K", "--seed")
@@ -21,7 +22,7 @@ OK, FAILED, USAGE = 0, 1, 2
 def command(*words):
     settings = {"XDG_CONFIG_HOME": HERE / "none", "DEBUGINFOD_URLS": "", "LSAN_OPTIONS": None, "COLUMNS": 1000}
     return subprocess.run([PLIMSOLL, *map(str, words)], capture_output=True, text=True, errors="replace", cwd=HERE,
-                          env=environment(**settings), timeout=60)
+                          env=environment(**settings), timeout=PATIENCE_S)
 
 
 @functools.cache

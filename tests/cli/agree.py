@@ -20,6 +20,7 @@ sys.path.insert(0, str(HERE.parent / "lib"))
 
 from built import BUILD, PLIMSOLL, SOURCE  # noqa: E402
 from claims import Skip, add, claim, expect, main  # noqa: E402
+from patience import PATIENCE_S  # noqa: E402
 
 BASH = BUILD / "completion" / "plimsoll"
 ZSH = BUILD / "completion" / "_plimsoll"
@@ -28,7 +29,7 @@ WIDE = {**os.environ, "COLUMNS": "300", "MANWIDTH": "300", "LC_ALL": "C.UTF-8", 
 
 
 def run(*command, status=0, **options):
-    done = subprocess.run([str(word) for word in command], capture_output=True, text=True, env=WIDE, timeout=60,
+    done = subprocess.run([str(word) for word in command], capture_output=True, text=True, env=WIDE, timeout=PATIENCE_S,
                           stdin=subprocess.DEVNULL, **options)
     assert done.returncode == status, f"{command}: status {done.returncode}: {done.stderr}"
     return done

@@ -2,10 +2,11 @@
 # complete.zsh BUILD DIRECTORY TEXT - what zsh offers when the tab key is pressed behind TEXT, in that directory.
 zmodload zsh/zpty
 build=$1 directory=$2 typed=$3
+patience=${"$(grep -m1 "define PATIENCE_S" ${0:A:h}/../lib/patience.h)"##* }
 
-drain() # until WORD has been said, or ten seconds have passed; what was said is in $said
+drain() # until WORD has been said, or nobody would wait any longer; what was said is in $said
 {
-    local piece until=$((SECONDS + 10))
+    local piece until=$((SECONDS + patience))
     said=
     while ((SECONDS < until)); do
         if zpty -r -t shell piece; then

@@ -79,7 +79,7 @@ P
 
 @test "a forked child that has recorded nothing is not taken for its parent" {
     LD_PRELOAD=$library start bash -c 'echo up; sleep 60 & wait'
-    sleep 0.2
+    await pgrep -P "$started" >/dev/null
     expect 0 "$plimsoll" ls --no-header
     [ "$(awk "\$1 == $started" <<<"$output" | wc -l)" -eq 1 ]
     pkill -P $started

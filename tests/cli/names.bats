@@ -220,7 +220,7 @@ lacks() {
 @test "names that were made to do harm are only names" {
     forge hostile-names
     rules 'rename (.+)+x => \1\1' 'drop (a|b|.)+!$' 'join [[:cntrl:]]+ => <&>'
-    expect 0 timeout 20 "$plimsoll" report --names rules hostile-names.plim
+    expect 0 timeout "$patience" "$plimsoll" report --names rules hostile-names.plim
     "$plimsoll" export --names rules hostile-names.plim 2>/dev/null | jq -e . >json
 }
 

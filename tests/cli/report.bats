@@ -191,7 +191,7 @@ for table in (t for t in tables if "± 95%" in t.split("\n")[0]):
     [[ $output != *│* ]]
     rm src/a.c
     mkfifo src/a.c
-    expect 0 timeout 10 "$plimsoll" report --source out.plim
+    expect 0 timeout "$patience" "$plimsoll" report --source out.plim
     [[ $output != *│* ]]
     expect 2 "$plimsoll" report --source --tree out.plim
     says "--source is for tables of sites; leave it out, or --tree"

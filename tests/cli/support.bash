@@ -82,9 +82,13 @@ fails() {
     fi
 }
 
-# await COMMAND...: until it succeeds, for ten seconds at most
+# Seconds after which something hangs: nothing else may depend on it.
+patience=$(sed -n 's/^#define PATIENCE_S //p' "$PLIMSOLL_SOURCE/tests/lib/patience.h")
+
+# await COMMAND...: until it succeeds
 await() {
-    for _ in $(seq 200); do
+    local end=$((SECONDS + patience))
+    while ((SECONDS < end)); do
         "$@" && return
         sleep 0.05
     done

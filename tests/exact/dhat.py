@@ -17,9 +17,9 @@ from pathlib import Path
 from profiles import RUNTIME, Profile
 import claims
 from claims import Skip, say
+from patience import PATIENCE_S
 
 VALGRIND = ["valgrind", "--tool=dhat", "--run-libc-freeres=no", "--run-cxx-freeres=no"]
-TIMEOUT_S = 120
 
 PERL = 'my %h; $h{$_ % 97} .= "x$_" for 1 .. 3000; print scalar(keys %h), "\\n"'
 PYTHON = 'import json; print(len(json.dumps([{"a": i} for i in range(300)])))'
@@ -72,7 +72,7 @@ class Runs:
 
     def run(self, words, variables):
         done = subprocess.run([str(word) for word in words], env=variables, cwd=self.place, capture_output=True,
-                              timeout=TIMEOUT_S)
+                              timeout=PATIENCE_S)
         assert done.returncode == 0, done.stderr.decode()
         return done.stdout
 

@@ -26,9 +26,9 @@ sys.path.insert(0, str(HERE.parent / "lib"))
 
 from built import BUILD, PLIMSOLL, environment  # noqa: E402
 from claims import Skip  # noqa: E402
+from patience import PATIENCE_S  # noqa: E402, F401
 
 PROGRAMS = BUILD / "tests" / "export"
-TIMEOUT_S = 120
 METRICS = ("alloc_objects", "alloc_space", "inuse_objects", "inuse_space", "peak_objects", "peak_space", "temp_objects")
 WORDS = dict(zip(METRICS, ("calls", "allocated", "blocks", "live", "peak-blocks", "peak", "temporary")))
 
@@ -43,7 +43,7 @@ def place():
 
 def run(*command, status=0, **options):
     """Runs a command to its end; its status must be `status`. Returns what it did, output as bytes."""
-    options = {"env": environment(), "stdin": subprocess.DEVNULL, "cwd": place(), "timeout": TIMEOUT_S, **options}
+    options = {"env": environment(), "stdin": subprocess.DEVNULL, "cwd": place(), "timeout": PATIENCE_S, **options}
     done = subprocess.run([str(word) for word in command], capture_output=True, **options)
     said = done.stderr.decode(errors="replace")
     assert done.returncode == status, f"{' '.join(map(str, command))}: status {done.returncode}: {said}"

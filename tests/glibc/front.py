@@ -26,6 +26,7 @@ import claims  # noqa: E402
 import plim  # noqa: E402
 from built import BUILD, PLIMSOLL, RUNTIME, SOURCE, export  # noqa: E402, F401
 from claims import Skip, claim, expect, say  # noqa: E402, F401
+from patience import PATIENCE_S  # noqa: E402
 
 GLIBC = Path(os.environ.get("PLIMSOLL_GLIBC") or SOURCE / "build" / "glibc").resolve()
 LOADER = GLIBC / "lib" / "ld-linux-x86-64.so.2"
@@ -38,7 +39,6 @@ PROGRAMS = BUILD / "tests" / "glibc"
 TRAPS = BUILD / "tests" / "traps"
 JOBS = HERE.parent / "programs" / "jobs"
 DEFAULT_INTERVAL = 512 << 10
-TIMEOUT_S = 120
 NEWNS, NEWUSER = 0x00020000, 0x10000000
 MS_BIND, MS_REC, MS_PRIVATE = 4096, 16384, 1 << 18
 
@@ -162,7 +162,7 @@ def start(words, place, env, **options):
 
 
 def finish(process):
-    return built.finish(process, TIMEOUT_S)
+    return built.finish(process, PATIENCE_S)
 
 
 def run(command, place, settings, **options):

@@ -8,7 +8,7 @@ import subprocess
 import sys
 
 # First, because it knows the way to tests/lib.
-from victims import PROGRAMS, RUNTIME, TIMEOUT_S, Place, environment, expect
+from victims import PATIENCE_S, PROGRAMS, RUNTIME, Place, environment, expect
 import claims
 import plim
 from claims import claim, say
@@ -23,7 +23,7 @@ def run_over_bump(place, *words):
     settings["LD_PRELOAD"] = f"{RUNTIME} {PROGRAMS / 'bump.so'}"
     command = [str(word) for word in words]
     options = {"env": environment(**settings), "cwd": place.path, "capture_output": True, "text": True}
-    done = subprocess.run(command, timeout=TIMEOUT_S, **options)
+    done = subprocess.run(command, timeout=PATIENCE_S, **options)
     assert done.returncode == 0, f"status {done.returncode}: {done.stderr}"
     profile = plim.Profile(place.path / "out.plim")
     expect(profile.problems(), "in the file")

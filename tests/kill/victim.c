@@ -23,11 +23,11 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "../lib/patience.h"
 #include "ledger.h"
 
 #define SLOTS 2048
 #define CALLS_PER_NEW_SITE 24
-#define LIFETIME_S 120 /* should whoever is to end us have gone */
 
 /* A function of its own under its own name, whatever the compiler thinks of that. */
 #if __has_attribute(noclone)
@@ -351,7 +351,7 @@ int main(int argc, char **argv)
     turns = (uint32_t) atol(argv[3]);
     plugins = argv + 4;
     plugin_count = argc - 4;
-    alarm(LIFETIME_S);
+    alarm(PATIENCE_S); /* should whoever is to end us have gone */
     map_ledger(argv[1]);
     if (!go_on_in_child(&ending))
         return 93;

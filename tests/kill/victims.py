@@ -14,13 +14,13 @@ import plim  # noqa: E402
 from built import BUILD, PLIMSOLL, RUNTIME, environment, export  # noqa: E402, F401
 from claims import expect  # noqa: E402, F401
 from ledger import Ledger, Turns, compare  # noqa: E402
+from patience import PATIENCE_S  # noqa: E402, F401
 from place import LedgerPlace  # noqa: E402
 
 PROGRAMS = BUILD / "tests" / "kill"
 VICTIM = PROGRAMS / "victim"
 PLUGIN = PROGRAMS / "plugin.so"
 PLUGINS = 6
-TIMEOUT_S = 120
 
 turns = Turns(VICTIM)
 
@@ -65,7 +65,7 @@ class Place(LedgerPlace):
         """The status as waitpid gives it to Python: negative for a signal."""
         process = self.start_victim(ending, turns_before, **options)
         try:
-            return process.wait(TIMEOUT_S)
+            return process.wait(PATIENCE_S)
         except subprocess.TimeoutExpired:
             process.kill()
             process.wait()

@@ -5,10 +5,13 @@ PATIENCE_S decides nothing but how late a hang is noticed. It is the same for al
 machine needs: no test may depend on it.
 """
 
+import re
 import select
 import time
+from pathlib import Path
 
-PATIENCE_S = 240
+HEADER = Path(__file__).resolve().parent / "patience.h"
+PATIENCE_S = int(re.search(r"#define PATIENCE_S (\d+)", HEADER.read_text())[1])
 PAUSE_S = 0.01
 
 

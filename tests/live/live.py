@@ -21,6 +21,7 @@ from victims import PLIMSOLL, Place, compare, environment, expect, turns
 import claims
 import plim
 from claims import claim, say
+from patience import await_true
 
 READINGS = 10
 APART_S = 0.05
@@ -33,7 +34,7 @@ class Alive:
         self.place = place
         give_way = functools.partial(os.nice, 15)  # its threads outnumber the processors, and we are to read it
         self.process = place.start_victim("never", 0, sample=sample, preexec_fn=give_way)
-        self.wait_for(lambda: self.file() and place.ledger() and place.ledger().calls > 1000)
+        await_true(lambda: self.file() and place.ledger() and place.ledger().calls > 1000)
 
     def __enter__(self):
         return self
@@ -41,13 +42,6 @@ class Alive:
     def __exit__(self, *_):
         self.process.kill()
         self.process.wait()
-
-    @staticmethod
-    def wait_for(condition, seconds=30):
-        end = time.monotonic() + seconds
-        while not condition():
-            assert time.monotonic() < end, "waited in vain"
-            time.sleep(0.01)
 
     def file(self):
         return next(iter(plim.find(self.place.live)), None)
@@ -70,7 +64,7 @@ class Alive:
         status = Path(f"/proc/{self.process.pid}/status").read_text()
         assert "TracerPid:\t0\n" in status and "\nState:\tT" not in status
         before = self.place.ledger().calls
-        self.wait_for(lambda: self.place.ledger().calls > before)
+        await_true(lambda: self.place.ledger().calls > before)
 
 
 @claim

@@ -25,10 +25,10 @@ import claims  # noqa: E402
 import plim  # noqa: E402
 from built import BUILD, PLIMSOLL, RUNTIME, finish  # noqa: E402
 from claims import Skip, claim  # noqa: E402
+from patience import PATIENCE_S  # noqa: E402
 
 RUNTIME_CXX = BUILD / "libplimsoll-cxx.so"
 OBJECTS = BUILD / "tests" / "programs" / "objects"
-TIMEOUT_S = 60
 
 # A job: the programs it needs, and its command.
 JOB_TABLE = {
@@ -71,7 +71,7 @@ def run_to_the_end(words, **options):
     """A job that hangs is ended with all the processes that it started."""
     pipes = {"stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
     process = subprocess.Popen(words, start_new_session=True, **pipes, **options)
-    return finish(process, TIMEOUT_S, kill=lambda process: os.killpg(process.pid, signal.SIGKILL))
+    return finish(process, PATIENCE_S, kill=lambda process: os.killpg(process.pid, signal.SIGKILL))
 
 
 def run(command, preload=(), before=(), **settings):

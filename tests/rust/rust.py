@@ -23,6 +23,7 @@ sys.path.insert(0, str(HERE.parent / "lib"))
 import claims  # noqa: E402
 from built import BUILD, PLIMSOLL, RUNTIME, SOURCE  # noqa: E402
 from claims import Skip, claim, say  # noqa: E402
+from patience import PATIENCE_S  # noqa: E402
 
 TARGETS = BUILD / "tests" / "rust"
 CRATE = SOURCE / "rust"
@@ -82,7 +83,7 @@ class Run:
             chosen = {"LD_PRELOAD": preload, "PLIMSOLL_SAMPLE": sample, "PLIMSOLL_LIVE_DIR": place / "live",
                       "PLIMSOLL_OUT": place / "out.plim", "PLIMSOLL_SEED": 1, **settings}
             done = subprocess.run([program, *words], cwd=place, env=environment(**chosen), capture_output=True,
-                                  text=True, timeout=60)
+                                  text=True, timeout=PATIENCE_S)
             assert done.returncode == 0, f"{program}: status {done.returncode}: {done.stderr}"
             self.stdout = done.stdout
             self.files = sorted(path.name for path in place.glob("*.plim"))

@@ -7,7 +7,6 @@ import shutil
 import subprocess
 import sys
 import tempfile
-import time
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
@@ -15,23 +14,16 @@ sys.path.insert(0, str(HERE.parent / "lib"))
 
 import built  # noqa: E402
 from built import BUILD, PLIMSOLL, RUNTIME  # noqa: E402
+from patience import PATIENCE_S, await_true  # noqa: E402, F401
 
 STEPS = BUILD / "tests" / "snapshots" / "snapshots-steps"
 BUSY = BUILD / "tests" / "snapshots" / "snapshots-busy"
 COPIES = BUILD / "tests" / "snapshots" / "snapshots-copies"
-PATIENCE_S = 30
 
 
 def environment(**settings):
     """Nobody is asked for debug information."""
     return built.environment(**settings, DEBUGINFOD_URLS="")
-
-
-def await_true(condition):
-    end = time.monotonic() + PATIENCE_S
-    while not condition():
-        assert time.monotonic() < end, "waited in vain"
-        time.sleep(0.01)
 
 
 class Place:

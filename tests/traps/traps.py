@@ -21,7 +21,6 @@ import signal
 import subprocess
 import sys
 import tempfile
-import time
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
@@ -32,11 +31,12 @@ import claims  # noqa: E402
 import plim  # noqa: E402
 from built import BUILD, RUNTIME  # noqa: E402
 from claims import Skip, main  # noqa: E402, F401
+from patience import PATIENCE_S  # noqa: E402
 
 PROGRAMS = BUILD / "tests" / "traps"
 RUNTIME_CXX = BUILD / "libplimsoll-cxx.so"
 ALLOCATORS = {name: path for name in allocators.LIBRARIES if (path := allocators.find(name))}
-TIMEOUT_S = int(os.environ.get("TRAPS_TIMEOUT", 60))
+TIMEOUT_S = int(os.environ.get("TRAPS_TIMEOUT", PATIENCE_S))
 
 # How every behaviour is tried: all sampled, nearly nothing sampled, and all sampled into a file that is soon full.
 EVERYTHING = {"PLIMSOLL_SAMPLE": "1"}
@@ -163,14 +163,6 @@ def sound(path):
     problems = list(profile.problems())
     assert not problems, f"{path}:\n" + "\n".join(problems)
     return profile
-
-
-def wait_for(condition, seconds=20):
-    """Until it is true: what is waited for has no other way to say that it happened."""
-    end = time.monotonic() + seconds
-    while not condition():
-        assert time.monotonic() < end, "waited in vain"
-        time.sleep(0.01)
 
 
 # ---- who allocated ----

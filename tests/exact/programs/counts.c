@@ -9,6 +9,7 @@
  *
  * TURNS 0: for ever. With one thread it is main that does it all.
  */
+#include "../../lib/patience.h"
 #include "ledger.h"
 
 #include <malloc.h>
@@ -182,7 +183,7 @@ int main(int argc, char **argv)
         return 2;
     unsigned threads = (unsigned) atoi(argv[2]);
     bool cleanly = strcmp(argv[4], "cleanly") == 0, together = cleanly || strcmp(argv[4], "together") == 0;
-    alarm(60);
+    alarm(PATIENCE_S);
     ledger_open(argv[1], site_names, SITE_COUNT);
     for (unsigned i = 0; i < threads; i++) {
         unsigned number = threads > 1 ? i + 1 : 0;

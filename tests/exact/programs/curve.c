@@ -6,6 +6,7 @@
  *   curve LEDGER four     four threads, each with a script of its own; they meet at the peak
  *   curve LEDGER grow     one site grows for more than a second while others stand still or churn
  */
+#include "../../lib/patience.h"
 #include "ledger.h"
 
 #include <pthread.h>
@@ -166,7 +167,7 @@ int main(int argc, char **argv)
 {
     if (argc != 3)
         return 2;
-    alarm(60);
+    alarm(PATIENCE_S);
     ledger_open(argv[1], site_names, SITE_COUNT);
     for (size_t i = 0; i < sizeof modes / sizeof *modes; i++)
         if (strcmp(argv[2], modes[i].name) == 0)

@@ -6,6 +6,7 @@
  *
  * Depths lie around the bound on frames that are kept, and far beyond it.
  */
+#include "../../lib/patience.h"
 #include "ledger.h"
 
 #include <pthread.h>
@@ -76,7 +77,7 @@ int main(int argc, char **argv)
     pthread_t thread;
     if (argc != 2)
         return 2;
-    alarm(60);
+    alarm(PATIENCE_S);
     ledger_open(argv[1], site_names, SITE_COUNT);
     pthread_attr_init(&attributes);
     pthread_attr_setstacksize(&attributes, STACK_BYTES);

@@ -6,6 +6,7 @@
  *   family LEDGER modest     without pvalloc, which some allocators leave to libc although they could not free its
  * blocks
  */
+#include "../../lib/patience.h"
 #include "ledger.h"
 
 #include <errno.h>
@@ -89,7 +90,7 @@ int main(int argc, char **argv)
         return 2;
     if (argc == 3)
         functions--;
-    alarm(60);
+    alarm(PATIENCE_S);
     ledger_open(argv[1], site_names, SITE_COUNT);
     allocate_all();
     for (size_t i = 0; i < TIMES; i++)

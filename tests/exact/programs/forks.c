@@ -7,6 +7,7 @@
  *
  * Inherited blocks are nobody's: a child's profile knows nothing of them, and neither does its ledger.
  */
+#include "../../lib/patience.h"
 #include "ledger.h"
 
 #include <malloc.h>
@@ -101,7 +102,7 @@ int main(int argc, char **argv)
     pthread_t thread;
     if (argc != 2)
         return 2;
-    alarm(60);
+    alarm(PATIENCE_S);
     snprintf(path[0], sizeof path[0], "%s.child", argv[1]);
     snprintf(path[1], sizeof path[1], "%s.grandchild", argv[1]);
     ledger_open(argv[1], site_names, SITE_COUNT);

@@ -4,6 +4,7 @@
  *
  *   leaving LEDGER return|exit|_exit
  */
+#include "../../lib/patience.h"
 #include "ledger.h"
 
 #include <stdlib.h>
@@ -40,7 +41,7 @@ int main(int argc, char **argv)
 {
     if (argc != 3)
         return 2;
-    alarm(60);
+    alarm(PATIENCE_S);
     ledger_open(argv[1], site_names, SITE_COUNT);
     if (atexit(handle_exit))
         return 3;

@@ -6,6 +6,7 @@
  *
  * Prints for each site its blocks: "lived SITE BLOCKS AT_LEAST_NS AT_MOST_NS", "sized SITE BLOCKS BYTES".
  */
+#include "../../lib/patience.h"
 #include "ledger.h"
 
 #include <stdio.h>
@@ -53,7 +54,7 @@ int main(int argc, char **argv)
 {
     if (argc != 2)
         return 2;
-    alarm(60);
+    alarm(PATIENCE_S);
     ledger_open(argv[1], site_names, SITE_COUNT);
     for (int i = 0; i < 5; i++)
         live_for(SITE_two_ms, 2);

@@ -5,6 +5,7 @@
  *   pipeline LEDGER PAIRS BLOCKS     each of PAIRS producers hands BLOCKS blocks to its consumer, which keeps one in
  * ten
  */
+#include "../../lib/patience.h"
 #include "ledger.h"
 
 #include <pthread.h>
@@ -70,7 +71,7 @@ int main(int argc, char **argv)
     if (argc != 4)
         return 2;
     unsigned pairs = (unsigned) atoi(argv[2]);
-    alarm(60);
+    alarm(PATIENCE_S);
     ledger_open(argv[1], site_names, SITE_COUNT);
     for (unsigned i = 0; i < pairs; i++) {
         pipes[i] = (struct pipe){.producer = 2 * i + 1, .consumer = 2 * i + 2, .blocks = strtoul(argv[3], NULL, 10)};

@@ -6,6 +6,7 @@
  *
  * Blocks outlive the module that allocated them. Prints how often a module was loaded where another had been.
  */
+#include "../../lib/patience.h"
 #include "ledger.h"
 
 #include <dlfcn.h>
@@ -44,7 +45,7 @@ int main(int argc, char **argv)
 {
     if (argc != 5)
         return 2;
-    alarm(60);
+    alarm(PATIENCE_S);
     ledger_open(argv[1], site_names, SITE_COUNT);
     for (size_t round = 0; round < strtoul(argv[2], NULL, 10); round++) {
         use(argv[3], SITE_plugin_one, round);

@@ -5,6 +5,7 @@
  *
  *   reallocs LEDGER
  */
+#include "../../lib/patience.h"
 #include "ledger.h"
 
 #include <pthread.h>
@@ -131,7 +132,7 @@ int main(int argc, char **argv)
 {
     if (argc != 2)
         return 2;
-    alarm(60);
+    alarm(PATIENCE_S);
     ledger_open(argv[1], site_names, SITE_COUNT);
     for (unsigned i = 0; i < CHAINS; i++) {
         grow_freely();

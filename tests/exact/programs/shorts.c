@@ -7,6 +7,7 @@
  * A thread frees one block at once, hands one to main, which frees it, and leaves one behind. Threads take turns in
  * four places of the ledger.
  */
+#include "../../lib/patience.h"
 #include "ledger.h"
 
 #include <pthread.h>
@@ -49,7 +50,7 @@ int main(int argc, char **argv)
     pthread_t thread[AT_A_TIME];
     if (argc != 3)
         return 2;
-    alarm(120);
+    alarm(PATIENCE_S);
     ledger_open(argv[1], site_names, SITE_COUNT);
     for (unsigned done = 0, all = (unsigned) atoi(argv[2]); done < all; done += AT_A_TIME) {
         for (unsigned i = 0; i < AT_A_TIME; i++) {

@@ -6,6 +6,7 @@
  *
  * To be run over an allocator that is safe in signal handlers.
  */
+#include "../../lib/patience.h"
 #include "ledger.h"
 
 #include <signal.h>
@@ -66,7 +67,7 @@ int main(int argc, char **argv)
     unsigned long turns = strtoul(argv[2], NULL, 10);
     struct itimerval timer = {{0, atol(argv[3])}, {0, atol(argv[3])}}, never = {{0, 0}, {0, 0}};
     struct sigaction action = {.sa_handler = handle, .sa_flags = SA_RESTART};
-    alarm(60);
+    alarm(PATIENCE_S);
     ledger_open(argv[1], site_names, SITE_COUNT);
     sigaction(SIGALRM, &action, NULL);
     setitimer(ITIMER_REAL, &timer, NULL);

@@ -6,6 +6,7 @@
  *
  * A container stays in its thread. Temporaries are not booked: a container does not say which call gave it a block.
  */
+#include "../../lib/patience.h"
 #include "ledger.h"
 
 #include <deque>
@@ -164,7 +165,7 @@ int main(int argc, char **argv)
 {
     if (argc != 2)
         return 2;
-    alarm(60);
+    alarm(PATIENCE_S);
     ledger_open(argv[1], site_names, SITE_COUNT);
     std::thread other(work, 1);
     work(0);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* account.c - see account.h. A cell is written by the thread it belongs to, except for its frees. */
+#include "../../lib/patience.h"
 #include "account.h"
 
 #include <errno.h>
@@ -373,11 +374,16 @@ void allocate(size_t bytes)
 
 static pthread_barrier_t together;
 
+void crew_meet(void)
+{
+    pthread_barrier_wait(&together);
+}
+
 static void *work_in_crew(void *argument)
 {
     struct crew_member *member = argument;
     account_thread(member->number);
-    pthread_barrier_wait(&together);
+    crew_meet();
     member->work(member->number);
     return NULL;
 }
@@ -409,7 +415,7 @@ int account_main(int argc, char **argv, const struct account_mode *modes)
 {
     if (argc < 3)
         return 2;
-    alarm(60);
+    alarm(PATIENCE_S);
     account_open(argv[1]);
     while (modes->name && strcmp(argv[2], modes->name) != 0)
         modes++;

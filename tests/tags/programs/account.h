@@ -156,6 +156,9 @@ struct crew_member {
 /* Runs `work` in so many threads, numbered from `first`, all at once, and waits for them. */
 void crew_run(unsigned first, unsigned threads, void (*work)(unsigned number));
 
+/* In such a thread: waits until all of them are here. */
+void crew_meet(void);
+
 /* ---- programs ---- */
 
 /* What a program can be asked for; one without a name ends the table. */

@@ -4,6 +4,7 @@
  *
  *   bounds ACCOUNT      with PLIMSOLL_MAX_TAGS=8
  */
+#include "../../lib/patience.h"
 #include "account.h"
 
 #include <stdio.h>
@@ -18,7 +19,7 @@ int main(int argc, char **argv)
     char name[32];
     if (argc != 2)
         return 2;
-    alarm(60);
+    alarm(PATIENCE_S);
     account_open(argv[1]);
     push("around"); /* the first of the eight */
     for (unsigned i = 0; i + 1 < ROOM; i++) {

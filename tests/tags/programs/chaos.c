@@ -7,6 +7,7 @@
  *
  * Nobody knows what the figures must be; only that whatever is left behind makes sense, and that all of it ends.
  */
+#include "../../lib/patience.h"
 #include "account.h"
 
 #include <pthread.h>
@@ -131,7 +132,7 @@ int main(int argc, char **argv)
         return 2;
     struct timespec time = {atoi(argv[2]) / 1000, atol(argv[2]) % 1000 * 1000000};
     directory = argv[3];
-    alarm(60);
+    alarm(PATIENCE_S);
     account_open(argv[1]);
     for (uintptr_t i = 0; i <= WORKERS; i++)
         REQUIRE(pthread_create(&thread[i], NULL, i ? keep_beginning : keep_meddling, (void *) (i + 1)) == 0);

@@ -8,6 +8,7 @@
  *
  * TURNS 0: for ever. With one thread it is main that does it all, and what the heap held at its peak is in the account.
  */
+#include "../../lib/patience.h"
 #include "account.h"
 
 #include <sched.h>
@@ -86,7 +87,7 @@ int main(int argc, char **argv)
     unsigned threads = (unsigned) atoi(argv[2]);
     turns = strtoul(argv[3], NULL, 10);
     together = strcmp(argv[4], "together") == 0;
-    alarm(60);
+    alarm(PATIENCE_S);
     account_open(argv[1]);
     for (unsigned i = 0; i < NAMES; i++)
         prepared[i] = plimsoll_prepare(names[i]);

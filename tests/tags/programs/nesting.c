@@ -8,6 +8,7 @@
  *   nesting ACCOUNT names       names that differ little, and names longer than any buffer
  *   nesting ACCOUNT long        few tags, entered and allocated under for so long that auto mode begins to sample
  */
+#include "../../lib/patience.h"
 #include "account.h"
 
 #include <stdio.h>
@@ -74,7 +75,7 @@ static void crowd(unsigned thread)
     allocate_as(thread + 2, 2);
     pop();
     pop();
-    usleep(20000); /* until all are there */
+    crew_meet();
     allocate_as(thread + 3, 2);
     pop();
     allocate_as(thread + 4, 2);
@@ -174,7 +175,7 @@ int main(int argc, char **argv)
 {
     if (argc != 3)
         return 2;
-    alarm(60);
+    alarm(PATIENCE_S);
     account_open(argv[1]);
     if (strcmp(argv[2], "deep") == 0)
         go_down();

@@ -6,6 +6,7 @@
  *   processes ACCOUNT vfork    a child that only execs, inside of a scope
  *   processes ACCOUNT busy N   N threads in scopes, for ever: to be killed
  */
+#include "../../lib/patience.h"
 #include "account.h"
 
 #include <stdio.h>
@@ -120,7 +121,7 @@ int main(int argc, char **argv)
 {
     if (argc < 3)
         return 2;
-    alarm(60);
+    alarm(PATIENCE_S);
     account_open(argv[1]);
     if (strcmp(argv[2], "fork") == 0)
         fork_inside(argv[1]);

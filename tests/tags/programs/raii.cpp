@@ -5,6 +5,7 @@
 //   raii ACCOUNT
 //
 // Exceptions are allocated under a tag of their own, which is not compared.
+#include "../../lib/patience.h"
 #include "account.h"
 
 #include <plimsoll.hpp>
@@ -108,7 +109,7 @@ int main(int argc, char **argv)
 {
     if (argc != 2)
         return 2;
-    alarm(60);
+    alarm(PATIENCE_S);
     account_open(argv[1]);
     work(0);
     crew_run(1, 2, work);

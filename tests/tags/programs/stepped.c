@@ -8,6 +8,7 @@
  * TAGS are made first: tables of many tags are larger than those that a thread begins with. It ends with a word on
  * stderr when something is wrong.
  */
+#include "../../lib/patience.h"
 #include "step.h"
 
 #include <pthread.h>
@@ -383,7 +384,7 @@ int main(int argc, char **argv)
     const struct action *action = find_action(argv[2]);
     directory = argc > 4 ? argv[4] : "/nowhere";
     snprintf(copy_path, sizeof copy_path, "%s/a copy", directory);
-    alarm(60);
+    alarm(PATIENCE_S);
     pthread_key_create(&key, end_thread_slowly);
     make_tags(atoi(argv[3]));
     process_before = of_process();
