@@ -18,7 +18,7 @@ build=$(cd "$1" && pwd)
 seconds=${2:-}
 programs=$build/tests/fuzz
 work=$build/fuzz
-runs=20000
+runs=4000
 
 # Changes seeds, another way each time, until the time is up.
 fuzz_exports()
