@@ -6,9 +6,12 @@
 
 #include <plimsoll.hpp>
 
+#include <cstdint>
+#include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <stdexcept>
+#include <string>
 #include <type_traits>
 
 static void *volatile sink;
