@@ -53,7 +53,7 @@ static struct block *slots[SLOTS];
 static char **plugins;
 static int plugin_count;
 static uint32_t working;     /* workers that have made their first call */
-static uint32_t turns, warm; /* as many are to be made, and so many workers have made them */
+static uint32_t turns_wanted, warm; /* as many are to be made, and so many workers have made them */
 
 static uint32_t draw(struct worker *worker, uint32_t below)
 {
@@ -197,7 +197,7 @@ static void *work(void *argument)
         exchange(&worker, allocate(&worker, site), site);
         if (turn == 0)
             __atomic_fetch_add(&working, 1, __ATOMIC_RELEASE);
-        if (turn == turns)
+        if (turn == turns_wanted)
             __atomic_fetch_add(&warm, 1, __ATOMIC_RELEASE);
     }
     return NULL;
@@ -348,7 +348,7 @@ int main(int argc, char **argv)
     if (argc < 4)
         return 94;
     const char *ending = argv[2];
-    turns = (uint32_t) atol(argv[3]);
+    turns_wanted = (uint32_t) atol(argv[3]);
     plugins = argv + 4;
     plugin_count = argc - 4;
     alarm(PATIENCE_S); /* should whoever is to end us have gone */
