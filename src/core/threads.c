@@ -109,33 +109,44 @@ void pl_thread_totals(const struct pl_thread *thread, const struct pl_tls *tls, 
     *bytes = requested(charge, *calls);
 }
 
-/* The results may be where the bases are. */
-static void add_up(struct pl_thread *thread, const struct pl_tls *tls, uint64_t calls[PL_FN_COUNT], uint64_t *bytes)
+/* Adds what the owner has counted to what earlier ones had. The results may be where the bases are. */
+static void add_up(const struct pl_thread *thread, const uint64_t counted[PL_FN_COUNT], uint64_t charge,
+                   uint64_t calls[PL_FN_COUNT], uint64_t *bytes)
 {
-    uint64_t each[PL_FN_COUNT], charge = pl_thread_counters(thread, tls, each), all = 0;
+    uint64_t all = 0;
     for (int i = 0; i < PL_FN_COUNT; i++) {
-        all += each[i];
-        calls[i] = thread->base_calls[i] + each[i];
+        all += counted[i];
+        calls[i] = thread->base_calls[i] + counted[i];
     }
     *bytes = thread->base_bytes + requested(charge, all);
 }
 
 /* Out of line: making the record, and this, each take a good part of the stack that there is. */
-static __attribute__((noinline)) void write_totals(struct pl_thread_record *record, struct pl_thread *thread,
+static __attribute__((noinline)) void write_totals(struct pl_thread_record *record, const struct pl_thread *thread,
                                                    const struct pl_tls *tls)
 {
     uint64_t calls[PL_FN_COUNT], bytes, charge;
-    bool own = tls == &pl_tls;
     do { /* until no handler has counted in between, and written to the record itself */
-        charge = pl_thread_charge(thread, tls);
-        add_up(thread, tls, calls, &bytes);
+        charge = pl_thread_counters(thread, tls, calls);
+        add_up(thread, calls, charge, calls, &bytes);
         for (int i = 0; i < PL_FN_COUNT; i++)
-            if (own || calls[i] > record->calls[i])
-                store_relaxed(&record->calls[i], calls[i]);
-        /* A copy of another's may have been made between counting a call and taking its charge. */
-        if (own || bytes > record->bytes)
-            store_relaxed(&record->bytes, bytes);
-    } while (own && pl_thread_charge(thread, tls) != charge);
+            store_relaxed(&record->calls[i], calls[i]);
+        store_relaxed(&record->bytes, bytes);
+    } while (pl_thread_charge(thread, tls) != charge);
+}
+
+/* The same for another thread, by a copy of its counters and the charge that belongs to them. The thread may have
+ * written more to its record since, and the copy may have been made between counting a call and taking its charge. */
+static void write_seen(struct pl_thread_record *record, const struct pl_thread *thread, const struct pl_tls *copy,
+                       uint64_t charge)
+{
+    uint64_t calls[PL_FN_COUNT], bytes;
+    add_up(thread, copy->calls, charge, calls, &bytes);
+    for (int i = 0; i < PL_FN_COUNT; i++)
+        if (calls[i] > record->calls[i])
+            store_relaxed(&record->calls[i], calls[i]);
+    if (bytes > record->bytes)
+        store_relaxed(&record->bytes, bytes);
 }
 
 void pl_thread_book(struct pl_process *process, struct pl_thread *thread, const struct pl_tls *tls)
@@ -143,6 +154,13 @@ void pl_thread_book(struct pl_process *process, struct pl_thread *thread, const 
     pl_thread_attach(process, thread);
     if (thread->record)
         write_totals(pl_file_record(&process->file, PL_KIND_THREAD, thread->record), thread, tls);
+}
+
+static void book_seen(struct pl_process *process, struct pl_thread *thread, const struct pl_tls *copy, uint64_t charge)
+{
+    pl_thread_attach(process, thread);
+    if (thread->record)
+        write_seen(pl_file_record(&process->file, PL_KIND_THREAD, thread->record), thread, copy, charge);
 }
 
 static void publish(struct pl_process *process, struct pl_thread *thread, uint32_t number)
@@ -329,7 +347,8 @@ void pl_thread_goodbye(struct pl_process *process, struct pl_tls *tls)
     if (process->file.base)
         pl_live_tell(process, thread);
     thread->told_calls = thread->told_bytes = 0;
-    add_up(thread, tls, thread->base_calls, &thread->base_bytes);
+    uint64_t counted[PL_FN_COUNT], charge = pl_thread_counters(thread, tls, counted);
+    add_up(thread, counted, charge, thread->base_calls, &thread->base_bytes);
     if (thread->record) {
         struct pl_thread_record *record = pl_file_record(&process->file, PL_KIND_THREAD, thread->record);
         pl_copy(record->name, thread->name, sizeof record->name);
@@ -354,10 +373,11 @@ void pl_thread_goodbye(struct pl_process *process, struct pl_tls *tls)
 /*
  * Another thread may be ending while we look at its counters, and its memory go away: copy them with a call that fails
  * rather than faults. What the thread's block says of the countdown belongs to them, so neither is to change meanwhile:
- * that happens in visits only. At the end of the process a visit that does not end was abandoned.
+ * that happens in visits only. It gives the charge, too, because the block may say something else right afterwards. At
+ * the end of the process a visit that does not end was abandoned.
  */
 static bool peek(const struct pl_process *process, const struct pl_thread *thread, const struct pl_tls *tls,
-                 struct pl_tls *copy)
+                 struct pl_tls *copy, uint64_t *charge)
 {
     bool patient = load_relaxed(&process->state) != PL_PROCESS_ENDING;
     for (int i = 0; i < PEEKS; i++) {
@@ -366,6 +386,7 @@ static bool peek(const struct pl_process *process, const struct pl_thread *threa
         if (pl_sys_peek(process->pid, copy, tls, sizeof *copy) != (long) sizeof *copy || copy->thread != thread)
             return false;
         visiting = visiting || load_acquire(&thread->busy);
+        *charge = copy->charge_aside + spent + (countdown - copy->charge_left);
         if (countdown == load_acquire(&thread->countdown) && spent == load_acquire(&thread->charge_spent) &&
             (!visiting || (!patient && i == PEEKS - 1)))
             return true;
@@ -377,12 +398,13 @@ void pl_thread_book_all(struct pl_process *process)
 {
     for (struct pl_thread *t = load_acquire(&process->threads); t; t = t->next) {
         struct pl_tls copy;
+        uint64_t charge;
         struct pl_tls *tls = load_acquire(&t->tls);
         if (load_acquire(&t->state) != PL_THREAD_ALIVE || !tls)
             continue;
         if (tls == &pl_tls)
             pl_thread_book(process, t, tls);
-        else if (peek(process, t, tls, &copy))
-            pl_thread_book(process, t, &copy);
+        else if (peek(process, t, tls, &copy, &charge))
+            book_seen(process, t, &copy, charge);
     }
 }

@@ -165,7 +165,7 @@ INLINE void pl_thread_step(struct pl_thread_record *record, enum pl_function fun
     pl_add(&record->bytes, size);
 }
 
-/* Writes a thread's exact totals to the file. `tls` may be a copy of another thread's. */
+/* Writes the calling thread's exact totals to the file. */
 void pl_thread_book(struct pl_process *process, struct pl_thread *thread, const struct pl_tls *tls);
 
 /* Gives a thread its record in the file, when there is a file. */
