@@ -11,6 +11,9 @@ GLIBC ?= $(BUILD)/glibc
 PLIMSOLL = $(BUILD)/plimsoll
 DEMO = $(BUILD)/demo.plim
 
+# DESTDIR as an absolute path: Meson takes a relative one to be relative to BUILD.
+STAGE = $(if $(DESTDIR),$(shell realpath --canonicalize-missing --no-symlinks -- "$(DESTDIR)"))
+
 # `make -j1` is meant for the tools behind this file, too. A bare -j means as many as they think fit.
 JOBS = $(filter-out -j,$(filter -j%,$(MAKEFLAGS)))
 
@@ -42,7 +45,7 @@ page:                              ## bundle the page anew from web/src, after c
 
 glibc:                             ## build a glibc with the profiler in its malloc
 	@$(SETUP) build glibc
-	@src/glibc/build --into $(GLIBC) $(if $(RELEASE),--release $(RELEASE))
+	@src/glibc/build --into $(GLIBC) $(JOBS:-j%=--jobs %) $(if $(RELEASE),--release $(RELEASE))
 
 check:                             ## build with gcc, clang and sanitizers; run every test
 	@$(SETUP) build check glibc
@@ -61,21 +64,27 @@ bench:                             ## print the tables of the README
 hot: all                           ## print what malloc and free cost when nothing is sampled
 	@tools/hot $(BUILD)/libplimsoll.so
 
-install: all                       ## install under $(DESTDIR)$(PREFIX)
-	@meson configure $(BUILD) --prefix "$(PREFIX)"
-	@DESTDIR="$(DESTDIR)" meson install -C $(BUILD) --no-rebuild
+# The prefix is part of what is configured. Meson refuses to replace a file by a link, which earlier versions had not.
+install: $(BUILD)/build.ninja      ## install under $(DESTDIR)$(PREFIX)
+	@[ "$$(cat $(BUILD)/prefix 2>/dev/null)" = "$(PREFIX)" ] || \
+	    meson setup --reconfigure $(BUILD) --prefix "$(PREFIX)" >$(BUILD)/reconfigure.log 2>&1 || \
+	    { cat $(BUILD)/reconfigure.log >&2; exit 1; }
+	@echo "$(PREFIX)" >$(BUILD)/prefix
+	@$(MAKE) --no-print-directory all
+	@[ -L "$(STAGE)$(PREFIX)/lib/plimsoll/libplimsoll.so" ] || rm -f "$(STAGE)$(PREFIX)/lib/plimsoll/libplimsoll.so"
+	@DESTDIR="$(STAGE)" meson install -C $(BUILD) --no-rebuild
 	@[ ! -d $(GLIBC)/lib ] || $(MAKE) --no-print-directory install-glibc
-	@tools/installed record --log "$(BUILD)/meson-logs/install-log.txt" "$(DESTDIR)" "$(PREFIX)"
+	@tools/installed record --log "$(BUILD)/meson-logs/install-log.txt" "$(STAGE)" "$(PREFIX)"
 
 # Meson cannot know whether it is there. Replaced, not overwritten: programs may be running with it.
-install-glibc: INSTALLED = $(DESTDIR)$(PREFIX)/lib/plimsoll/glibc
+install-glibc: INSTALLED = $(STAGE)$(PREFIX)/lib/plimsoll/glibc
 install-glibc:
 	@mkdir -p "$(INSTALLED)"
 	@cp -R --remove-destination $(GLIBC)/lib $(GLIBC)/SOURCE "$(INSTALLED)/"
 	@echo "Installing $(GLIBC)/lib to $(INSTALLED)/lib"
 
 uninstall:                         ## remove what `make install` has put there, and nothing else
-	@tools/installed remove "$(DESTDIR)" "$(PREFIX)"
+	@tools/installed remove "$(STAGE)" "$(PREFIX)"
 
 dist:                              ## make the release tarball of the last commit, in $(BUILD)/dist
 	@tools/dist "$(BUILD)/dist"

@@ -48,7 +48,8 @@ char *pl_library_own_directory(void)
  * same LD_PRELOAD, and a loader that does not find the file says so on that program's stderr. Nobody can tell when the
  * last copy of an environment is gone, so the link stays. There is one for each path, in a directory of the user's that
  * all runs share, and a run that finds it there makes nothing. /dev/shm and $XDG_RUNTIME_DIR may be emptied when the
- * user logs out. /var/tmp comes before the home directory, which users that a server becomes often may not enter.
+ * user logs out; /var/tmp is emptied of what is a month old, if at all. It comes before the home directory, which users
+ * that a server becomes often may not enter.
  *
  * Nobody else may change the link, since programs of this user load what it leads to. So each directory on the way
  * belongs to the user or to root, and nobody else may rename what is in it.
@@ -123,7 +124,8 @@ static char *make_link_below(const char *base, const char *path)
         hash = (hash ^ (unsigned char) *at) * FNV_PRIME;
     char *around = pl_say_print("%s/%016llx", base, (unsigned long long) hash);
     make_directory(base);
-    make_directory(around);
+    if (is_safe_step(base, true)) /* not through a link that somebody else has put there */
+        make_directory(around);
     char *link = make_link(around, path);
     free(around);
     return link;

@@ -587,8 +587,8 @@ const struct pl_command pl_command_run = {
         "\n"
         "`/dev/shm/plimsoll-run.*`: where profiles live while the program runs, unless --live-dir says otherwise.\n"
         "\n"
-        "`/var/tmp/plimsoll-UID` or `~/.cache/plimsoll`: a link to the library, where its own path has a blank or a "
-        "colon, which LD_PRELOAD cannot have. It stays, for programs that are started after the run.",
+        "`/var/tmp/plimsoll-UID` or `~/.cache/plimsoll`: a link to the library, made when the library's own path contains "
+        "a blank or a colon, which LD_PRELOAD does not allow. It stays, for programs that are started after the run.",
     .options = options,
     .main = run_main,
 };

@@ -347,7 +347,8 @@ double pl_cold_due(enum pl_function function, uint64_t size)
     bool in_step = thread->ticket != PL_TICKET_NONE;
     double weight = decide(process, thread, size + PL_CALL_CHARGE, &countdown);
     uint64_t left = settle(thread, tls, countdown);
-    if (weight < 0 && in_step && left + size + PL_CALL_CHARGE) /* more was charged than this call */
+    /* More was charged than this call. (After a reset in decide() the record is a new one, and knows of no loss.) */
+    if (weight < 0 && in_step && left + size + PL_CALL_CHARGE)
         pl_exact_unseen(process, thread);
     else if (weight <= 0)
         pl_thread_book(process, thread, tls);

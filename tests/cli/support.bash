@@ -59,13 +59,13 @@ shows() {
     done
 }
 
-# stray FILE: a copy of plimsoll that finds what lies around it, but not what is installed on this machine: the prefix in
-# it is another, of the same length
+# stray FILE: a copy of plimsoll that finds what lies around it, but not what is installed on this machine: the directory
+# in it is another, of the same length
 stray() {
-    local prefix
-    prefix=$(sed -n 's/^#define PL_ABOUT_PREFIX "\(.*\)"$/\1/p' "$PLIMSOLL_BUILD/src/cli/about.h")
-    [[ $prefix == /?* && ! -e ${prefix//[!\/]/-} ]]
-    LC_ALL=C sed "s|$prefix/|${prefix//[!\/]/-}/|g" "$executable" >"$1"
+    local libraries
+    libraries=$(sed -n 's/^#define PL_ABOUT_LIBRARIES "\(.*\)"$/\1/p' "$PLIMSOLL_BUILD/src/cli/about.h")
+    [[ $libraries == /?* && ! -e ${libraries//[!\/]/-} ]]
+    LC_ALL=C sed "s|$libraries|${libraries//[!\/]/-}|g" "$executable" >"$1"
     chmod +x "$1"
 }
 

@@ -5,8 +5,8 @@
 #
 # usage: tests/fuzz/run.sh BUILD [SECONDS]
 #
-# BUILD is configured with -Dfuzz=true; `tools/check clang` leaves one in build-check/clang. What a run learns stays in
-# BUILD/fuzz, so the next run starts from there.
+# BUILD is configured with -Dfuzz=true; `tools/check clang` leaves one in build-check/clang. What a run of SECONDS learns
+# and finds stays in BUILD/fuzzing, so the next one starts from there.
 #
 # The reader is fuzzed by libFuzzer, guided by coverage, for a third of SECONDS. Exports choose what to do by the bytes
 # of the profile, so that coverage is no guide: they read changed copies of the seeds for the rest.
@@ -17,7 +17,7 @@ set -eu
 build=$(cd "$1" && pwd)
 seconds=${2:-}
 programs=$build/tests/fuzz
-work=$build/fuzz
+work=$build/fuzz${seconds:+ing}
 runs=4000
 
 # Changes seeds, another way each time, until the time is up.

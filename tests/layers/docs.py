@@ -15,6 +15,10 @@ from pathlib import Path
 
 from build import BUILD, SOURCE, verdict
 
+sys.path.insert(0, str(SOURCE / "tests/lib"))
+
+from patience import PATIENCE_S  # noqa: E402
+
 # Not run as they stand: (pattern, what runs instead). These either contain this very test, or change the build under
 # test, or take minutes, or do not end; that their targets exist is still checked.
 REPLACED = [
@@ -81,7 +85,7 @@ def run(command, directory, pid):
     path = f"{directory}/bin:{BUILD}:{os.environ['PATH']}"
     environment = {**os.environ, "SETUP": ":", "PATH": path, "DEBUGINFOD_URLS": ""}
     return subprocess.run(["bash", "-c", command], cwd=directory, env=environment, stdin=subprocess.DEVNULL,
-                          stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace", timeout=120)
+                          stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace", timeout=PATIENCE_S)
 
 
 def commands():

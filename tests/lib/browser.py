@@ -9,9 +9,9 @@ from pathlib import Path
 
 from built import environment
 from claims import Skip
+from patience import PATIENCE_S
 
 TESTS = Path(__file__).resolve().parent.parent
-TIMEOUT_S = 180
 
 
 def needed():
@@ -26,7 +26,7 @@ def browse(script, *arguments):
     """`script` is a path; it gets `arguments`, and what it passes to print() is returned. It fails where it fails."""
     needed()
     command = ["node", str(script), *map(str, arguments)]
-    done = subprocess.run(command, capture_output=True, env=environment(), stdin=subprocess.DEVNULL, timeout=TIMEOUT_S)
+    done = subprocess.run(command, capture_output=True, env=environment(), stdin=subprocess.DEVNULL, timeout=PATIENCE_S)
     said = done.stderr.decode(errors="replace")
     assert done.returncode == 0, f"{Path(script).name}: status {done.returncode}: {said}"
     return json.loads(done.stdout)

@@ -7,10 +7,11 @@ is configured; what would be built there is copied from the one under test.
 
 import functools
 import json
+import os
 import shutil
 from pathlib import Path
 
-from common import BUILD, claim, contents, main, run, scratch, stand_in_for_ninja
+from common import BUILD, SOURCE, claim, contents, main, run, scratch, stand_in_for_ninja
 
 
 class Place:
@@ -20,7 +21,7 @@ class Place:
         self.scratch = scratch()
         self.directory = Path(self.scratch.name)
         self.build, self.prefix = self.directory / "build", self.directory / "opt" / "local"
-        run("meson", "setup", self.build, "--libdir", "lib", "--prefix", self.prefix)
+        run("meson", "setup", self.build, "--libdir", "lib")  # with another prefix than it is installed to
         for built in json.loads(run("meson", "introspect", "--installed", BUILD)):
             if Path(built).is_relative_to(BUILD) and Path(built).is_file():
                 copy = self.build / Path(built).relative_to(BUILD)
@@ -65,6 +66,26 @@ def uninstalling_leaves_the_files_and_directories_of_others_and_nothing_of_ours(
     place = the_place()
     check_round(place, "")
     check_round(place, place.directory / "stage")
+
+
+@claim
+def a_relative_destination_is_relative_to_where_make_was_called():
+    place = the_place()
+    stage = place.directory / "relative"
+    relative = os.path.relpath(stage, SOURCE)
+    place.make("install", relative)
+    assert Path(f"{stage}{place.prefix}/bin/plimsoll").exists()
+    assert "Removed 0 " not in place.make("uninstall", relative)
+    assert contents(stage) == set(), contents(stage)
+
+
+@claim
+def a_file_where_there_is_a_link_now_is_replaced():
+    place = the_place()
+    stage = place.directory / "older"
+    make_files(Path(f"{stage}{place.prefix}"), "lib/plimsoll/libplimsoll.so")
+    place.make("install", stage)
+    assert Path(f"{stage}{place.prefix}/lib/plimsoll/libplimsoll.so").is_symlink()
 
 
 @claim

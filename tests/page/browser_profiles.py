@@ -12,8 +12,8 @@ import subprocess
 from pathlib import Path
 
 from built import BUILD, PLIMSOLL, SOURCE, environment
+from patience import PATIENCE_S
 
-TIMEOUT_S = 120
 SHAPES = BUILD / "tests/export/shapes"
 FORGE = BUILD / "tests/reader/forge"
 EXACT = ["--exact"]
@@ -49,7 +49,7 @@ void *quoted = malloc(10); // </script><script>window.hacked=20</script>
 
 def run(directory, *command):
     done = subprocess.run([str(word) for word in command], capture_output=True, env=environment(), cwd=directory,
-                          stdin=subprocess.DEVNULL, timeout=TIMEOUT_S)
+                          stdin=subprocess.DEVNULL, timeout=PATIENCE_S)
     said = done.stderr.decode(errors="replace")
     assert done.returncode == 0, f"{' '.join(map(str, command))}: status {done.returncode}: {said}"
 

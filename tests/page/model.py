@@ -23,9 +23,9 @@ sys.path.insert(0, str(HERE.parent / "lib"))
 import claims  # noqa: E402
 from built import BUILD, PLIMSOLL, SOURCE, environment  # noqa: E402
 from claims import Skip, say  # noqa: E402
+from patience import PATIENCE_S  # noqa: E402
 
 WEB = SOURCE / "web"
-TIMEOUT_S = 120
 EXPORTED = BUILD / "tests/export"
 MIXTURE = BUILD / "tests/page/mixture"
 FIGURES = BUILD / "tests/page/figures"
@@ -78,7 +78,7 @@ PARTS_IN_TIME = dict.fromkeys(("exact", "sampled", "turned"), NARROWED_IN_TIME)
 
 def run(place, *command, status=0):
     done = subprocess.run([str(word) for word in command], capture_output=True, env=environment(), cwd=place,
-                          stdin=subprocess.DEVNULL, timeout=TIMEOUT_S)
+                          stdin=subprocess.DEVNULL, timeout=PATIENCE_S)
     said = done.stderr.decode(errors="replace")
     assert done.returncode == status, f"{' '.join(map(str, command))}: status {done.returncode}: {said}"
     return done.stdout
@@ -171,7 +171,7 @@ def check(place, test):
     if problem:
         raise problem
     bundled = place / "tests" / f"{test.stem}.mjs"
-    done = subprocess.run(["node", "--test", bundled], capture_output=True, text=True, cwd=place, timeout=TIMEOUT_S,
+    done = subprocess.run(["node", "--test", bundled], capture_output=True, text=True, cwd=place, timeout=PATIENCE_S,
                           env=environment(PLIMSOLL_MODEL=place))
     if done.returncode != 0:
         say(done.stdout + done.stderr)

@@ -21,10 +21,10 @@ from pathlib import Path
 
 from built import BUILD, PLIMSOLL, environment
 from claims import Skip
+from patience import PATIENCE_S
 
 GROW = BUILD / "tests/page/grow"
-START_S = 60
-ANSWER_S = 120
+START_S = ANSWER_S = PATIENCE_S
 GZIP = {"Accept-Encoding": "gzip"}
 
 

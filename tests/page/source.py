@@ -12,11 +12,11 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "lib"))
 
 from built import SOURCE  # noqa: E402
 from claims import Skip, claim, main, say  # noqa: E402
+from patience import PATIENCE_S  # noqa: E402
 
 WEB = SOURCE / "web"
 BUILT = WEB / "built"
 MOST_BYTES = 150_000
-TIMEOUT_S = 100
 
 
 def node(*words):
@@ -25,7 +25,7 @@ def node(*words):
         raise Skip("node is not installed")
     if not (WEB / "node_modules/typescript").is_dir():
         raise Skip("web/node_modules is not there: tools/setup check installs it")
-    done = subprocess.run(["node", *map(str, words)], cwd=WEB, capture_output=True, text=True, timeout=TIMEOUT_S)
+    done = subprocess.run(["node", *map(str, words)], cwd=WEB, capture_output=True, text=True, timeout=PATIENCE_S)
     assert done.returncode == 0, done.stdout + done.stderr
 
 

@@ -12,6 +12,7 @@ import time
 from subjects import PATIENCE_S, PLIMSOLL, STEPS, Place, ask, await_true, environment, kept_by
 import claims
 from claims import claim, say
+from patience import await_readable
 
 
 def numbers(place, stem):
@@ -150,11 +151,19 @@ def what_cannot_be_written_is_said_once_and_the_program_goes_on():
     with Place() as place:
         nowhere = place.path / "gone"
         nowhere.mkdir()
-        command = f"mv {nowhere} {place.path / 'elsewhere'}; sleep 3; exit 7"
-        words = ("--snapshot-every", "1s", "-o", nowhere / "app.plim", "--", "bash", "-c", command)
-        _, said = place.plimsoll("run", *words, status=7)
-        assert said.count("the program goes on, and the next snapshot is tried in its turn") == 1, said
-        assert re.search(r"\d+ snapshots could not be taken", said), said
+        complaint = "the program goes on, and the next snapshot is tried in its turn"
+        command = f"mv {nowhere} {place.path / 'elsewhere'}; echo up; read; exit 7"
+        process = place.start(PLIMSOLL, "run", "--snapshot-every", "1s", "-o", nowhere / "app.plim", "--", "bash", "-c",
+                              command, stderr=subprocess.PIPE)
+        said = ""
+        while complaint not in said:
+            await_readable(process.stderr.fileno(), "a complaint")
+            said += os.read(process.stderr.fileno(), 1 << 16).decode()
+        process.stdin.close()
+        said += process.stderr.read()
+        assert process.wait() == 7, f"status {process.returncode}: {said}"
+        assert said.count(complaint) == 1, said
+        assert re.search(r"\d+ snapshots? could not be taken", said), said
 
 
 @claim
