@@ -113,8 +113,9 @@ def link_quiet(at):
     """A setuid program ignores LD_PRELOAD by itself: link it with us to be there all the same."""
     source = HERE / "programs" / "quiet.c"
     linked = at / "linked"
-    shutil.copy(RUNTIME, at)  # the tree may be closed to the program's owner
-    command = ["cc", "-o", linked, source, f"-L{at}", "-Wl,--no-as-needed", "-lplimsoll", f"-Wl,-rpath,{at}"]
+    library = at / RUNTIME.resolve().name  # by its soname; the tree may be closed to the program's owner
+    shutil.copy(RUNTIME, library)
+    command = ["cc", "-o", linked, source, "-Wl,--no-as-needed", library, f"-Wl,-rpath,{at}"]
     subprocess.run(command, check=True)
     return linked
 
