@@ -18,19 +18,28 @@ from callgrind import COUNT, account_of_calls  # noqa: E402
 from glibc import RARE, facts_of, loader_of  # noqa: E402
 from measure import Broken  # noqa: E402
 
-COMPILER = "gcc 12."
-BUDGETS = {"2.36": {"malloc": 35, "free": 79}, "2.41": {"malloc": 35, "free": 62}}
+# By release, and the compiler that built it.
+BUDGETS = {
+    ("2.36", "gcc 12"): {"malloc": 35, "free": 79},
+    ("2.41", "gcc 12"): {"malloc": 35, "free": 62},
+    ("2.41", "gcc 14"): {"malloc": 35, "free": 62},
+}
 CALLERS = {"malloc": "take_malloc", "free": "give"}
 BYTES = 48
 
 
+def compiler():
+    """As in `gcc 12`."""
+    return facts_of(GLIBC)["flags"].split(".")[0]
+
+
 def need_budget():
     try:
-        compiler = facts_of(GLIBC)["flags"]
+        key = release(), compiler()
     except Broken as reason:
         give_up(str(reason))
-    if release() not in BUDGETS or not compiler.startswith(COMPILER):
-        give_up(f"there is no budget for glibc {release()}, built by {compiler.split(' -')[0]}")
+    if key not in BUDGETS:
+        give_up("there is no budget for glibc {}, built by {}".format(*key))
     if not shutil.which("valgrind"):
         give_up("valgrind is missing: tools/setup check installs it")
 
@@ -47,7 +56,7 @@ def counted(settings):
 def check(account):
     problems = []
     for function, caller in CALLERS.items():
-        count, budget = account.cost_of_calls(caller) / COUNT, BUDGETS[release()][function]
+        count, budget = account.cost_of_calls(caller) / COUNT, BUDGETS[release(), compiler()][function]
         say(f"{function}: {count:g} instructions of {budget}")
         if not 0 < count <= budget:
             problems.append(f"{function} takes {count:g} instructions, not 1 to {budget}")
