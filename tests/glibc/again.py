@@ -35,6 +35,7 @@ NOT_OURS = {
         "rubbish in settings": "switches.py says what holds instead",
         "a setuid program": "switches.py says what holds instead",
         "a program without rights anywhere": PRELOAD,
+        "transparent huge pages": "libc has tables of ours when the profiler is off, too, and touches none: see INSTEAD",
     },
     "traps/threads.py": {
         "the runtime can be loaded by dlopen": PRELOAD,
@@ -72,6 +73,7 @@ NOT_OURS = {
         "over ": OTHERS,
         "the whole family": "pvalloc asks for whole pages, and that is what is booked here: see INSTEAD",
         "handlers that allocate inside the profiler": BEHIND,
+        "a handler's calls are counted or known to be lost": BEHIND,
     },
     "kill/endings.py": {
         "plimsoll run": PRELOAD,
@@ -94,6 +96,9 @@ def count_calls_of_children(forks):
 
 # Claims to try in their place: the sentence, and what the module of that file can do about it.
 INSTEAD = {
+    "traps/startup.py": {
+        "transparent huge pages do not make our tables resident in libc": lambda startup: startup.check_tables(),
+    },
     "traps/forks.py": {
         "a childs calls are exact from its first one, where libc made it": count_calls_of_children,
     },

@@ -262,16 +262,24 @@ def large_mappings(smaps):
             yield kib, flags[1].split()
 
 
-@claim
-def transparent_huge_pages_do_not_make_our_tables_resident():
+def large_mappings_of_footprint(**options):
+    return list(large_mappings(run("footprint", "smaps", 60000, **options).succeeds().stdout.decode()))
+
+
+def check_tables():
     """With so many samples alive the last table, of 8 MiB, has just been begun. None may become huge pages (nh)."""
     if not Path("/sys/kernel/mm/transparent_hugepage").exists():
         raise Skip("no transparent huge pages here")
-    own, ours = (list(large_mappings(run("footprint", "smaps", 60000, **options).succeeds().stdout.decode()))
-                  for options in ({"preload": ()}, {"settings": EVERYTHING}))
-    assert not own, f"the program has large mappings of its own: {own}"
+    ours = large_mappings_of_footprint(settings=EVERYTHING)
     assert sum(kib for kib, _ in ours) >= 8 << 10, f"there are no large tables: {ours}"
     assert all("nh" in flags for _, flags in ours), f"may become huge pages: {ours}"
+
+
+@claim
+def transparent_huge_pages_do_not_make_our_tables_resident():
+    own = large_mappings_of_footprint(preload=())
+    assert not own, f"the program has large mappings of its own: {own}"
+    check_tables()
 
 
 # ---- sizes ----
