@@ -7,49 +7,14 @@
  *
  * To be run over an allocator that is safe in signal handlers.
  */
+#include "../../lib/patience.h"
 #include "../../lib/step.h"
-#include "ledger.h"
+#include "turns.h"
 
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-
-#define SITES(X) X(main) X(handler)
-LEDGER_DECLARE(SITES);
-SITES(LEDGER_MALLOC_SITE)
-
-#define DEPTH 12
-
-static void act(void)
-{
-    struct block first = site_handler(40), second = site_handler(50);
-    ledger_free(first);
-    ledger_free(second);
-}
-
-static struct block descend(uint32_t turns, unsigned depth);
-
-static APART struct block turn_left(uint32_t turns, unsigned depth)
-{
-    struct block block = descend(turns, depth);
-    __asm__ volatile("# left" ::: "memory");
-    return block;
-}
-
-static APART struct block turn_right(uint32_t turns, unsigned depth)
-{
-    struct block block = descend(turns, depth);
-    __asm__ volatile("# right" ::: "memory");
-    return block;
-}
-
-static APART struct block descend(uint32_t turns, unsigned depth)
-{
-    if (depth == 0)
-        return site_main(100);
-    return turns & 1 ? turn_right(turns >> 1, depth - 1) : turn_left(turns >> 1, depth - 1);
-}
 
 static void known_stack(void)
 {
@@ -96,9 +61,10 @@ int main(int argc, char **argv)
 {
     if (argc != 3)
         return 2;
+    alarm(PATIENCE_S);
     ledger_open(argv[1], site_names, SITE_COUNT);
     for (unsigned i = 0; i < sizeof cases / sizeof *cases; i++)
         if (strcmp(cases[i].name, argv[2]) == 0)
-            at_every_step(cases[i].spacing, cases[i].stride, act, cases[i].turn);
+            at_every_step(cases[i].spacing, cases[i].stride, allocate_and_free, cases[i].turn);
     return 0;
 }
