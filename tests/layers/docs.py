@@ -17,6 +17,7 @@ from build import BUILD, SOURCE, verdict
 
 sys.path.insert(0, str(SOURCE / "tests/lib"))
 
+from built import stand_in_for_ninja  # noqa: E402
 from patience import PATIENCE_S  # noqa: E402
 
 # Not run as they stand: (pattern, what runs instead). These either contain this very test, or change the build under
@@ -63,10 +64,7 @@ def make_scratch(directory):
         if not entry.name.startswith((".", "build")):
             (directory / entry.name).symlink_to(entry)
     (directory / "build").symlink_to(BUILD)
-    # What is under test is built, and must not change while other tests use it.
-    (directory / "bin").mkdir()
-    (directory / "bin" / "ninja").write_text("#!/bin/sh\n[ \"$1\" != --version ] || echo 1.11.1\n")
-    (directory / "bin" / "ninja").chmod(0o755)
+    stand_in_for_ninja(directory)
 
 
 def start_running(directory):

@@ -38,3 +38,12 @@ def export(path):
     done = subprocess.run([PLIMSOLL, "export", "--format", "json", path], capture_output=True, env=environment())
     assert done.returncode == 0, f"export: status {done.returncode}: {done.stderr.decode()}"
     return json.loads(done.stdout)
+
+
+def stand_in_for_ninja(directory):
+    """A PATH on which ninja does nothing: what is under test is built, and must not change."""
+    program = Path(directory) / "bin" / "ninja"
+    program.parent.mkdir()
+    program.write_text('#!/bin/sh\n[ "$1" != --version ] || echo 1.11.1\n')
+    program.chmod(0o755)
+    return f"{program.parent}:{os.environ['PATH']}"

@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: MIT
 """common - what the tests of releases, installations and packages share."""
 
-import os
 import subprocess
 import sys
 import tempfile
@@ -10,7 +9,7 @@ from pathlib import Path
 sys.dont_write_bytecode = True
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "lib"))
 
-from built import BUILD, PLIMSOLL, SOURCE, environment  # noqa: E402, F401
+from built import BUILD, PLIMSOLL, SOURCE, environment, stand_in_for_ninja  # noqa: E402, F401
 from claims import Skip, claim, expect, main  # noqa: E402, F401
 
 VERSION = (SOURCE / "VERSION").read_text().strip()
@@ -35,12 +34,3 @@ def contents(directory):
     """The paths of everything in it, relative; directories with a slash at their end."""
     paths = [(path, path.relative_to(directory)) for path in Path(directory).rglob("*")]
     return {f"{name}/" if path.is_dir() and not path.is_symlink() else str(name) for path, name in paths}
-
-
-def stand_in_for_ninja(directory):
-    """A PATH on which ninja does nothing: what is under test is built, and must not change."""
-    program = Path(directory) / "bin" / "ninja"
-    program.parent.mkdir()
-    program.write_text('#!/bin/sh\n[ "$1" != --version ] || echo 1.11.1\n')
-    program.chmod(0o755)
-    return f"{program.parent}:{os.environ['PATH']}"
