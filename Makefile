@@ -1,4 +1,4 @@
-# The front doors; Meson does the work behind them. `make help` lists them.
+# The entry points; Meson does the work. `make help` lists them.
 #
 #   BUILD    where to build          PREFIX, DESTDIR   where to install
 #   SETUP    what installs missing packages (SETUP=: for nothing)
@@ -14,7 +14,7 @@ DEMO = $(BUILD)/demo.plim
 # DESTDIR as an absolute path: Meson takes a relative one to be relative to BUILD.
 STAGE = $(if $(DESTDIR),$(shell realpath --canonicalize-missing --no-symlinks -- "$(DESTDIR)"))
 
-# `make -j1` is meant for the tools behind this file, too. A bare -j means as many as they think fit.
+# -jN is passed on to the tools that this file runs. With a bare -j they choose the number themselves.
 JOBS = $(filter-out -j,$(filter -j%,$(MAKEFLAGS)))
 
 .PHONY: all help demo page glibc check soak bench hot install install-glibc uninstall dist deb format clean
@@ -38,7 +38,7 @@ demo:                              ## profile an example that leaks, print the r
 	$(PLIMSOLL) report $(DEMO)
 	$(PLIMSOLL) html -o $(BUILD)/demo.html $(DEMO)
 
-page:                              ## bundle the page anew from web/src, after changing it
+page:                              ## bundle the page from web/src again, after changing it
 	@$(SETUP) page
 	@tools/modules web
 	@node web/build.mjs
@@ -55,7 +55,7 @@ soak:                              ## the long tests
 	@$(SETUP) build check glibc
 	@tools/check --soak $(JOBS)
 
-bench:                             ## print the tables of the README
+bench:                             ## print the tables of docs/cost.md
 	@$(SETUP) build check bench
 	@$(MAKE) --no-print-directory all
 	@bench/run --build $(BUILD)
@@ -64,7 +64,7 @@ bench:                             ## print the tables of the README
 hot: all                           ## print what malloc and free cost when nothing is sampled
 	@tools/hot $(BUILD)/libplimsoll.so
 
-# The prefix is part of what is configured. Meson refuses to replace a file by a link, which earlier versions had not.
+# The prefix is part of the configuration. Meson refuses to replace a file by a link; earlier versions installed a file.
 install: $(BUILD)/build.ninja      ## install under $(DESTDIR)$(PREFIX)
 	@[ "$$(cat $(BUILD)/prefix 2>/dev/null)" = "$(PREFIX)" ] || \
 	    meson setup --reconfigure $(BUILD) --prefix "$(PREFIX)" >$(BUILD)/reconfigure.log 2>&1 || \
@@ -76,7 +76,7 @@ install: $(BUILD)/build.ninja      ## install under $(DESTDIR)$(PREFIX)
 	@[ ! -d $(GLIBC)/lib ] || $(MAKE) --no-print-directory install-glibc
 	@tools/installed record --log "$(BUILD)/meson-logs/install-log.txt" "$(STAGE)" "$(PREFIX)"
 
-# Meson cannot know whether it is there. Replaced, not overwritten: programs may be running with it.
+# Meson cannot know whether our glibc was built. It is replaced, not overwritten: programs may be running with it.
 install-glibc: INSTALLED = $(STAGE)$(PREFIX)/lib/plimsoll/glibc
 install-glibc:
 	@mkdir -p "$(INSTALLED)"
@@ -93,7 +93,7 @@ deb:                               ## build Debian packages, in $(BUILD)/deb
 	@$(SETUP) build deb
 	@DEB_BUILD_OPTIONS="$(DEB_BUILD_OPTIONS) $(JOBS:-j%=parallel=%)" tools/deb "$(BUILD)/deb"
 
-format:                            ## clang-format every C and C++ file, but what is glibc's in style
+format:                            ## clang-format every C and C++ file, except those in glibc's style
 	@git ls-files --cached --others --exclude-standard '*.c' '*.h' '*.cpp' '*.hpp' ':!src/glibc/add' | \
 	    xargs clang-format -i
 

@@ -1,21 +1,21 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * blocks.c - what the live table of exact mode takes for blocks of one size, over the malloc that this program has.
+ * blocks.c - how much memory the live table of exact mode takes for blocks of one size, with this program's malloc.
  *
- *   blocks            over glibc
- *   blocks others     over a preloaded jemalloc, tcmalloc or mimalloc
+ *   blocks            with glibc
+ *   blocks others     with a preloaded jemalloc, tcmalloc or mimalloc
  *
- * The table itself (src/core/blocks.c) is given addresses from malloc. What it takes is read off with mincore, so it
- * is the same on every machine.
+ * The table itself (src/core/blocks/blocks.c) gets addresses from malloc. mincore shows how much it takes, so the result is
+ * the same on every machine.
  */
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "blocks.h"
-#include "filter.h"
-#include "memory.h"
+#include "core/blocks/blocks.h"
+#include "core/blocks/filter.h"
+#include "core/memory.h"
 
 #define PAGE 4096u
 #define BLOCKS_MAX 1000000u
@@ -66,7 +66,7 @@ static int by_address(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* Pages that hold a part of a block. */
+/* Pages that contain a part of a block. */
 static uint64_t heap_pages(unsigned count, uint64_t size)
 {
     uint64_t pages = 0, next = 0;

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: MIT
-"""callgrind - what each function of the allocator executes, instruction by instruction, as callgrind counts it.
+"""callgrind - the instructions that each function of the allocator executes, counted by callgrind.
 
-bench/calls makes every call from a function of its own, so what callgrind charges to that function's callees is the
-price of the calls. A run of twice as many, less a run, is free of start-up and of what only first calls do. Counts are
-exact: a fraction in a quotient is a path that is taken now and then, not noise.
+bench/calls makes every call from a function of its own, so the cost that callgrind charges to that function's callees
+is the price of the calls. A run with twice as many calls, minus a run, excludes start-up and the work of first calls.
+Counts are exact: a fraction in a quotient is a path that is taken now and then, not noise.
 """
 
 import subprocess
@@ -12,12 +12,12 @@ from dataclasses import dataclass, field
 
 from disassembly import disassemble, target
 
-COUNT = 2000  # calls; more of them give the same quotients
+COUNT = 2000  # calls; more calls give the same quotients
 
 
 @dataclass
 class Account:
-    """What callgrind wrote down about one run. Functions are (object file, name)."""
+    """What callgrind recorded about one run. Functions are (object file, name)."""
 
     executed: dict = field(default_factory=lambda: defaultdict(Counter))  # function -> address in its file -> times
     called: dict = field(default_factory=lambda: defaultdict(Counter))  # function -> function called -> instructions
@@ -30,23 +30,23 @@ class Account:
         return Account(less(self.executed, other.executed), less(self.called, other.called))
 
     def cost_of_calls(self, caller):
-        """Instructions of everything that the function of this name calls, down to the last callee."""
+        """Instructions of everything that this function calls, directly or indirectly."""
         return sum(self.called_by(caller).values())
 
     def called_by(self, caller):
-        """The functions that the function of this name calls, each with its instructions."""
+        """The functions that this function calls, each with its instructions."""
         return sum((callees for (_, name), callees in self.called.items() if plain_name(name) == caller), Counter())
 
 
 def plain_name(name):
-    """Without what compilers append to clones."""
+    """The name without the suffixes that compilers give to clones."""
     return name.split(".")[0]
 
 
 def read_account(lines):
     """Reads callgrind's output, written with --dump-instr=yes --dump-line=no and nothing compressed."""
     account = Account()
-    here, there = {"ob": "", "fn": ""}, {}  # the function, and the one it calls: of the same file if none is named
+    here, there = {"ob": "", "fn": ""}, {}  # the function, and its callee, which is in the same file if none is named
     of_call = False  # the next line of figures is the cost of a call
     for line in lines:
         key, _, value = line.rstrip("\n").partition("=")
@@ -81,7 +81,7 @@ def run_account(command, variables, directory):
 
 
 def account_of_calls(calls, loader, kind, size, threads=1, variables=None, directory=None, after=lambda: None):
-    """What COUNT calls take that come after as many others. `calls` is bench/calls, which `loader` starts."""
+    """The cost of COUNT calls that come after as many others. `calls` is bench/calls, which `loader` starts."""
     def run(count):
         account = run_account([*loader, calls, kind, size, count // threads, threads], variables or {}, directory)
         after()
@@ -90,14 +90,14 @@ def account_of_calls(calls, loader, kind, size, threads=1, variables=None, direc
     return run(2 * COUNT) - run(COUNT)
 
 
-# ---- which instructions these are ----
+# ---- the executed instructions ----
 
 LONGEST_INSTRUCTION = 15
 
 
 @dataclass
 class Step:
-    """One instruction that was executed."""
+    """One executed instruction."""
 
     function: str
     address: int
@@ -106,7 +106,7 @@ class Step:
     following: int  # the address after it
 
     def goes_to(self):
-        """Where control may be next, in this function. After a call that is behind it."""
+        """Where control may go next within this function. After a call it continues behind the call."""
         if self.mnemonic.startswith("ret"):
             return []
         to = target(self.operands) if self.mnemonic.startswith("j") else None
@@ -118,7 +118,7 @@ class Step:
 
 
 def executed_steps(library, name, addresses):
-    """address -> step, of those executed."""
+    """address -> step, for the executed ones."""
     first, last = min(addresses), max(addresses)
     code = disassemble(library, "-d", f"--start-address={first}", f"--stop-address={last + LONGEST_INSTRUCTION}")
     ends = [*(address for address, _, _ in code[1:]), 0]
@@ -127,7 +127,7 @@ def executed_steps(library, name, addresses):
 
 
 def in_order(steps):
-    """The steps in an order in which control can have gone through all of them once; by address if there is none."""
+    """The steps in an order in which control can pass through all of them once. By address if there is none."""
     first = min(steps)
     stack = [(first, [first])]
     while stack:
@@ -139,7 +139,7 @@ def in_order(steps):
 
 
 def executed_code(account, caller):
-    """The steps of one call, through every function that it reaches; those that only some calls take are left out."""
+    """The steps of one call, through every function that it reaches, without those that only some calls take."""
     found, wanted = {}, list(account.called_by(caller))
     while wanted:
         function = wanted.pop(0)

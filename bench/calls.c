@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * calls.c - calls one function of the allocator, frees what it gave, and does nothing else: what a call costs.
+ * calls.c - calls one function of the allocator and frees the result, repeatedly: the cost of a call.
  *
- * Calls are made from functions of their own, take_FUNCTION() and give(), so that callgrind's account of what these
- * call is the price of the allocator's function, whatever its name in the library's symbol table. Neither does so much
- * that it could be inlined or end in a jump.
+ * Calls are made in separate functions, take_FUNCTION() and give(). So what callgrind charges to their callees is the
+ * price of the allocator's function, whatever its name in the library's symbol table. They are written so that they are
+ * neither inlined nor end in a jump.
  *
  * usage: calls KIND BYTES COUNT [THREADS]
  */
@@ -27,7 +27,7 @@ struct job {
 
 struct kind {
     const char *name;
-    void (*prepare)(struct job *job); /* gives the block that is reallocated, or NULL */
+    void (*prepare)(struct job *job); /* allocates the block that is reallocated, or NULL */
     void (*take)(struct job *job);
 };
 
@@ -75,7 +75,7 @@ static const struct kind kinds[] = {
 static void *work(void *argument)
 {
     struct job *job = argument;
-    prepare_small(job); /* a thread's first allocation is dearer than others */
+    prepare_small(job); /* a thread's first allocation costs more than others */
     give(job);
     for (unsigned long i = 0; i < job->count; i++) {
         if (job->kind->prepare)
@@ -89,7 +89,7 @@ static void *work(void *argument)
 static int run(const struct job *model, unsigned threads)
 {
     static struct {
-        _Alignas(128) struct job job; /* threads do not share a cache line */
+        _Alignas(128) struct job job; /* so that threads do not share a cache line */
         pthread_t thread;
     } at[THREADS_MAX];
     for (unsigned i = 0; i < threads; i++)

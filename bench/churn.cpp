@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * churn.cpp - the standard library's containers made, filled, searched and thrown away: what C++ programs allocate
- * with.
+ * churn.cpp - makes, fills, searches and frees containers of the standard library, which C++ programs allocate with.
  *
  *   churn ROUNDS
  *
- * A round keeps an index of words (map of string to vector), a cache (unordered_map) and a queue (list), and lets older
- * entries go, so that blocks of different ages are freed in no particular order.
+ * A round keeps an index of words (map of string to vector), a cache (unordered_map) and a queue (list), and removes
+ * older entries, so that blocks of different ages are freed in no particular order.
  */
 #include <cstdint>
 #include <cstdio>

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""disassembly - what objdump tells of code, read."""
+"""disassembly - parses the output of objdump."""
 
 import re
 import subprocess
@@ -8,15 +8,15 @@ LINE = re.compile(r"^\s*([0-9a-f]+):\t(?:notrack |bnd )?(\S+)\s*(.*?)\s*$")
 
 
 def disassemble(library, *options):
-    """The instructions that objdump is asked for by its options, in order, as (address, mnemonic, operands)."""
+    """The instructions that objdump prints with these options, in order, as (address, mnemonic, operands)."""
     command = ["objdump", "--no-show-raw-insn", *options, library]
     output = subprocess.run(command, check=True, capture_output=True, text=True).stdout
     return [(int(match[1], 16), match[2], match[3]) for match in map(LINE.match, output.splitlines()) if match]
 
 
 def disassemble_exported(library, function):
-    """The instructions of a function that the library exports; none: it does not. By its address: of a library without
-    other symbols, objdump finds the wrong ones by name."""
+    """The instructions of a function that the library exports, found by its address; empty if it does not export it. In
+    a library without other symbols objdump finds the wrong ones by name."""
     command = ["nm", "--dynamic", "--defined-only", "--print-size", library]
     for line in subprocess.run(command, check=True, capture_output=True, text=True).stdout.splitlines():
         address, size, *_, name = line.split()
@@ -27,6 +27,6 @@ def disassemble_exported(library, function):
 
 
 def target(operands):
-    """Where a direct jump goes; None: it is another kind."""
+    """The target of a direct jump; None for other kinds of jumps."""
     match = re.match(r"([0-9a-f]+)\b", operands)
     return int(match[1], 16) if match else None

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: MIT
-"""exact - what exact and auto mode cost, beside heaptrack and DHAT: the tables `exact`, `memory` and `auto`.
+"""exact - the cost of exact and auto mode, compared with heaptrack and DHAT: the tables `exact`, `memory` and `auto`.
 
-What a profiler adds is its CPU time less the bare program's, both the median of interleaved rounds. Heaptrack is two
-processes: the program, which writes an event for every allocation, and an interpreter, which reads them. It is started
-here as its own wrapper starts it, with a pipe in between, and each of the two is measured by itself. What heaptrack adds
-is the CPU time of both; the share of what it adds to the program alone is stated beside it.
+A profiler adds its CPU time minus that of the bare program, both as medians of interleaved rounds. Heaptrack is two
+processes: the program, which writes an event for every allocation, and an interpreter, which reads them. They are
+started here like heaptrack's own wrapper does it, with a pipe in between, and each is measured separately. Heaptrack
+adds the CPU time of both. The share that it adds to the program alone is stated beside it.
 """
 
 import statistics
@@ -14,9 +14,9 @@ from measure import Way, dhat_way, heaptrack_piped, plimsoll_way, ratio, take_tu
 from programs import LIVE, LONG, PROGRAMS
 from tables import table
 
-ADDED_MAX = 1 / 5  # of what heaptrack adds, on every workload
+ADDED_MAX = 1 / 5  # of heaptrack's addition, on every workload
 ADDED_MEAN_MAX = 1 / 10  # in the geometric mean
-REAL_RATIO_MAX = 1.25  # to bare, in the median over real programs
+REAL_RATIO_MAX = 1.25  # to the bare program, median over real programs
 FILE_MIB_MAX = 16
 BLOCK_BYTES_MAX = 24
 MEMORY_FREE_KIB = 4096
@@ -39,7 +39,7 @@ def check_file(targets, table_name, program, runs):
 
 
 class Added:
-    """CPU seconds that the profilers add to one program."""
+    """The CPU seconds that the profilers add to one program."""
 
     def __init__(self, runs):
         bare = median_of(runs["bare"])
@@ -62,10 +62,10 @@ def exact_row(program, runs, columns, added):
 
 
 def check_threads(targets, one, two, work):
-    """Two threads share the work of one: what is added to each allocation must not grow."""
+    """Two threads share the work of one. The cost that is added to each allocation must not grow."""
     each = [added.exact / work * 1e9 for added in (one, two)]
     targets.add("exact: ns added to a malloc/free pair, 2 threads", f"{each[1]:.0f}",
-                f"as 1 thread: {each[0]:.0f}, and a tenth for the noise", each[1] <= 1.1 * each[0])
+                f"as 1 thread: {each[0]:.0f}, plus a tenth for noise", each[1] <= 1.1 * each[0])
 
 
 def check_added(targets, added, real_ratios):

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: MIT
-"""exports - what it takes to read and export the profile of a large program: the table `exports`.
+"""exports - the cost of reading and exporting the profile of a large program: the table `exports`.
 
-200,000 stacks of 24 frames, 60,000 different places in 15 modules that are 1 GB with their debug information: copies of
-the C++ program of bench/symbolize, whose names are as long as names get. tests/export/large makes up the profile. Each
-export symbolizes the modules anew, which is most of the work; `report` on the same profile, beside them, does the same
-and is what they are measured against.
+The profile has 200,000 stacks of 24 frames, and 60,000 different addresses in 15 modules, which are 1 GB with their
+debug information: copies of the C++ program of bench/symbolize, whose names are very long. tests/export/large writes
+the synthetic profile. Each export symbolizes the modules again, which is most of the work. `report` on the same profile
+does the same, and is the reference.
 """
 
 import re
@@ -31,7 +31,7 @@ def output_of(*command):
 
 
 def build_module(place):
-    """The program that is copied. Takes a minute and a half, once."""
+    """Builds the program that is copied. This takes a minute and a half, once."""
     made = place.build / "bench/symbolize/big"
     if not (made / "big").exists():
         print("building a large C++ program (once) ...", file=sys.stderr)
@@ -40,7 +40,7 @@ def build_module(place):
 
 
 def describe(module):
-    """Build-id, start and size of its text."""
+    """Build-id, start and size of its code."""
     build_id = re.search(r"Build ID: ([0-9a-f]+)", output_of("readelf", "-nW", module))[1]
     text = re.search(r"\.text +PROGBITS +([0-9a-f]+) [0-9a-f]+ ([0-9a-f]+)", output_of("readelf", "-SW", module))
     return build_id, f"0x{text[1]}", f"0x{text[2]}"

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * forward.c - the least a preloaded allocation hook can do: jump to the next definition.
+ * forward.c - the least that a preloaded allocation hook can do: jump to the next definition.
  *
- * What Plimsoll costs beyond this is its own; what this costs is the price of being preloaded at all. Each pointer
- * starts at a function that finds the real one, so the hooks have no test in them.
+ * This is the cost of being preloaded at all. What Plimsoll costs in addition is its own. Each pointer first points to
+ * a function that finds the real one, so the hooks contain no test.
  */
 #include <dlfcn.h>
 #include <stddef.h>

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: MIT
-"""glibc - what the profiler inside glibc's malloc costs: the table `glibc`.
+"""glibc - the cost of the profiler inside glibc's malloc: the table `glibc`.
 
-Two builds of the same source with the same flags are compared, one with the profiler in it and one without; both run
-the same programs, each by its own loader. A copy of the unpatched build is the A/A control. Instructions are counted
-per call (callgrind.py) with the profiler off, and on with so large an interval that nothing is sampled: that is what
-every call pays. CPU time is measured with samples being taken, too.
+Two builds of the same source with the same flags are compared, one with the profiler and one without. Both run the same
+programs, each by its own loader. A copy of the unpatched build is the A/A control. Instructions are counted per call
+(callgrind.py) with the profiler off, and on with an interval so large that nothing is sampled: every call pays this.
+CPU time is also measured with samples.
 """
 
 import os
@@ -24,7 +24,7 @@ MALLOC_MORE_MAX = 4
 FREE_MORE_MAX = 2
 PAIRS_RATIO_MAX = 1.05
 RARE = 1 << 40
-SHRINK_REAL = 16  # the real programs are for information: a sixteenth of the work of the table `instructions`
+SHRINK_REAL = 16  # real programs are only for information: a sixteenth of the work of the table `instructions`
 SCRIPT = Path(__file__).resolve().parent.parent / "src/glibc/build"
 SOURCE_UNAVAILABLE = 77
 SAME = ("release", "package", "sha256", "flags")
@@ -34,11 +34,11 @@ SAME = ("release", "package", "sha256", "flags")
 
 
 class Missing(Exception):
-    """There is no such build, and none can be made here."""
+    """There is no such build, and it cannot be made here."""
 
 
 def loader_of(directory):
-    """The words that start a program under the glibc in this directory."""
+    """The words that start a program with the glibc in this directory."""
     found = sorted((directory / "lib").glob("ld-linux*.so.*"))
     if not found or not (directory / "lib/libc.so.6").exists():
         raise Broken(f"{directory} has no glibc: lib/ld-linux-*.so.* and lib/libc.so.6 are needed; "
@@ -47,21 +47,21 @@ def loader_of(directory):
 
 
 def find_build(given, usual, *options):
-    """The directory that was given; or the usual one, in which glibc is built unless it has been."""
+    """The given directory, or the usual one, in which glibc is built if it is missing."""
     if given:
         return given.resolve()
     if not (usual / "SOURCE").exists():
         print(f"building glibc in {usual} (once, some minutes) ...", file=sys.stderr)
         done = subprocess.run([SCRIPT, *options, "--into", usual], stdout=subprocess.DEVNULL)
         if done.returncode == SOURCE_UNAVAILABLE:
-            raise Missing("glibc's source cannot be had here")
+            raise Missing("glibc's source is not available here")
         if done.returncode:
             raise Broken(f"{SCRIPT} failed")
     return usual
 
 
 def facts_of(directory):
-    """What a build says it was made of."""
+    """The description of a build in its file SOURCE."""
     path = directory / "SOURCE"
     if not path.exists():
         raise Broken(f"{directory} does not say what it was made of: it has no file SOURCE")
@@ -69,7 +69,7 @@ def facts_of(directory):
 
 
 def profiling(directory, interval_bytes):
-    """The variables that turn the profiler on."""
+    """The variables that switch the profiler on."""
     return {"GLIBC_MALLOC_PROFILE": "1", "GLIBC_MALLOC_PROFILE_BYTES": str(interval_bytes),
             "GLIBC_MALLOC_PROFILE_OUT": str(directory / "profile")}
 
@@ -85,7 +85,7 @@ def has_profiler(calls, directory, scratch):
 
 
 def check_builds(calls, patched, plain, scratch):
-    """That the two differ in the profiler, and in nothing else. Says what both were made of."""
+    """Checks that the two builds differ only in the profiler. Returns a description of their source."""
     for directory in (patched, plain):
         loader_of(directory)
     ours, theirs = facts_of(patched), facts_of(plain)
@@ -117,7 +117,7 @@ def find_builds(place, options):
 
 
 def ways(place, builds, interval_bytes):
-    """The columns. The preload runs on the unpatched build."""
+    """The columns. The preload runs with the unpatched build."""
     profiled = profiling(place.scratch, interval_bytes)
     plain, patched = loader_of(builds.plain), loader_of(builds.patched)
     return [
@@ -134,7 +134,7 @@ def ways(place, builds, interval_bytes):
 
 @dataclass
 class Call:
-    """A row: what bench/calls calls, for how many bytes, by how many threads."""
+    """A row: the function that bench/calls calls, the number of bytes, the number of threads."""
 
     kind: str
     size: int
@@ -163,7 +163,7 @@ CALLS = [
 
 
 def count_call(place, call, way):
-    """Instructions of the allocation, and of the free that follows."""
+    """Instructions of the allocation, and of the free after it."""
     account = account_of_calls(place.build / "bench/calls", way.prefix, call.kind, call.size, call.threads,
                                way.variables, place.scratch, after=lambda: take_profile(place, way))
     return account.cost_of_calls(call.caller) / COUNT, account.cost_of_calls("give") / COUNT
@@ -178,7 +178,7 @@ def more(count):
 
 
 def check_calls(counts, name, targets):
-    """The worst over every row that has a limit."""
+    """The worst of all rows that have a limit."""
     for part, (function, limit) in enumerate((("malloc", MALLOC_MORE_MAX), ("free", FREE_MORE_MAX))):
         worst = max(of[name][part] - of["plain"][part] for call, of in zip(CALLS, counts) if call.promised)
         targets.add(f"glibc: instructions more in {function}, {name}", more(worst), f"at most +{limit}", worst <= limit)
@@ -199,7 +199,7 @@ def measure_calls(place, builds, targets):
         check_calls(counts, name, targets)
     print("counted the instructions of calls", file=sys.stderr)
     table("Inside glibc: instructions of a call", f"Counted by callgrind, in {builds.source}, built with the profiler "
-          "and without. `more`: what the build with it takes beyond the other, the profiler off, and on but not "
+          "and without. `more`: what the build with it takes in addition, with the profiler off, and on but not "
           "sampling. The limits are for malloc, whatever its size, and for the frees that follow it.",
           ["what is allocated", "allocating", "more, off", "**more, on**", "freeing", "more, off", "**more, on**"],
           [call_row(call, of) for call, of in zip(CALLS, counts)])
@@ -212,8 +212,8 @@ def calls_of_malloc(threads):
     return lambda place, work: [place.build / "bench/calls", "malloc", 48, work // threads, threads]
 
 
-# A loop of nothing but malloc and free runs faster or slower by a tenth from one moment to the next, as the machine's
-# other users and the placing of its pages have it: many short rounds say more about it than a few long ones.
+# The speed of a loop of nothing but malloc and free varies by a tenth from one moment to the next, with other users of
+# the machine and the placement of its pages. Many short rounds measure it better than a few long ones.
 MORE_ROUNDS = 4
 
 BARE_PAIRS = [

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: MIT
-"""glibc_path - prints which instructions the profiler adds to glibc's malloc and free: `tools/hot --glibc`.
+"""glibc_path - prints the instructions that the profiler adds to glibc's malloc and free: `tools/hot --glibc`.
 
-What is printed is what callgrind saw being executed, for blocks from the thread's cache, with the profiler on and
-nothing sampled: no reading of branches is involved. Beside it runs the same glibc without the profiler. Which of two
-equal instructions is the added one is for the eye; how many there are is not.
+It prints the instructions that callgrind saw being executed, for blocks from the thread's cache, with the profiler on
+and nothing sampled. It does not interpret branches. The same glibc without the profiler is the reference. Which of two
+equal instructions is the added one is a guess. Their number is exact.
 """
 
 import difflib
@@ -21,12 +21,12 @@ LIMITS = {"malloc": ("take_malloc", MALLOC_MORE_MAX), "free": ("give", FREE_MORE
 
 
 def shape(step):
-    """What makes two instructions of different builds the same: not their registers, and not where things lie."""
+    """What makes instructions of two builds equal: neither their registers nor addresses count."""
     return step.mnemonic, re.sub(r"%[a-z0-9]+", "R", re.sub(r"<.*?>|#.*|\b(0x)?[0-9a-f]+\b", "", step.operands))
 
 
 def compare(plain, patched):
-    """(mark, step): of the patched path, with those of the plain one that it does not have."""
+    """(mark, step) of the patched path, including steps of the plain path that it lacks."""
     matcher = difflib.SequenceMatcher(None, [shape(step) for step in plain], [shape(step) for step in patched],
                                       autojunk=False)
     for what, a, b, c, d in matcher.get_opcodes():
@@ -59,7 +59,7 @@ def account(calls, directory, variables, scratch):
 
 
 def show_added(build, patched, plain):
-    """Prints both paths; true when neither is longer than promised."""
+    """Prints both paths. True if neither exceeds its limit."""
     good = True
     with tempfile.TemporaryDirectory(prefix="plimsoll-hot-") as name:
         scratch = Path(name)

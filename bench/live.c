@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * live.c - allocates many small blocks from a few stacks and keeps them all: what a profiler's memory of blocks costs.
+ * live.c - allocates many small blocks from a few stacks and keeps them all: the cost of tracking live blocks.
  *
  *   live BLOCKS
  */

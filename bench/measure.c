@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * measure.c - runs a command and writes down what it used: CPU time and the largest resident set, children included.
+ * measure.c - runs a command and records what it used: CPU time and the largest resident set, including children.
  *
- * It is a program of its own because a child's largest resident set begins with its parent's at the fork: this parent
- * is small. Variables are set in the child alone, so that what is preloaded there is not preloaded here.
+ * It is a separate program because a child's largest resident set starts with its parent's at the fork, and this parent
+ * is small. Variables are set only in the child, so that nothing is preloaded here.
  *
  * usage: measure FILE [NAME=VALUE...] -- COMMAND...      writes "user_us system_us max_rss_kib wait_status"
  */

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: MIT
-"""measure - runs programs under each way of profiling, and reduces what was measured.
+"""measure - runs programs with each profiler, and reduces the measurements.
 
-The machine is noisy and drifts, so the ways take turns: one round runs each of them once, in random order, and only
-figures of the same round are divided by each other. A figure is the median of these ratios; its interval is the 95%
-bootstrap interval of that median. The bare program takes part twice: its second column shows what "no difference" looks
-like on this machine, on this day.
+The machine is noisy and drifts, so the profilers take turns: one round runs each of them once, in random order, and
+only figures of the same round are divided by each other. A figure is the median of these ratios. Its interval is the
+95% bootstrap interval of that median. The bare program runs twice per round: its second column shows what "no
+difference" looks like on this machine at this time.
 """
 
 import json
@@ -19,14 +19,14 @@ from pathlib import Path
 
 RESAMPLES = 2000
 
-# The same work each time.
+# Makes programs do the same work each time.
 STEADY = {**os.environ, "PYTHONHASHSEED": "0", "PERL_HASH_SEED": "0", "PERL_PERTURB_KEYS": "0"}
 INTERVAL_BYTES = 512 << 10
 PIPE = "heaptrack.pipe"
 
 
 class Broken(Exception):
-    """A measurement that did not measure what it says."""
+    """A measurement that did not measure what it claims."""
 
 
 @dataclass
@@ -37,17 +37,19 @@ class Place:
 
 @dataclass
 class Way:
-    """One column: how the program is started, and which column it is compared with."""
+    """One column: how the program is started, and the column that it is compared with."""
 
     name: str
     title: str
     against: str = "bare"
     variables: dict = field(default_factory=dict)
     prefix: list = field(default_factory=list)
-    few: bool = False  # slow: only in the first rounds
+    few: bool = False  # slow, so only in the first rounds
     missing: str = ""  # why it cannot be measured here
     profile: bool = False  # leaves a profile of ours
-    reader: str = ""  # a shell command that reads what the program writes to the pipe of this name: PIPE
+    reader: str = ""  # a shell command that reads the program's output from the pipe
+    leaves: str = ""  # the files that it writes, as a pattern in the scratch directory
+    replaces: int = 0  # how many words of the program's command the prefix stands for
 
 
 def find_library(name):
@@ -75,20 +77,21 @@ def heaptrack_ways(place):
     missing = "" if wrapper else "heaptrack is not installed"
     library = Path(wrapper or "/").parent.parent / "lib/heaptrack/libheaptrack_preload.so"
     raw = {"LD_PRELOAD": str(library), "DUMP_HEAPTRACK_OUTPUT": str(place.scratch / "heaptrack.raw")}
+    files = "heaptrack*"
     return [
-        Way("heaptrack_alone", "heaptrack, the program", variables=raw, few=True, missing=missing),
+        Way("heaptrack_alone", "heaptrack, the program", variables=raw, few=True, missing=missing, leaves=files),
         Way("heaptrack", "heaptrack, in all", prefix=[wrapper, "-o", str(place.scratch / "heaptrack")], few=True,
-            missing=missing),
+            missing=missing, leaves=files),
     ]
 
 
 def heaptrack_piped(place):
-    """As its wrapper does it, but so that the program and the interpreter that it pipes into are measured apart."""
+    """Like its wrapper, but with separate measurements of the program and of the interpreter that it pipes into."""
     alone, _ = heaptrack_ways(place)
     pipe = place.scratch / PIPE
     interpreter = Path(alone.variables["LD_PRELOAD"]).parent / "libexec/heaptrack_interpret"
     return Way("heaptrack", "heaptrack", variables={**alone.variables, "DUMP_HEAPTRACK_OUTPUT": str(pipe)}, few=True,
-               missing=alone.missing, reader=f"{interpreter} < {pipe} | gzip -c > {place.scratch}/heaptrack.gz")
+               missing=alone.missing, leaves=alone.leaves, reader=f"{interpreter} < {pipe} | gzip -c > {place.scratch}/heaptrack.gz")
 
 
 def plimsoll_way(place, name, title, sample, **options):
@@ -97,13 +100,13 @@ def plimsoll_way(place, name, title, sample, **options):
         "PLIMSOLL_SAMPLE": str(sample),
         "PLIMSOLL_OUT": str(place.scratch / "profile.%p.plim"),
     }
-    return Way(name, title, variables=variables, profile=True, **options)
+    return Way(name, title, variables=variables, profile=True, leaves="profile.*.plim", **options)
 
 
 def dhat_way(place):
     missing = "" if shutil.which("valgrind") else "valgrind is not installed"
     prefix = ["valgrind", "--tool=dhat", f"--dhat-out-file={place.scratch / 'dhat.json'}"]
-    return Way("dhat", "DHAT", prefix=prefix, few=True, missing=missing)
+    return Way("dhat", "DHAT", prefix=prefix, few=True, missing=missing, leaves="dhat.json")
 
 
 def ways(place):
@@ -119,7 +122,7 @@ def ways(place):
 
 @dataclass
 class Used:
-    """What a process and its children took."""
+    """What a process and its children used."""
 
     cpu_s: float
     rss_kib: int
@@ -130,12 +133,12 @@ class Run:
     cpu_s: float
     rss_kib: int
     file_bytes: int = 0
-    figures: dict = field(default_factory=dict)  # what was asked of the profile
+    figures: dict = field(default_factory=dict)  # figures taken from the profile
     reader: Used = None
 
 
 def keep_figures(place, path, keep):
-    """What `keep` takes from the exported profile."""
+    """The result of `keep` for the exported profile."""
     if not keep:
         return {}
     done = subprocess.run([place.build / "plimsoll", "export", "--format", "json", path], capture_output=True)
@@ -145,19 +148,20 @@ def keep_figures(place, path, keep):
 
 
 def take_profile(place, way, keep=None):
-    """Size and figures of the profile that a run left behind, which is removed. A run without one measured nothing."""
-    found = list(place.scratch.glob("profile.*.plim"))
-    if len(found) != way.profile:
-        raise Broken(f"{len(found)} profiles under {way.title} where there should be {way.profile:d}")
-    size = sum(path.stat().st_size for path in found)
-    figures = keep_figures(place, found[0], keep) if found else {}
-    for path in [*found, *place.scratch.glob("heaptrack*"), *place.scratch.glob("dhat.json")]:
+    """Size and figures of what a run wrote, which is then removed. A run without a profile measured nothing."""
+    profiles = list(place.scratch.glob("profile.*.plim"))
+    if len(profiles) != way.profile:
+        raise Broken(f"{len(profiles)} profiles under {way.title}, should be {way.profile:d}")
+    figures = keep_figures(place, profiles[0], keep) if profiles else {}
+    written = list(place.scratch.glob(way.leaves)) if way.leaves else []
+    size = sum(path.stat().st_size for path in written)
+    for path in written:
         path.unlink()
     return size, figures
 
 
 def start_measured(place, name, variables, command):
-    """Starts measure, which will write to the file of this name."""
+    """Starts measure, which writes to the file of this name."""
     settings = [f"{variable}={value}" for variable, value in variables.items()]
     words = [place.build / "bench/measure", place.scratch / name, *settings, "--", *command]
     return subprocess.Popen([str(word) for word in words], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
@@ -179,14 +183,14 @@ def run_once(place, way, command, keep=None):
         os.mkfifo(place.scratch / PIPE)
         reading = start_measured(place, "measured.reader", {}, ["sh", "-c", way.reader])
     said = f"{' '.join(map(str, command))} under {way.name}"
-    writing = start_measured(place, "measured", way.variables, [*way.prefix, *command])
+    writing = start_measured(place, "measured", way.variables, [*way.prefix, *command[way.replaces:]])
     used = finish_measured(place, "measured", writing, said)
     reader = finish_measured(place, "measured.reader", reading, way.reader) if reading else None
     return Run(used.cpu_s, used.rss_kib, *take_profile(place, way, keep), reader)
 
 
 def take_turns(place, columns, command, rounds, few_rounds, seed, keep=None):
-    """name of way -> list of runs; run i of every list belongs to round i."""
+    """name of way -> list of runs. Run i of every list belongs to round i."""
     chance = random.Random(seed)
     runs = {way.name: [] for way in columns}
     for number in range(rounds):
@@ -211,7 +215,7 @@ class Ratio:
 
 
 def ratio(runs, base):
-    """Median ratio of paired runs, with its bootstrap interval."""
+    """The median ratio of paired runs, with its bootstrap interval."""
     pairs = [run.cpu_s / bare.cpu_s for run, bare in zip(runs, base)]
     chance = random.Random(1)
     medians = sorted(statistics.median(chance.choices(pairs, k=len(pairs))) for _ in range(RESAMPLES))
@@ -219,7 +223,7 @@ def ratio(runs, base):
 
 
 def instructions(place, way, command):
-    """Instructions of the whole process, loader and start-up included, as callgrind counts them."""
+    """Instructions of the whole process, including loader and start-up, counted by callgrind."""
     log = place.scratch / "callgrind.log"
     log.unlink(missing_ok=True)
     variables = [f"{name}={value}" for name, value in way.variables.items()]

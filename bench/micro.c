@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * micro.c - allocates and frees from many deep stacks, and does little else: what a profiler costs at its worst.
+ * micro.c - allocates and frees from many deep stacks, and does little else: the worst case for a profiler.
  *
- * A descent takes one of two call sites per level, chosen by the bits of the stack's number, so that every number below
- * `stacks` is a stack of its own with `depth` frames. At the bottom a few blocks of mixed small sizes replace older
- * ones in a set of live blocks.
+ * At each level a descent takes one of two call sites, chosen by a bit of the stack's number. So every number below
+ * `stacks` is a different stack with `depth` frames. At the bottom a few blocks of mixed small sizes replace older ones
+ * in a set of live blocks.
  */
 #include <getopt.h>
 #include <pthread.h>
@@ -45,7 +45,7 @@ static NOINLINE void replace_blocks(struct job *job)
     }
 }
 
-/* The two recursive calls are two return addresses. The barrier keeps them from becoming jumps, or one. */
+/* The two recursive calls have two return addresses. The barrier keeps them from becoming jumps, or one call. */
 static NOINLINE void descend(struct job *job, unsigned path, unsigned levels)
 {
     if (levels == 0) {

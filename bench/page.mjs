@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: MIT
-// page.mjs - opens pages in chromium and measures how soon something is drawn, and how evenly it moves.
+// page.mjs - opens pages in chromium and measures how soon something is drawn, and how smoothly it moves.
 //
 // usage: node page.mjs ROUNDS ZOOMS PAGE...      {PAGE: {drawn_ms: [], frame_ms: [], draw_ms: [], nodes}} as JSON
 //
-// A page says that it has drawn by performance.mark("plimsoll-drawn"), counted from the beginning of the navigation.
-// Frames are what requestAnimationFrame sees while the mouse zooms into boxes of the graph and out again, draw_ms is what
-// the last drawing after each zoom took by the page's own account. A page without a graph is clicked at the same rate.
+// A page reports its first drawing with performance.mark("plimsoll-drawn"), counted from the start of the navigation.
+// Frames are those of requestAnimationFrame while the mouse zooms into boxes of the graph and out again. draw_ms is the
+// time of the last drawing after each zoom, measured by the page. A page without a graph is clicked at the same rate.
 
 import { pathToFileURL } from "node:url";
-import { print, TIMEOUT_MS, withBrowser } from "../tests/lib/browser.mjs";
+import { print, withBrowser } from "../tests/lib/browser.mjs";
+import { PATIENCE_MS } from "../tests/lib/patience.mjs";
 
 const [rounds, zooms] = process.argv.slice(2, 4).map(Number);
 const pages = process.argv.slice(4);
@@ -20,7 +21,7 @@ const drawn = () => performance.getEntriesByName("plimsoll-drawn")[0]?.startTime
 
 async function open(browser, path) {
   const context = await browser.newContext({ viewport: SIZE, offline: true });
-  context.setDefaultTimeout(TIMEOUT_MS);
+  context.setDefaultTimeout(PATIENCE_MS);
   const page = await context.newPage();
   await page.goto(pathToFileURL(path).href);
   await page.waitForFunction(drawn);

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: MIT
-"""page - how soon the page draws a large profile, and how evenly it zooms: the table `page`.
+"""page - how soon the page draws a large profile, and how smoothly it zooms: the table `page`.
 
-The profile has 100,000 stacks of about 30 frames (tests/reader/forge); `plimsoll html` makes the report, chromium
-without a window opens it (page.mjs). Beside it a control: a document of the same size, with the same data in it, that
-looks at none of it and draws a rectangle. What the control takes is the browser's own.
+The profile has 100,000 stacks of about 30 frames (tests/reader/forge). `plimsoll html` makes the report, and headless
+chromium opens it (page.mjs). The control is a document of the same size, with the same data, that ignores the data and
+draws a rectangle. What the control takes is the browser's own cost.
 """
 
 import gzip
@@ -22,7 +22,7 @@ HERE = Path(__file__).resolve().parent
 BUILT = HERE.parent / "web/built"
 SCENARIO = "100k-stacks"
 PAINT_MS_MAX = 1000
-FRAME_MS_MAX = 1000 / 60 * 1.5  # a frame that came late is seen; the clock of frames has a few ms of noise
+FRAME_MS_MAX = 1000 / 60 * 1.5  # a late frame is visible; the clock of frames has a few ms of noise
 BUNDLE_BYTES_MAX = 150_000
 ZOOMS = 24
 
@@ -43,7 +43,7 @@ def output_of(*command):
 
 
 def bundle_bytes():
-    """What the page itself is, packed."""
+    """The compressed size of the page itself."""
     parts = [BUILT / name for name in ("page.js", "page.css")]
     return sum(len(gzip.compress(path.read_bytes(), 9)) for path in parts)
 
@@ -59,7 +59,7 @@ def make_report(place):
 
 
 def make_control(report):
-    """The same document up to the data; then a script that draws."""
+    """The same document with the data, but with a script that only draws a rectangle."""
     text = report.read_text()
     data = re.search(r'<script type="application/octet-stream"[^>]*>[^<]*</script>', text)[0]
     control = report.with_name("control.html")

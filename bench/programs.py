@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
-"""programs - what is measured: the microbenchmark and real programs, each a row of PROGRAMS.
+"""programs - the measured programs: the microbenchmark and real programs, each a row of PROGRAMS.
 
-A program is prepared once (files it reads are made up, the same every time) and gives a command for a given amount of
-work. Commands are single processes that print a little and depend on nothing outside of the scratch directory.
+A program is prepared once (its input files are generated, always the same) and gives a command for a given amount of
+work. Commands are single processes that print little and depend on nothing outside of the scratch directory.
 """
 
 import subprocess
@@ -17,12 +17,12 @@ JOBS = Path(__file__).resolve().parent / "jobs"
 class Program:
     name: str
     command: Callable  # (place, work) -> argv; place has .build and .scratch
-    work: int  # for timing: about half a second; 0: only in the table of exact mode
-    small: int  # for counting instructions, which is fifty times slower: some 2,500 million of them
+    work: int  # for timing, about half a second; 0: only in the table of exact mode
+    small: int  # for counting instructions, fifty times slower: some 2,500 million
     threads: int = 1
     real: bool = True  # False: the microbenchmark
     extra: bool = False  # a row for comparison, without targets
-    exact: int = 0  # for the table of exact mode, in which heaptrack takes part: it may take a hundred times as long
+    exact: int = 0  # for the table of exact mode, where heaptrack may take a hundred times as long
 
 
 def micro(threads, depth, stacks):
@@ -56,7 +56,7 @@ def sqlite_orders(place, work):
 
 
 def make_repository(repository, commits):
-    """A history of edits to a few files, by way of fast-import: quick to make and always the same."""
+    """A history of edits to a few files, by fast-import: quick to make and always the same."""
     files = [[f"file {f} line {n} says nothing in particular" for n in range(200)] for f in range(8)]
     stream = []
     for commit in range(commits):
@@ -113,7 +113,7 @@ PROGRAMS = [
     Program("cc1 -O2", compile_c, work=200, small=180, exact=200),
 ]
 
-# All blocks are kept: what the memory of blocks costs.
+# All blocks are kept: the cost of tracking live blocks.
 LIVE = Program("5 million live blocks", live, work=0, small=5_000_000, real=False)
 
 # About a minute each, for auto mode.

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * scopes.c - enters and leaves a tag, over and over, with a malloc and free in between or without: what a scope costs.
+ * scopes.c - enters and leaves a tag repeatedly, with or without a malloc and free in between: the cost of a scope.
  *
  * usage: scopes KIND COUNT [malloc]
  *
- * Each kind is a loop of its own around the same malloc and free, so that the difference of two is a scope's price:
+ * Each kind is a separate loop around the same malloc and free, so the difference of two kinds is the cost of a scope:
  *
  *     none      no scope
  *     around    one scope around all of it
@@ -74,7 +74,7 @@ static const struct kind {
 
 int main(int count, char **words)
 {
-    sink = malloc(BLOCK_BYTES); /* a thread's first allocation is dearer than others */
+    sink = malloc(BLOCK_BYTES); /* a thread's first allocation costs more than others */
     free(sink);
     for (const struct kind *kind = kinds; count >= 3 && kind < kinds + sizeof kinds / sizeof *kinds; kind++) {
         if (!strcmp(kind->name, words[1])) {

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: MIT
-"""scopes - what entering and leaving a tag costs, and that malloc does not notice: the table `scopes`.
+"""scopes - the cost of entering and leaving a tag, and that tags do not slow malloc down: the table `scopes`.
 
-A scope's price is the difference of two runs of bench/scopes, with scopes and without, divided by their number;
-start-up is in both. Times are medians of interleaved rounds, instructions are callgrind's. That malloc is the same
-inside a tag is seen in instructions alone: those of a malloc and free pair under no tag, and under one. Nothing is
-sampled meanwhile, because a sample's price is chance.
+The cost of a scope is the difference of two runs of bench/scopes, with scopes and without, divided by their number.
+Start-up is in both. Times are medians of interleaved rounds, instructions are counted by callgrind. To show that malloc
+costs the same inside a tag, the instructions of a malloc and free pair are compared, outside of any tag and inside one.
+Nothing is sampled meanwhile, because the cost of samples is random.
 """
 
 import random
@@ -15,7 +15,7 @@ from measure import INTERVAL_BYTES, Way, instructions, plimsoll_way, run_once
 from tables import table
 
 SCOPE_NS_MAX = 15
-PAIR_MORE_MAX = 0.1  # instructions; a malloc has whole ones, so this is none
+PAIR_MORE_MAX = 0.1  # instructions, which are whole, so this means none
 TIMED = 20_000_000
 COUNTED = 200_000
 RARE = 1 << 40
@@ -41,7 +41,7 @@ def rounds_of(options):
 
 
 def time_scopes(place, columns, between, options):
-    """(kind, name of way) -> ns that a scope adds: the median over rounds, in each of which all took turns."""
+    """(kind, name of way) -> ns that a scope adds: the median over interleaved rounds."""
     count = TIMED // options.shrink
     chance = random.Random(1)
     added = {(kind, way.name): [] for kind in KINDS for way in columns}
@@ -56,7 +56,7 @@ def time_scopes(place, columns, between, options):
 
 
 def count_kind(place, way, kind, between, options):
-    """Instructions of one turn of the loop: twice the work, less the work."""
+    """Instructions of one turn of the loop: twice the work minus the work."""
     count = COUNTED // options.shrink
     once, twice = (instructions(place, way, command(place, kind, times * count, between)) for times in (1, 2))
     return (twice - once) / count
@@ -87,7 +87,7 @@ def scope_rows(place, columns, options, targets):
 
 
 def check_malloc(place, options, targets):
-    """A malloc and free pair takes the same instructions under a tag as under none."""
+    """A malloc and free pair takes the same instructions inside a tag as outside."""
     way = plimsoll_way(place, "plimsoll", "", RARE)
     outside, inside = (count_kind(place, way, kind, ["malloc"], options) for kind in ("none", "around"))
     targets.add("scopes: instructions of malloc and free inside a tag", f"{inside:.1f}",

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: MIT
-"""tables - how figures and promises are printed: as Markdown that also reads well in a terminal."""
+"""tables - prints figures and targets as Markdown that also reads well in a terminal."""
 
 import sys
 
 
 class Targets:
-    """What was promised, what was measured, and whether the one holds the other."""
+    """What was promised, what was measured, and whether the target is met."""
 
     def __init__(self):
         self.rows = []

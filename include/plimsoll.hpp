@@ -12,11 +12,12 @@
 //             ...
 //
 // Header only, C++11 and later, nothing to link, as plimsoll.h. A scope ends when its object is destroyed, by an
-// exception too. Nothing here throws or allocates. When the profiler is not there, entering and leaving are one test
-// and one branch each: names are not even looked at, and no static object has to be initialized at run time.
+// exception too. Nothing here throws or allocates. If the profiler is not loaded, entering and leaving a scope are one
+// test and one branch each: names are not read, and no static object has to be initialized at run time.
 //
-// Objects of these classes belong to a block: they must be destroyed by the thread that made them, in reverse order. So
-// they cannot be copied or moved. longjmp() and coroutines that move between threads do not respect that.
+// Objects of these classes belong to a block: the thread that made them must destroy them, in reverse order. So they
+// cannot be copied or moved. Do not use them with longjmp() or with coroutines that move between threads, which break
+// this rule.
 #ifndef PLIMSOLL_HPP
 #define PLIMSOLL_HPP
 
@@ -37,12 +38,12 @@ namespace plimsoll
 namespace detail
 {
 
-// What __PRETTY_FUNCTION__ says, reduced to `Class::function`.
+// __PRETTY_FUNCTION__ reduced to `Class::function`.
 //
-// A type of result goes away because every blank at the outermost level begins the name anew; parameters and template
-// arguments because they are brackets, which are skipped as a whole. Namespaces stay, those without a name do not. What
-// is inside a function goes on behind it: `main::<lambda>`. The name is never longer than the text it is made from, the
-// brackets of which are closed.
+// Every blank outside of brackets restarts the name, which removes the result type. Everything in brackets is skipped,
+// which removes parameters and template arguments. Namespaces stay, except anonymous ones. An entity inside a function
+// follows the function's name: `main::<lambda>`. The name is never longer than the text it is made from, provided that
+// all brackets of the text are closed.
 class FunctionName
 {
   public:
@@ -70,7 +71,7 @@ class FunctionName
         return __builtin_strncmp(at_, text, __builtin_strlen(text)) == 0;
     }
 
-    // If `text` is here, goes on behind it.
+    // If `text` is here, moves behind it.
     bool take(const char *text) noexcept
     {
         if (!see(text))
@@ -91,7 +92,7 @@ class FunctionName
             *end_++ = *text++;
     }
 
-    // From an opening bracket to behind the one that closes it. In round ones < and > are operators.
+    // Moves from an opening bracket to behind the closing one. Inside round brackets < and > are taken as operators.
     void skip_brackets() noexcept
     {
         char open = *at_, close = open == '(' ? ')' : '>';
@@ -105,7 +106,7 @@ class FunctionName
             at_++;
     }
 
-    // The following take a step, and say whether there may be more to come.
+    // Each of the following takes a step, and returns whether the name may continue.
 
     bool begin_anew() noexcept
     {
@@ -115,7 +116,7 @@ class FunctionName
         return true;
     }
 
-    // At `operator`: what may look like brackets behind it is part of the name.
+    // At `operator`: brackets that follow it may be part of the name.
     bool step_operator() noexcept
     {
         put("operator");
@@ -134,7 +135,7 @@ class FunctionName
         return true;
     }
 
-    // At `(`: parameters, mostly. What is inside of the function goes on behind them.
+    // At `(`: usually parameters. An entity inside the function follows them.
     bool step_round() noexcept
     {
         if (take("(anonymous namespace)::"))
@@ -158,7 +159,7 @@ class FunctionName
         return *at_ == ':';
     }
 
-    // At `<`: the arguments of a template, or a name that a compiler has made up.
+    // At `<`: template arguments, or a name that the compiler has made up.
     bool step_angle() noexcept
     {
         bool is_name = end_ == name_ || end_[-1] == ':', is_lambda = see("<lambda");
@@ -189,8 +190,8 @@ class FunctionName
 
 } // namespace detail
 
-// A name that is entered often: prepared when it is first entered, and cheaper from then on. One object serves all
-// threads. It is made at compile time, so it may be static anywhere, and be used before main:
+// A name that is entered often: it is prepared when it is first entered, and cheaper from then on. All threads may use
+// the same object. It is initialized at compile time, so it may be static anywhere, and be used before main:
 //
 //     static plimsoll::Tag parsing("parse");
 //
@@ -221,7 +222,7 @@ class Tag
     bool is_function_;
     mutable plimsoll_tag prepared_;
 
-    // The profiler is there. Threads that are first at the same time prepare the same.
+    // Only called if the profiler is loaded. Several threads may prepare the name at once: all get the same result.
     void enter() const noexcept
     {
         plimsoll_tag tag = __atomic_load_n(&prepared_, __ATOMIC_ACQUIRE);
@@ -273,7 +274,7 @@ class PLIMSOLL_NODISCARD Scope
     Scope &operator=(const Scope &) = delete;
 };
 
-// plimsoll_adopt(), and back: a job that was handed to another thread is charged to who asked for it.
+// plimsoll_adopt(), undone at the end of the block: charges a job in another thread to the tag of the requester.
 //
 //     queue.add([=, context = plimsoll_capture()] {
 //         plimsoll::Adopted adopted(context);
@@ -299,7 +300,7 @@ class PLIMSOLL_NODISCARD Adopted
     plimsoll_context before_;
 };
 
-// plimsoll_pause() and plimsoll_resume(): nothing that this thread allocates here is recorded.
+// plimsoll_pause() and plimsoll_resume(): this thread's allocations are not recorded until the end of the block.
 class PLIMSOLL_NODISCARD Paused
 {
   public:
@@ -325,11 +326,12 @@ class PLIMSOLL_NODISCARD Paused
     static ::plimsoll::Tag tag(__VA_ARGS__);                                                                           \
     ::plimsoll::Scope PLIMSOLL_JOIN(tag, _scope)(tag)
 
-// From here to the end of the block: the cheap way to write it. The name must be a literal. One to a line, since the
-// line makes the variables' names; a counter would give an inline function other names in each file that includes it.
+// A scope from here to the end of the block, with a prepared name: the cheapest form. The name must be a literal. Use
+// it only once per line: the line number is part of the variables' names. (A counter would give an inline function
+// different names in each file that includes it.)
 #define PLIMSOLL_SCOPE(name) PLIMSOLL_SCOPE_OF(PLIMSOLL_JOIN(plimsoll_tag_, __LINE__), "" name)
 
-// The same, named as the function it is in: `Class::function`, without types and template arguments.
+// The same, named after the function it is in: `Class::function`, without types and template arguments.
 #define PLIMSOLL_FUNCTION_SCOPE()                                                                                      \
     PLIMSOLL_SCOPE_OF(PLIMSOLL_JOIN(plimsoll_function_, __LINE__), ::plimsoll::Tag::OfFunction{__PRETTY_FUNCTION__})
 

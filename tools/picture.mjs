@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
-// picture.mjs - a PNG of at most 256 colours from one of chromium's: a third of the bytes, and to the eye the same.
+// picture.mjs - reduces a PNG of chromium's to 256 colours: a third of the bytes, and it looks the same.
 //
-// The colours that most pixels have are kept, and each other becomes the nearest of them. Only what chromium writes is
-// read: 8 bits a channel, not interlaced.
+// The most frequent colours are kept, and each other colour becomes the nearest of them. Only PNGs as chromium writes
+// them can be read: 8 bits a channel, not interlaced.
 
 import zlib from "node:zlib";
 
@@ -58,7 +58,7 @@ function distance(a, b) {
   return apart(16) ** 2 + apart(8) ** 2 + apart(0) ** 2;
 }
 
-/** The colours that there are most of, and which of them each colour becomes. */
+/** The most frequent colours, and which of them each colour becomes. */
 function choose(pixels) {
   const counts = new Map();
   for (const pixel of pixels) counts.set(pixel, (counts.get(pixel) ?? 0) + 1);

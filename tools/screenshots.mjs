@@ -6,7 +6,8 @@
 import fs from "node:fs";
 import path from "node:path";
 import { pathToFileURL } from "node:url";
-import { TIMEOUT_MS, withBrowser } from "../tests/lib/browser.mjs";
+import { withBrowser } from "../tests/lib/browser.mjs";
+import { PATIENCE_MS } from "../tests/lib/patience.mjs";
 import { shrink } from "./picture.mjs";
 
 const [reports, out, ...names] = process.argv.slice(2);
@@ -85,7 +86,7 @@ async function take(browser, name, theme) {
     offline: true,
     deviceScaleFactor: 1,
   });
-  context.setDefaultTimeout(TIMEOUT_MS);
+  context.setDefaultTimeout(PATIENCE_MS);
   const page = await context.newPage();
   await page.goto(`${pathToFileURL(path.join(reports, report)).href}.html${hash && `#${hash}`}`);
   await page.locator("#flame").waitFor();

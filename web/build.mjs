@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT
-// build.mjs - makes the page: page.js, page.css, and the two documents around them.
+// build.mjs - builds the page: page.js, page.css, and the two HTML documents that use them.
 //
 // usage: node build.mjs [--out DIR] [--tests]
 //
-// DIR is web/built unless given: what is there is committed, and the same sources always give the same bytes. With
-// --tests: tests/*.test.ts as DIR/tests/*.mjs instead, for node --test.
+// DIR is web/built by default. Its files are committed, and the same sources always give the same bytes. With --tests,
+// bundles tests/*.test.ts as DIR/tests/*.mjs instead, for node --test.
 //
-// Licences of what is bundled come from the packages themselves, into the page's about box.
+// The licences in the page's about box come from the bundled packages.
 
 import { createHash } from "node:crypto";
 import fs from "node:fs";
@@ -22,7 +22,7 @@ function option(name) {
   return at < 0 ? undefined : process.argv[at + 1];
 }
 
-/** Name, version, licence and its text, of each package that is bundled. */
+/** Name, version, licence and licence text of each bundled package. */
 function licences() {
   const { dependencies } = JSON.parse(fs.readFileSync(path.join(HERE, "package.json"), "utf8"));
   return Object.keys(dependencies).map((name) => {
@@ -38,7 +38,7 @@ function source(text) {
   return `'sha256-${createHash("sha256").update(text).digest("base64")}'`;
 }
 
-/** A browser must see in a document what is hashed here: it ends the element at its end tag, and has no carriage returns. */
+/** The browser must hash the same text as we do. It ends the element at its end tag, and drops carriage returns. */
 function checkInline(name, text, tag) {
   if (new RegExp(`</${tag}|<!--|[\\r\\0]`, "i").test(text)) throw new Error(`${name} cannot be put into a document`);
 }

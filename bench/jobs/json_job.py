@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Writes records as JSON and reads them back, as a service does all day. usage: json_job.py ROUNDS"""
+"""Writes records as JSON and reads them back, like a web service. usage: json_job.py ROUNDS"""
 
 import json
 import sys

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-# Counts made-up words in hashes and sorts them: strings and hashes, which is what perl is for. usage: words.pl ROUNDS
+# Counts invented words in hashes and sorts them: strings and hashes, perl's main use. usage: words.pl ROUNDS
 use strict;
 use warnings;
 

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT
 # build.sh DIRECTORY [UNITS] - builds DIRECTORY/big, a C++ program of about 3 MB per unit with its debug information.
 #
-# The default of 24 units makes some 70 MB in a little over a minute on two processors. Units that are newer than the
+# The default of 24 units gives some 70 MB in a little over a minute on two processors. Units that are newer than the
 # sources are kept, so a second call costs nothing.
 set -eu
 here=$(cd "$(dirname "$0")" && pwd)

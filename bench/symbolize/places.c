@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "symbolize.h"
+#include "reader/symbols/symbolize.h"
 
 #define PLACES_MAX 256
 

@@ -1,9 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# run.sh [BUILD] - symbolizes 10,000 addresses of a 70 MB C++ program beside llvm-symbolizer on 1,000 of them.
+# run.sh [BUILD] - symbolizes 10,000 addresses of a 70 MB C++ program, and 1,000 of them with llvm-symbolizer.
 #
-# BUILD is the Meson build directory (default: build). The program is made on the first call, in about a minute and a
-# half, and kept there. Both tools take turns; the least CPU time of each counts, since noise only ever adds.
+# BUILD is the Meson build directory (default: build). The first call builds the program there, in about a minute and a
+# half. Both tools take turns. The smallest CPU time of each counts, because noise only adds to it.
 set -euo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
 build=$(cd "${1:-$here/../../build}" && pwd)
@@ -49,8 +49,8 @@ least() {
 most_memory() {
     sort -k2 -n "$out/$1.runs" | tail -n 1 | cut -d' ' -f2
 }
-# Places without the names, which the two demanglers write differently. Where no line is known llvm-symbolizer may still
-# give the file that the symbol table names.
+# Places without names, which the two demanglers write differently. Without a line llvm-symbolizer may still give the
+# file from the symbol table.
 lines_only() {
     awk '/^$/ { print; n = 0; next } ++n % 2 == 0 { sub(/.*:0:0$/, "no line"); print }' "$1"
 }

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 // unit.cc - one unit of a large C++ program, compiled many times with a different UNIT.
 //
-// Every type depends on UNIT, so no two units share an instantiation: the linker merges little, and the program grows
-// to the size and shape (templates, inlines within inlines) of a real C++ server with its debug information.
+// Every type depends on UNIT, so units share no instantiations: the linker merges little, and the program gets the size
+// and structure (templates, nested inlining) of a real C++ server with its debug information.
 #include <algorithm>
 #include <functional>
 #include <map>

@@ -2,10 +2,10 @@
 //
 // hashmap.cpp - fills a hash map without reserve() and with it, and tells the profiler which is which.
 //
-// Only the filling is of interest. So the program is started with recording switched off (PLIMSOLL_OFF=1, or `plimsoll
-// run
-// --off`), switches it on around each filling, and off again. It is linked with nothing of Plimsoll, and runs without
-// it as well.
+// Only the filling is of interest. So the program is started with recording switched off, by PLIMSOLL_OFF=1 or
+// `plimsoll run --off`, and switches it on only while it fills a map.
+//
+// It is not linked with any library of Plimsoll, and runs without the profiler as well.
 
 #include <plimsoll.hpp>
 
@@ -19,7 +19,7 @@ namespace
 
 using Map = std::unordered_map<long, long>;
 
-// Recording is on as long as this lives.
+// Recording is on as long as this object lives.
 struct Recorded {
     Recorded()
     {
@@ -31,7 +31,7 @@ struct Recorded {
     }
 };
 
-// Allocates a good deal that nobody wants to see.
+// Allocates a good deal, which is not of interest.
 std::vector<long> make_keys(int count)
 {
     std::vector<long> keys;
@@ -52,7 +52,7 @@ void fill_without_reserve(const std::vector<long> &keys)
     Map map;
     Recorded recorded;
     PLIMSOLL_SCOPE("without reserve");
-    fill(map, keys); // the table of buckets is outgrown again and again
+    fill(map, keys); // the table of buckets is replaced again and again
 }
 
 void fill_with_reserve(const std::vector<long> &keys)

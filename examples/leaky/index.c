@@ -63,7 +63,7 @@ void index_add_term(struct index *index, const char *text, const char *path, con
     pthread_mutex_lock(&index->lock);
     struct posting *posting = find_or_add_posting(find_or_add(index, text), path);
     posting->count++;
-    posting->snippet = need(strdup(line)); /* the leak: what was there before is forgotten, not freed */
+    posting->snippet = need(strdup(line)); /* the leak: the old snippet is not freed */
     index->occurrences++;
     pthread_mutex_unlock(&index->lock);
 }

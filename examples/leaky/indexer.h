@@ -42,7 +42,7 @@ void index_close(struct index *index);
 /* Feeds every word of a file to the index. False when the file cannot be read. */
 int parse_file(struct index *index, const char *path);
 
-/* Ends the program where an allocation failed. */
+/* Ends the program if an allocation failed. */
 void *need(void *memory);
 
 #endif

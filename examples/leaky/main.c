@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * main.c - collects the files below the given directories and indexes them, again and again, in a few threads: what a
+ * main.c - collects the files below the given directories and indexes them, again and again, in a few threads, as a
  * search service does that watches a source tree.
  */
 #include <errno.h>

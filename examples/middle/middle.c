@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * middle.c - a library of one's own, preloaded beside the profiler, that configures a program which cannot be changed.
+ * middle.c - a library, preloaded beside the profiler, that configures it for a program which cannot be changed.
  *
  *     LD_PRELOAD=build/examples/middle/libmiddle.so plimsoll run -- git log -p
  *
- * Its constructor runs before the program's main, in every process of it. All of it is meant to be replaced: here each
- * process is a tag, blocks below 64 bytes are only counted, what zlib allocates to unpack something is a tag, and there
- * is a snapshot of the moment at which the program begins to exit, before it frees what it held.
+ * Its constructor runs before main, in every process of the program. Replace all of it by what you need: here each
+ * process is a tag, blocks below 64 bytes are only counted, what zlib allocates to unpack something is a tag, and a
+ * snapshot is taken when the program begins to exit, before it frees what it held.
  *
- * It is linked with nothing of Plimsoll: without the profiler it does nothing.
+ * It is not linked with any library of Plimsoll: without the profiler it does nothing.
  */
 #define _GNU_SOURCE
 #include <plimsoll.h>
@@ -32,7 +32,7 @@ __attribute__((constructor)) static void configure(void)
     atexit(at_exit);
 }
 
-/* A function that the program calls in another library can be given a tag: this is called instead of it. */
+/* Gives a tag to a function that the program calls in another library: this one is called instead. */
 int inflateInit_(void *stream, const char *version, int stream_bytes)
 {
     int (*next)(void *, const char *, int);

@@ -5,8 +5,8 @@
     plimsoll report --by tag matrix.plim
 
 A profiler of Python sees the lines of this file; this one sees what is below them: numpy's C code, down to malloc. Tags
-say which line it was for. They need no module of their own: where the profiler is preloaded its functions are found
-among those of the process, and elsewhere they are not, and nothing happens.
+say which step it was for. They need no module of their own: if the profiler is preloaded, its functions are found among
+those of the process; otherwise they are not found, and nothing happens.
 """
 
 import contextlib
@@ -18,7 +18,7 @@ SIDE = 400
 
 
 def find(name):
-    """A function of the profiler; one that does nothing when it is not there."""
+    """A function of the profiler; one that does nothing if it is not there."""
     return getattr(ctypes.CDLL(None), name, lambda *_: None)
 
 

@@ -18,7 +18,7 @@ namespace scene
 
 struct Node {
     std::string name;
-    std::shared_ptr<Node> parent; // the leak: a std::weak_ptr would let go
+    std::shared_ptr<Node> parent; // the leak: a std::weak_ptr would not own it
     std::vector<std::shared_ptr<Node>> children;
     std::vector<float> mesh;
 };

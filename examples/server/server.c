@@ -62,7 +62,7 @@ static char *put(const char *key, const char *value)
         entry = &table[entries++];
         entry->key = strdup(key);
     }
-    free(entry->value); /* charged to the put that made it, which is where these bytes now go away */
+    free(entry->value); /* these bytes are now subtracted from the tag of the put that made them */
     entry->value = strdup(value);
     return strdup("ok");
 }

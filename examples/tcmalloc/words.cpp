@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// words.cpp - counts the words of files, over tcmalloc, which stays in charge of the heap.
+// words.cpp - counts the words of files, on tcmalloc, which still manages the heap.
 //
 //   words FILE...
 //

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: MIT
-//! allocator - Rust's heap is C's heap.
+//! allocator - a global allocator that uses the C heap.
 //!
-//! Each request becomes one call of the C allocator, the one that std's `System` would make, which is what the profiler
-//! sees. So what Rust and C allocate is in one profile, and counted once.
+//! Each request becomes one call of the C allocator, the same that std's `System` would make, and the profiler sees
+//! that call. So allocations of Rust and C are in one profile, and each is counted once.
 
 use std::alloc::{GlobalAlloc, Layout};
 use std::io;
 
 use crate::stats::{stats, Stats};
 
-/// A global allocator that hands every request to the C allocator, where Plimsoll sees it.
+/// A global allocator that forwards every request to the C allocator, where Plimsoll sees it.
 ///
 /// ```
 /// #[global_allocator]
@@ -24,13 +24,13 @@ use crate::stats::{stats, Stats};
 /// }
 /// ```
 ///
-/// It counts nothing itself, and costs nothing over [`std::alloc::System`], which a program has by default on Linux and
+/// It counts nothing itself, and costs no more than [`std::alloc::System`], which programs use by default on Linux and
 /// which the profiler sees as well. It is for programs that
 ///
-/// - would otherwise have an allocator of their own, such as jemalloc under names of its own (`_rjem_malloc`), which no
-///   profiler of `malloc` sees;
-/// - want it said, and kept by the compiler, that their heap is what is profiled;
-/// - are to be profiled in every run, by the feature `link`.
+/// - would otherwise use another allocator, such as jemalloc with prefixed names (`_rjem_malloc`), which no profiler of
+///   `malloc` sees;
+/// - want to make sure, at compile time, that their heap is the one that is profiled;
+/// - want to be profiled in every run, by the feature `link`.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct ProfAllocator;
 
@@ -56,7 +56,7 @@ impl ProfAllocator {
     }
 }
 
-// SAFETY: all is left to an allocator that keeps the contract.
+// SAFETY: forwards everything to an allocator that fulfils the contract.
 unsafe impl GlobalAlloc for ProfAllocator {
     #[inline]
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
@@ -84,8 +84,8 @@ mod heap {
     pub(super) const HEAP: std::alloc::System = std::alloc::System;
 }
 
-/// Not `System`: a reference to malloc from here is what keeps libplimsoll.so among the program's libraries, and before
-/// the C library, where linkers drop what nobody seems to need.
+/// Not `System`: the reference to malloc from this crate makes the linker keep libplimsoll.so, and put it before the C
+/// library, even if it drops libraries that are not needed.
 #[cfg(unix)]
 mod heap {
     use std::alloc::{GlobalAlloc, Layout};
@@ -103,7 +103,7 @@ mod heap {
         fn free(block: *mut c_void);
     }
 
-    /// What malloc() guarantees: two words. For less than that it may give less, so sizes are looked at, too.
+    /// The alignment that malloc() guarantees: two words. For smaller blocks it may be less, so sizes are checked too.
     const MALLOC_ALIGN: usize = 2 * size_of::<usize>();
 
     fn by_malloc(align: usize, size: usize) -> bool {
@@ -113,8 +113,7 @@ mod heap {
     pub(super) const HEAP: CHeap = CHeap;
     pub(super) struct CHeap;
 
-    // SAFETY: blocks are of the C allocator, large enough and aligned, whichever of its functions made them; all of
-    // them are freed by free().
+    // SAFETY: all blocks come from the C allocator and are large enough and aligned; free() frees all of them.
     unsafe impl GlobalAlloc for CHeap {
         #[inline]
         unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
@@ -159,7 +158,7 @@ mod heap {
         }
     }
 
-    /// A program that never calls the allocator by ProfAllocator must still keep the library.
+    /// Keeps the library linked in programs that do not use ProfAllocator.
     #[cfg(feature = "link")]
     pub(crate) unsafe fn keep_linked() {
         free(null_mut())

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-//! context - a tag that is carried to where the work is done.
+//! context - carries a tag to another thread or task.
 
 use std::fmt;
 use std::future::Future;
@@ -12,8 +12,8 @@ use crate::scope::OfThisThread;
 use crate::stats::{self, Stats};
 use crate::symbols;
 
-/// The tag that a thread is in, to be taken along with work that is handed to another, so that what is allocated there
-/// is charged to who asked for it.
+/// The current tag of a thread. Pass it along with work for another thread, so that the allocations made there are
+/// charged to the tag of the requester.
 ///
 /// ```
 /// let _scope = plimsoll::scope("thumbnails");
@@ -28,7 +28,7 @@ use crate::symbols;
 pub struct Context(u64);
 
 impl Context {
-    /// The tag that this thread is in.
+    /// The current tag of this thread.
     ///
     /// ```
     /// let outside = plimsoll::Context::capture();
@@ -42,7 +42,8 @@ impl Context {
         Context(symbols::capture().map_or(0, |capture| unsafe { capture() }))
     }
 
-    /// This thread is in the captured tag until the guard is gone, and then again where it was.
+    /// Makes the captured tag the current tag of this thread until the guard is dropped; then the old tag is current
+    /// again.
     ///
     /// ```
     /// let context = plimsoll::Context::capture();
@@ -55,13 +56,13 @@ impl Context {
     #[inline]
     pub fn adopt(self) -> Adopted {
         let adopt = symbols::adopt();
-        // SAFETY: a context is good for ever, and in every thread.
+        // SAFETY: a context is valid for ever, and in every thread.
         let before = Context(adopt.map_or(0, |adopt| unsafe { adopt(self.0) }));
         Adopted { before, adopt, here: PhantomData }
     }
 
-    /// A future that is polled in the captured tag, in whichever thread. Scopes inside it must end before each
-    /// `.await`, and the compiler sees to that where futures have to be `Send`.
+    /// A future that is polled in the captured tag, in any thread. Scopes inside it must end before each `.await`; the
+    /// compiler checks that if the future has to be `Send`.
     ///
     /// ```
     /// async fn fetch() -> usize {
@@ -82,8 +83,8 @@ impl Context {
         Wrapped { context: self, future }
     }
 
-    /// What was allocated in this tag, itself and not those below it, in all threads. `vm_bytes`, `rss_bytes` and the
-    /// histograms of sizes are 0.
+    /// Figures of this tag, without the tags below it, in all threads. `vm_bytes`, `rss_bytes` and the histograms of
+    /// sizes are 0.
     ///
     /// ```
     /// let _scope = plimsoll::scope("table");
@@ -105,7 +106,7 @@ impl fmt::Debug for Context {
     }
 }
 
-/// While it exists, this thread is in an adopted tag. Made by [`Context::adopt`].
+/// While it exists, an adopted tag is this thread's current tag. Made by [`Context::adopt`].
 ///
 /// ```
 /// let _adopted: plimsoll::Adopted = plimsoll::Context::capture().adopt();
@@ -154,7 +155,7 @@ impl<F: Future> Future for Wrapped<F> {
 
     fn poll(self: Pin<&mut Self>, cx: &mut task::Context<'_>) -> Poll<F::Output> {
         let _adopted = self.context.adopt();
-        // SAFETY: `future` is pinned as the whole is: it is never moved out, there is no Drop, and Unpin follows it.
+        // SAFETY: `future` is pinned with `self`: it is never moved out, there is no Drop, and Unpin depends on it.
         unsafe { self.map_unchecked_mut(|whole| &mut whole.future) }.poll(cx)
     }
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-//! control - the program says what is recorded, and when it is written.
+//! control - lets the program decide what is recorded, and when it is written.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -16,7 +16,7 @@ use crate::text::{with_name, with_path};
 const EINVAL: i32 = 22;
 const ENOSYS: i32 = 38;
 
-/// What a function of plimsoll.h said: its number, or the error it stands for. None: it is not there.
+/// Turns the result of a function of plimsoll.h into a number or an error. None: the function does not exist.
 pub(crate) fn answer(said: Option<c_int>) -> io::Result<c_int> {
     match said.unwrap_or(-ENOSYS) {
         error if error < 0 => Err(io::Error::from_raw_os_error(-error)),
@@ -24,7 +24,7 @@ pub(crate) fn answer(said: Option<c_int>) -> io::Result<c_int> {
     }
 }
 
-/// Whether the profiler is in this process.
+/// Whether the profiler is loaded in this process.
 ///
 /// ```
 /// if !plimsoll::loaded() {
@@ -33,11 +33,11 @@ pub(crate) fn answer(said: Option<c_int>) -> io::Result<c_int> {
 /// ```
 #[inline]
 pub fn loaded() -> bool {
-    // SAFETY: may be called at any time, as all that have no such comment here.
+    // SAFETY: may be called at any time. The same holds for all calls in this file that have no such comment.
     symbols::loaded().map_or(false, |loaded| unsafe { loaded() } != 0)
 }
 
-/// Whether what this thread allocates now is recorded: loaded, not stopped, not paused.
+/// Whether this thread's allocations are being recorded: the profiler is loaded, not stopped, and not paused.
 ///
 /// ```
 /// let _paused = plimsoll::pause();
@@ -49,7 +49,7 @@ pub fn active() -> bool {
 }
 
 /// Starts recording in the whole process, after [`stop`], or in a program that began stopped, with `PLIMSOLL_OFF=1` in
-/// its environment. This thread obeys at once, others may first allocate 64 KiB or what is left of a sampling interval.
+/// its environment. This thread starts at once, other threads after at most 64 KiB of further allocations.
 ///
 /// ```
 /// plimsoll::start();
@@ -61,8 +61,9 @@ pub fn start() {
     }
 }
 
-/// Stops recording in the whole process. Calls and bytes are still counted, under the tag "(off)", and frees of blocks
-/// that are known are recorded; blocks allocated meanwhile are not known.
+/// Stops recording in the whole process. Calls and bytes are still counted, under the tag "(off)". Blocks allocated
+/// meanwhile are not recorded; frees of blocks recorded before still are. This thread stops at once, other threads at
+/// their next allocation or, in sampled mode, after the rest of their sampling interval.
 ///
 /// ```
 /// plimsoll::stop();
@@ -75,7 +76,7 @@ pub fn stop() {
     }
 }
 
-/// Stops recording in this thread until the guard is gone, under the tag "(paused)". Guards may nest.
+/// Stops recording in this thread until the guard is dropped, under the tag "(paused)". Guards may nest.
 ///
 /// ```
 /// let noise = {
@@ -92,7 +93,7 @@ pub fn pause() -> Paused {
     Paused { here: PhantomData }
 }
 
-/// While it exists, what this thread allocates is not recorded. Made by [`pause`].
+/// While it exists, this thread's allocations are not recorded. Made by [`pause`].
 ///
 /// ```
 /// let _paused: plimsoll::Paused = plimsoll::pause();
@@ -117,7 +118,7 @@ impl fmt::Debug for Paused {
     }
 }
 
-/// From now on the profile is about what is allocated from now on. What was before is forgotten by reports.
+/// Resets the profile: reports only include what is allocated from now on.
 ///
 /// ```
 /// let start_up = vec![0u8; 1 << 16];
@@ -130,8 +131,8 @@ pub fn reset() {
     }
 }
 
-/// From now on, take a sample every so many bytes on average, in whatever mode the profiler was started. 0: as it was
-/// started.
+/// Sets the sampling interval: from now on one sample per so many bytes on average, whatever mode the profiler was
+/// started in. 0: back to the mode it was started in.
 ///
 /// ```
 /// if plimsoll::loaded() {
@@ -143,8 +144,8 @@ pub fn sample(bytes: u64) -> io::Result<()> {
     answer(symbols::sample().map(|sample| unsafe { sample(bytes) })).map(drop)
 }
 
-/// Record stacks only of allocations of these sizes. Others are counted, for each thread and tag, in one place named
-/// "(other sizes)".
+/// Records stacks only for allocations of these sizes. Other allocations are counted per thread and tag, in one site
+/// named "(other sizes)".
 ///
 /// ```
 /// if plimsoll::loaded() {
@@ -161,7 +162,7 @@ pub fn sizes(sizes: impl RangeBounds<u64>) -> io::Result<()> {
     answer(said).map(drop)
 }
 
-/// First and last; None: there is nothing between them.
+/// The first and last size of a range; None if it is empty.
 fn bounds(sizes: &impl RangeBounds<u64>) -> Option<(u64, u64)> {
     let from = match sizes.start_bound() {
         Bound::Included(&from) => from,
@@ -176,13 +177,14 @@ fn bounds(sizes: &impl RangeBounds<u64>) -> Option<(u64, u64)> {
     (from <= to).then_some((from, to))
 }
 
-/// Writes a copy of the profile as it is now, which is a profile like any other, beside the one that will be written at
-/// the end: `app.plim` has a snapshot `app.NAME.plim`. A name that was used before gets a number, `None` only a number.
+/// Takes a snapshot: a copy of the profile as it is now, which is a complete profile, beside the one that will be
+/// written at the end. If that is `app.plim`, the snapshot is `app.NAME.plim`. If that file exists, a number is added.
+/// `None`: only a number.
 ///
 /// ```
 /// plimsoll::snapshot("warm").or_else(|error| match plimsoll::loaded() {
 ///     true => Err(error),
-///     false => Ok(()), // Unsupported, when there is no profiler
+///     false => Ok(()), // Unsupported, if the profiler is not loaded
 /// })?;
 /// plimsoll::snapshot(None).ok();
 /// # Ok::<(), std::io::Error>(())
@@ -196,9 +198,9 @@ pub fn snapshot<'a>(name: impl Into<Option<&'a str>>) -> io::Result<()> {
     answer(said).map(drop)
 }
 
-/// Takes a numbered snapshot if `PLIMSOLL_SNAPSHOT_EVERY` is set, and that much time has passed since the last; says
-/// whether it did. For programs that have a loop to call it in: it costs some nanoseconds when none is due. Without a
-/// profiler none ever is.
+/// Takes a numbered snapshot if `PLIMSOLL_SNAPSHOT_EVERY` is set and that much time has passed since the last one.
+/// Returns whether it did. To be called in a program's main loop: if none is due it costs some nanoseconds. If the
+/// profiler is not loaded, none is ever due.
 ///
 /// ```
 /// for _request in 0..3 {
@@ -212,7 +214,7 @@ pub fn snapshot_if_due() -> io::Result<bool> {
     }
 }
 
-/// Writes a copy of the profile as it is now to a file, which must not exist.
+/// Writes a snapshot to this path, which must not exist.
 ///
 /// ```
 /// # let directory = std::env::temp_dir().join(format!("plimsoll-doc-{}", std::process::id()));
@@ -243,7 +245,7 @@ fn bytes_of(path: &Path) -> Cow<'_, [u8]> {
     Cow::Owned(path.to_string_lossy().into_owned().into_bytes())
 }
 
-/// `false`: leave no profile behind when the program ends. `true`: do, as usual.
+/// `false`: do not keep the profile when the program ends. `true`: keep it, which is the default.
 ///
 /// ```
 /// let nothing_happened = true;

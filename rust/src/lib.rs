@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
 #![doc = include_str!("../README.md")]
 //!
-//! # What there is
+//! # Overview
 //!
 //! - Scopes: [`scope!`](macro@crate::scope), [`function_scope!`], [`scope`](fn@crate::scope), [`Tag`]
-//! - Work that is handed on: [`Context`]
+//! - Work handed to another thread or task: [`Context`]
 //! - Control: [`start`], [`stop`], [`pause`], [`reset`], [`sample`], [`sizes`], [`snapshot`], [`snapshot_if_due`],
 //!   [`write`](fn@crate::write), [`output`]; [`loaded`], [`active`]
 //! - Figures for the program itself: [`stats`](fn@crate::stats), [`thread_stats`], [`Context::stats`], [`pairs`]
@@ -27,7 +27,7 @@ pub use control::{
 pub use scope::{scope, scope_of, Scope, Tag};
 pub use stats::{pairs, stats, thread_stats, Bucket, Calls, Stats, SIZES};
 
-/// What the macros need, and nobody else.
+/// Only for the macros.
 #[doc(hidden)]
 pub mod __private {
     pub use crate::scope::{function_around, Place};

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
-//! scope - guards: what this thread allocates while one exists is charged to its tag.
+//! scope - guards: while a guard exists, this thread's allocations are charged to its tag.
 //!
-//! Invariant: a guard undoes, once, in the thread that made it, exactly what making it did; without a profiler, that
-//! is nothing. So guards cannot be sent to another thread.
+//! Invariant: dropping a guard undoes exactly what making it did, once, in the same thread; without a profiler, that is
+//! nothing. So guards cannot be sent to another thread.
 
 use std::ffi::c_void;
 use std::fmt;
@@ -18,12 +18,12 @@ use crate::text::{with_name, with_text};
 /// Makes a type neither `Send` nor `Sync`.
 pub(crate) type OfThisThread = PhantomData<*const ()>;
 
-/// While it exists, what this thread allocates is charged to a tag. Made by [`scope`](fn@scope), [`Tag::enter`], and,
-/// unseen, by [`scope!`](macro@crate::scope) and [`function_scope!`](crate::function_scope).
+/// While it exists, this thread's allocations are charged to a tag. Made by [`scope`](fn@scope), [`Tag::enter`], and,
+/// behind the scenes, by [`scope!`](macro@crate::scope) and [`function_scope!`](crate::function_scope).
 ///
-/// It ends where its variable does, also when a panic unwinds through it. Guards must end in the reverse order of their
-/// making, as variables do by themselves. One that is leaked, with [`std::mem::forget`] or in a cycle of `Rc`, leaves
-/// the thread in its tag: no harm, but wrong figures.
+/// It ends when its variable is dropped, also when a panic unwinds through it. Guards must be dropped in the reverse
+/// order of their creation, as local variables are. A guard that is leaked, with [`std::mem::forget`] or in a cycle of
+/// `Rc`, leaves the thread in its tag: that is safe, but figures will be wrong.
 ///
 /// ```
 /// {
@@ -52,7 +52,7 @@ pub struct Scope {
 impl Scope {
     const NONE: Scope = Scope { pop: None, here: PhantomData };
 
-    /// After a push that really happened.
+    /// The guard for a push that was made.
     #[inline]
     fn entered() -> Scope {
         Scope { pop: symbols::pop(), here: PhantomData }
@@ -75,13 +75,14 @@ impl fmt::Debug for Scope {
     }
 }
 
-/// Enters a tag until the guard that it returns is gone.
+/// Enters a tag until the returned guard is dropped.
 ///
-/// Tags nest: "parse" inside "request" is a tag of its own, "request/parse" in reports. What was allocated in a scope
-/// stays charged to it, whoever frees it, in whichever thread or scope.
+/// Tags nest: "parse" inside "request" is a tag of its own, "request/parse" in reports. A block stays charged to the
+/// tag under which it was allocated, no matter where and by which thread it is freed.
 ///
-/// A name may be any text of any length; it is copied, and equal names are equal tags. (A NUL in it shows up as `␀`;
-/// beyond 64 KiB it is cut.) Where the name is always the same, [`scope!`](macro@crate::scope) and [`Tag`] are cheaper.
+/// A name may be any text of any length; it is copied, and equal names are equal tags. (A NUL in it is shown as `␀`; a
+/// name longer than 64 KiB is cut.) If the name is always the same, [`scope!`](macro@crate::scope) and [`Tag`] are
+/// cheaper.
 ///
 /// ```
 /// fn load(path: &str) -> Vec<u8> {
@@ -98,7 +99,7 @@ pub fn scope(name: &str) -> Scope {
     }
 }
 
-/// Apart, as the next: it needs a buffer, which a program without profiler should not make room for.
+/// Not inlined, like push_formatted(): it needs a buffer, for which a program without the profiler should use no stack.
 #[inline(never)]
 fn push_name(push: unsafe extern "C" fn(*const c_char), name: &str) -> Scope {
     // SAFETY: push() copies the name.
@@ -106,7 +107,7 @@ fn push_name(push: unsafe extern "C" fn(*const c_char), name: &str) -> Scope {
     Scope::entered()
 }
 
-/// [`scope`](fn@scope) with a name made by [`format_args!`]; formats only when a profiler is there. Usually written
+/// [`scope`](fn@scope) with a name made by [`format_args!`]; formats only if the profiler is loaded. Usually written
 /// as [`scope!`](macro@crate::scope) with arguments.
 ///
 /// ```
@@ -127,7 +128,7 @@ fn push_formatted(push: unsafe extern "C" fn(*const c_char), name: fmt::Argument
     Scope::entered()
 }
 
-/// A tag whose name is prepared once, when it is first entered: for one that is entered often, or in several places.
+/// A tag whose name is prepared once, when it is first entered. For tags that are entered often, or in several places.
 ///
 /// ```
 /// static PARSE: plimsoll::Tag = plimsoll::Tag::new("parse");
@@ -145,7 +146,7 @@ pub struct Tag {
 }
 
 impl Tag {
-    /// A tag of this name; nothing happens before it is entered.
+    /// A tag of this name. It does nothing until it is entered.
     ///
     /// ```
     /// static INDEX: plimsoll::Tag = plimsoll::Tag::new("index");
@@ -155,7 +156,7 @@ impl Tag {
         Tag { name, place: Place::new() }
     }
 
-    /// Enters the tag, in this thread, under whatever tag it is in, until the guard is gone.
+    /// Enters the tag in this thread, below the current tag, until the guard is dropped.
     ///
     /// ```
     /// # static INDEX: plimsoll::Tag = plimsoll::Tag::new("index");
@@ -168,7 +169,7 @@ impl Tag {
         self.place.enter(|| self.name)
     }
 
-    /// The name that it was made with.
+    /// The tag's name.
     ///
     /// ```
     /// assert_eq!(plimsoll::Tag::new("index").name(), "index");
@@ -184,7 +185,7 @@ impl fmt::Debug for Tag {
     }
 }
 
-/// What is kept of a tag: UNKNOWN until it is first entered, then null (no profiler), or what plimsoll_prepare() gave.
+/// The state of a tag: UNKNOWN until it is first entered, then null (no profiler) or the result of plimsoll_prepare().
 #[doc(hidden)]
 pub struct Place(AtomicPtr<c_void>);
 
@@ -204,7 +205,7 @@ impl Place {
             return self.enter_first(&name());
         }
         match symbols::enter() {
-            // SAFETY: a prepared tag is good for ever, and in every thread.
+            // SAFETY: a prepared tag is valid for ever, and in every thread.
             Some(enter) => unsafe { enter(tag) },
             None => return Scope::NONE,
         }
@@ -215,13 +216,13 @@ impl Place {
     #[inline(never)]
     fn enter_first(&self, name: &dyn fmt::Display) -> Scope {
         let (prepare, enter) = match (symbols::prepare(), symbols::enter()) {
-            (Some(prepare), Some(enter)) if loaded() => (prepare, enter), // a stub has them too
+            (Some(prepare), Some(enter)) if loaded() => (prepare, enter), // the stub has these functions too
             _ => {
                 self.0.store(null_mut(), Release);
                 return Scope::NONE;
             }
         };
-        // SAFETY: prepare() copies the name; a prepared tag is good for ever.
+        // SAFETY: prepare() copies the name; a prepared tag is valid for ever.
         unsafe {
             let tag = with_text(&|text| write!(text, "{name}"), &mut |name| prepare(name));
             if tag.is_null() {
@@ -236,9 +237,9 @@ impl Place {
 
 /// From here to the end of the block, this thread's allocations are charged to a tag.
 ///
-/// The name is a constant, prepared once for this place: entering and leaving then costs some nanoseconds, and without
-/// a profiler a load and a branch. With arguments it is a format, as in [`format!`], which is made each time, and only
-/// if there is a profiler. (Alone, a text is not a format: `{` is a brace.)
+/// The name is a constant, prepared once for this place: entering and leaving then cost some nanoseconds, and without
+/// the profiler a load and a branch. With further arguments the first is a format, as in [`format!`]; the name is then
+/// formatted each time, but only if the profiler is loaded. (A single argument is not a format: `{` stays a brace.)
 ///
 /// ```
 /// fn answer(id: u32) -> String {
@@ -262,8 +263,8 @@ macro_rules! scope {
 }
 
 /// [`scope!`](macro@crate::scope) with the full name of the function that it is in, such as `shop::Stock::add`.
-/// Generic arguments are left out, so all instances share a tag, and so are traits: `<Stock<T> as Named>::name` is
-/// `Stock::name`. Closures and `async` blocks have the name of the function around them.
+/// Generic arguments are left out, so all instances share a tag. So are traits: `<Stock<T> as Named>::name` becomes
+/// `Stock::name`. Closures and `async` blocks get the name of the function around them.
 ///
 /// ```
 /// mod shop {
@@ -301,7 +302,7 @@ pub fn function_around<T>(_here: T) -> FunctionName {
     FunctionName(name)
 }
 
-/// A function's name as the compiler knows it, shown as reports show it: `<shop::Stock<_> as shop::Named>::name` is
+/// A function's name from the compiler, displayed as in reports: `<shop::Stock<_> as shop::Named>::name` becomes
 /// `shop::Stock::name`.
 #[doc(hidden)]
 pub struct FunctionName(&'static str);
@@ -314,7 +315,7 @@ impl fmt::Display for FunctionName {
     }
 }
 
-/// Without generic arguments.
+/// Writes the name without generic arguments.
 fn write_plain(f: &mut fmt::Formatter<'_>, mut name: &str) -> fmt::Result {
     while let Some(start) = find_arguments(name) {
         f.write_str(&name[..start])?;
@@ -323,13 +324,13 @@ fn write_plain(f: &mut fmt::Formatter<'_>, mut name: &str) -> fmt::Result {
     f.write_str(name)
 }
 
-/// Where a `<` follows a word. One that follows nothing, or `::`, begins a name: `a::<impl Named for Stock>::name`.
+/// The first `<` that follows a word. One at the start, or after `::`, begins a name: `a::<impl Named for T>::name`.
 fn find_arguments(name: &str) -> Option<usize> {
     let is_word = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'_' || !byte.is_ascii();
     name.as_bytes().windows(2).position(|pair| is_word(pair[0]) && pair[1] == b'<').map(|word| word + 1)
 }
 
-/// `<Type as Trait>::function` as `Type` and `::function`; any other name as it is, and nothing.
+/// Splits `<Type as Trait>::function` into `Type` and `::function`; any other name into itself and nothing.
 fn split_trait(name: &str) -> (&str, &str) {
     let end = bracket_bytes(name);
     let is_closed = |text: &str| text.matches('<').count() + text.matches("->").count() == text.matches('>').count();
@@ -338,7 +339,7 @@ fn split_trait(name: &str) -> (&str, &str) {
 }
 
 /// The length of the `<...>` with which `name` begins, or 0. The `>` of an arrow, as in `<fn() -> T>`, does not close
-/// it; what is not closed goes on to the end.
+/// it; if it is not closed, it extends to the end.
 fn bracket_bytes(name: &str) -> usize {
     let (mut depth, mut before) = (0, b' ');
     for (at, byte) in name.bytes().enumerate() {

@@ -11,16 +11,15 @@ use std::panic::{catch_unwind, resume_unwind, AssertUnwindSafe};
 use crate::control::answer;
 use crate::symbols;
 
-/// How many buckets histograms of sizes have.
+/// The number of buckets in a histogram of sizes.
 ///
 /// ```
 /// assert_eq!(plimsoll::Stats::default().allocated_sizes.len(), plimsoll::SIZES);
 /// ```
 pub const SIZES: usize = 22;
 
-/// How many calls there were of each allocation function. `aligned` stands for `posix_memalign` and its relatives,
-/// which Rust uses for alignments above 16; `new` for C++, over an allocator whose `operator new` does not call
-/// `malloc`.
+/// The number of calls of each allocation function. `aligned` is `posix_memalign` and similar functions, which Rust
+/// uses for alignments above 16; `new` is C++'s `operator new`, if the allocator's does not call `malloc`.
 ///
 /// ```
 /// let calls = plimsoll::Stats::default().calls_of;
@@ -51,11 +50,11 @@ pub struct Bucket {
     pub bytes: u64,
 }
 
-/// What the profiler knows of the process, a thread or a tag: see [`stats`], [`thread_stats`] and
+/// Figures of the process, a thread or a tag: see [`stats`], [`thread_stats`] and
 /// [`Context::stats`](crate::Context::stats).
 ///
-/// `calls`, `calls_of`, `allocated_bytes` and `entered` are exact; the others if [`is_exact`](Stats::is_exact) says so,
-/// and estimates otherwise.
+/// `calls`, `calls_of`, `allocated_bytes` and `entered` are always exact. The other figures are exact if
+/// [`is_exact`](Stats::is_exact) returns true, and estimates otherwise.
 ///
 /// ```
 /// let kept = vec![0u8; 1000];
@@ -69,37 +68,37 @@ pub struct Bucket {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Stats {
-    /// Of all allocation functions.
+    /// Calls of all allocation functions.
     pub calls: u64,
-    /// Of each.
+    /// Calls of each allocation function.
     pub calls_of: Calls,
-    /// As requested.
+    /// Bytes requested.
     pub allocated_bytes: u64,
-    /// Whoever freed them.
+    /// Blocks freed, by any thread.
     pub freed_blocks: u64,
-    /// Whoever freed them.
+    /// Bytes freed, by any thread.
     pub freed_bytes: u64,
-    /// Not freed yet.
+    /// Blocks not freed yet.
     pub live_blocks: u64,
-    /// Not freed yet.
+    /// Bytes not freed yet.
     pub live_bytes: u64,
-    /// Live when the whole heap was largest.
+    /// Bytes live when the whole heap was largest.
     pub peak_bytes: u64,
-    /// How often its tags were entered.
+    /// How often tags were entered.
     pub entered: u64,
-    /// How many threads these figures are about.
+    /// How many threads these figures include.
     pub threads: u64,
-    /// How many tags these figures are about.
+    /// How many tags these figures include.
     pub tags: u64,
     exact: u64,
-    /// Of the process; otherwise 0.
+    /// Virtual memory of the process; 0 for a thread or tag.
     pub vm_bytes: u64,
-    /// Of the process; otherwise 0.
+    /// RSS of the process; 0 for a thread or tag.
     pub rss_bytes: u64,
-    /// `[0]` is about blocks of up to 15 bytes, `[1]` 16 to 31, `[2]` 32 to 63, and so on; `[21]` 16 MiB and more. Of
-    /// the process or thread; 0 for a tag.
+    /// Allocated blocks by size: `[0]` is up to 15 bytes, `[1]` 16 to 31, `[2]` 32 to 63, and so on; `[21]` 16 MiB and
+    /// more. Of the process or thread; 0 for a tag.
     pub allocated_sizes: [Bucket; SIZES],
-    /// The same of what is live, in the whole process; otherwise 0.
+    /// Live blocks by size, of the process; 0 for a thread or tag.
     pub live_sizes: [Bucket; SIZES],
 }
 
@@ -121,7 +120,7 @@ pub(crate) fn fill(get: impl FnOnce(*mut Stats, usize) -> Option<c_int>) -> io::
 }
 
 /// Figures of the whole process, Rust and C together. The error is of kind
-/// [`Unsupported`](std::io::ErrorKind::Unsupported) when there is no profiler.
+/// [`Unsupported`](std::io::ErrorKind::Unsupported) if the profiler is not loaded.
 ///
 /// ```
 /// match plimsoll::stats() {
@@ -134,7 +133,7 @@ pub fn stats() -> io::Result<Stats> {
     fill(|out, bytes| symbols::stats().map(|get| unsafe { get(out, bytes) }))
 }
 
-/// Figures of this thread. Blocks that others free for it are its own.
+/// Figures of this thread. Blocks that it has allocated count as its own even if other threads free them.
 ///
 /// ```
 /// if let (Ok(mine), Ok(all)) = (plimsoll::thread_stats(), plimsoll::stats()) {
@@ -146,14 +145,14 @@ pub fn thread_stats() -> io::Result<Stats> {
     fill(|out, bytes| symbols::thread_stats().map(|get| unsafe { get(out, bytes) }))
 }
 
-/// Everything as pairs of key and number, for a metrics system or a log:
+/// All figures as pairs of key and number, for a metrics system or a log:
 ///
 /// ```text
 /// process.calls, process.live_bytes, process.rss_bytes, ...
 /// worker-1.request/parse.calls, worker-1.request/parse.live_bytes, ...       thread.tag.metric
 /// ```
 ///
-/// What was allocated under no tag has the tag `-`. Threads of the same name share their keys: add up.
+/// Allocations under no tag have the tag `-`. Threads of the same name have the same keys: add their numbers up.
 ///
 /// ```
 /// let mut live = std::collections::HashMap::new();
@@ -171,7 +170,7 @@ pub fn pairs<F: FnMut(&str, u64)>(see: F) -> io::Result<()> {
         None => return answer(None).map(drop),
     };
     let mut seer = Seer { see, panic: None };
-    // SAFETY: `seer` outlives the call, which hands it to see_pair::<F>() only.
+    // SAFETY: `seer` outlives the call, which passes it to see_pair::<F>() only.
     let said = unsafe { pairs(see_pair::<F>, (&mut seer as *mut Seer<F>).cast()) };
     if let Some(panic) = seer.panic {
         resume_unwind(panic);
@@ -184,7 +183,7 @@ struct Seer<F> {
     panic: Option<Box<dyn Any + Send>>,
 }
 
-/// A panic must not unwind through C: it waits in the seer, and the walk is ended.
+/// A panic must not unwind through C: it is stored in the seer, and plimsoll_pairs() is told to end.
 extern "C" fn see_pair<F: FnMut(&str, u64)>(seer: *mut c_void, key: *const c_char, number: u64) -> c_int {
     // SAFETY: pairs() made the seer; the key ends with a NUL.
     let (seer, key) = unsafe { (&mut *seer.cast::<Seer<F>>(), CStr::from_ptr(key)) };

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
-//! symbols - the functions of plimsoll.h, found while the program runs.
+//! symbols - the functions of plimsoll.h, looked up at run time.
 //!
-//! Each is looked up once, by its name, where the loader would look. So nothing needs to be linked, and the same binary
-//! runs with the profiler and without. A function that is not there costs one load and a branch that is always taken.
+//! Each is looked up once, by its name, with dlsym(). So nothing needs to be linked, and the same binary runs with the
+//! profiler and without. Without it, a call costs one load and a branch that is always taken.
 //!
-//! Invariant: a symbol goes from UNKNOWN to null, which means that it is not there, or to its address, and stays so.
-//! Threads that look it up at once find the same.
+//! Invariant: a symbol changes once, from UNKNOWN to its address, or to null if it does not exist. Threads that look it
+//! up at the same time get the same result.
 
 use std::ffi::c_void;
 use std::os::raw::{c_char, c_int};
@@ -31,7 +31,7 @@ impl Symbol {
     fn find(&self) -> *mut c_void {
         let at = self.at.load(Relaxed);
         if at.is_null() {
-            return at; // first, and at once: the program that is not profiled
+            return at; // checked first: a program that is not profiled must be fast
         }
         if at == UNKNOWN {
             return self.look_up();
@@ -56,13 +56,13 @@ fn look_up(name: &'static str) -> *mut c_void {
     }
     const RTLD_DEFAULT: *mut c_void = std::ptr::null_mut();
 
-    // SAFETY: the name ends with a NUL; the text of the error is not looked at.
+    // SAFETY: the name ends with a NUL; the error text is not read.
     unsafe {
         #[cfg(feature = "link")]
         crate::allocator::keep_linked();
         let at = dlsym(RTLD_DEFAULT, name.as_ptr().cast());
         if at.is_null() {
-            dlerror(); // or the program would take our error for one of its own
+            dlerror(); // clears our error, which the program could take for its own
         }
         at
     }
@@ -73,7 +73,7 @@ fn look_up(_name: &'static str) -> *mut c_void {
     std::ptr::null_mut()
 }
 
-/// A function for each line, which returns the function of plimsoll.h, if it is there.
+/// Defines a function for each line. It returns the function of plimsoll.h, if that exists.
 macro_rules! functions {
     ($($name:ident: $symbol:literal, fn($($argument:ty),*) $(-> $result:ty)?;)*) => {$(
         #[inline(always)]

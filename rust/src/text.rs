@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: MIT
-//! text - hands text to C without allocating, since whatever we allocated would be in the profile.
+//! text - passes text to C without allocating, because our own allocations would be in the profile.
 //!
-//! Text is written to the stack: most names are short, and get little of it; those that are not are written once more,
-//! with room for the longest name that the profiler keeps. What is longer still is cut a little beyond that, so that
-//! the profiler notices and counts it, and ends in a hash of the rest, so that two that begin alike stay two.
+//! Text is written to a buffer on the stack. Most names are short, and the first buffer is small. A longer name is
+//! written again, to a buffer for the longest name that the profiler keeps. An even longer name is cut a little beyond
+//! that, so that the profiler notices and counts it. It ends in a hash of the rest, so that two names with the same
+//! beginning stay different.
 
 use std::fmt;
 use std::mem::MaybeUninit;
@@ -14,14 +15,14 @@ const LONG: usize = (64 << 10) + TAIL;
 const TAIL: usize = 16 + 1; // the hash, in digits, and a NUL
 const PATH: usize = 4096 - 1 + TAIL;
 
-/// A NUL inside a name would end it. This is the picture of one.
+/// A NUL inside a name would end it, so it is replaced by this symbol.
 const NUL: &str = "\u{2400}";
 
 struct Text<const ROOM: usize> {
     bytes: [MaybeUninit<u8>; ROOM],
     used: usize,
     cut: bool,
-    rest: u64, // FNV-1a of what found no room
+    rest: u64, // FNV-1a of the bytes that did not fit
 }
 
 impl<const ROOM: usize> Text<ROOM> {
@@ -31,7 +32,7 @@ impl<const ROOM: usize> Text<ROOM> {
 
     fn put(&mut self, more: &[u8]) {
         let kept = more.len().min(ROOM - TAIL - self.used);
-        // SAFETY: `kept` bytes are there to read, and there is room for them; they do not overlap.
+        // SAFETY: `more` has `kept` bytes, the buffer has room for them, and the two do not overlap.
         unsafe {
             let end = self.bytes.as_mut_ptr().add(self.used).cast::<u8>();
             std::ptr::copy_nonoverlapping(more.as_ptr(), end, kept);
@@ -43,7 +44,7 @@ impl<const ROOM: usize> Text<ROOM> {
         }
     }
 
-    /// Once, and last.
+    /// To be called once, after the last put().
     fn as_c(&mut self) -> *const c_char {
         if self.cut {
             for shift in (0..64).step_by(4) {
@@ -70,7 +71,7 @@ impl<const ROOM: usize> fmt::Write for Text<ROOM> {
 
 type Fill<'a> = &'a dyn Fn(&mut dyn fmt::Write) -> fmt::Result;
 
-/// Calls `use_it` once with the text that `fill` writes. If a `Display` fails, that is what it could write.
+/// Calls `use_it` once with the text that `fill` writes. If a `Display` fails, with what it wrote until then.
 pub(crate) fn with_text<R>(fill: Fill<'_>, use_it: &mut dyn FnMut(*const c_char) -> R) -> R {
     let mut text = Text::<SHORT>::new();
     let _ = fill(&mut text);
@@ -80,7 +81,7 @@ pub(crate) fn with_text<R>(fill: Fill<'_>, use_it: &mut dyn FnMut(*const c_char)
     use_it(text.as_c())
 }
 
-/// Apart, so that only long names need that much stack.
+/// Not inlined, so that only long names need that much stack.
 #[cold]
 #[inline(never)]
 fn with_long_text<R>(fill: Fill<'_>, use_it: &mut dyn FnMut(*const c_char) -> R) -> R {
@@ -93,7 +94,7 @@ pub(crate) fn with_name<R>(name: &str, mut use_it: impl FnMut(*const c_char) -> 
     with_text(&|text| text.write_str(name), &mut use_it)
 }
 
-/// A path is passed on as it is, or not at all: None if it has a NUL in it, or is longer than paths can be.
+/// Passes a path on unchanged, or not at all: None if it contains a NUL, or is longer than a path can be.
 pub(crate) fn with_path<R>(path: &[u8], use_it: impl FnOnce(*const c_char) -> R) -> Option<R> {
     let mut text = Text::<PATH>::new();
     text.put(path);

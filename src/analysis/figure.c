@@ -1,19 +1,18 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * figure.c - figures that people can read.
+ * figure.c - prints figures for people to read.
  *
- * Two or three significant digits are what an eye compares; an estimate rarely deserves more. Bytes go in binary units
- * and counts in decimal ones, and a figure's error is written in the figure's own unit, so that the two can be compared
- * without arithmetic.
+ * Two or three significant digits are enough to compare; an estimate rarely deserves more. Bytes have binary units and
+ * counts decimal ones. An error is printed in the unit of its figure, so that they can be compared without arithmetic.
  */
-#include "figure.h"
+#include "analysis/figure.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
 
-#define MANY 9999.5        /* of a unit: an error that large has a unit of its own, 864 B ± 302 KiB */
-#define SLACK_MATTERS 0.01 /* of a peak: less is lost in its last digit */
+#define MANY 9999.5        /* of a unit: a larger error gets its own unit, 864 B ± 302 KiB */
+#define SLACK_MATTERS 0.01 /* of a peak: less disappears in its last digit */
 
 struct scale {
     double one;
@@ -23,7 +22,7 @@ struct scale {
 static const struct scale byte_scales[] = {
     {1, "B"}, {0x1p10, "KiB"}, {0x1p20, "MiB"}, {0x1p30, "GiB"}, {0x1p40, "TiB"}, {0x1p50, "PiB"},
 };
-/* Whole numbers stay whole up to a million: "412,918" says more than "413 K" and is hardly longer. */
+/* Counts have no unit below a million: "412,918" says more than "413 K" and is hardly longer. */
 static const struct scale count_scales[] = {{1, ""}, {1e6, "M"}, {1e9, "G"}, {1e12, "T"}};
 
 static bool all_digits;
@@ -33,7 +32,7 @@ void pl_figure_all_digits(void)
     all_digits = true;
 }
 
-/* The largest scale in which the value, rounded to what will be shown, is at least one. */
+/* The largest unit in which the value, rounded as it will be printed, is at least 1. */
 static const struct scale *scale_of(const struct scale *scales, size_t count, double value)
 {
     size_t i = 0;
@@ -181,7 +180,7 @@ void pl_figure_metric(char out[PL_FIGURE_BYTES], enum pl_metric metric, double v
     print_scaled(out, metric_scale(metric, value), value);
 }
 
-/* Whole numbers are shown without decimals, scaled ones with two at most. */
+/* Values without a unit are printed without decimals, others with two at most. */
 static bool reads_as_zero(const struct scale *scale, double value)
 {
     return !(value / scale->one >= (scale->one == 1 ? 0.5 : 0.005));
@@ -202,15 +201,31 @@ void pl_figure_error(char out[PL_FIGURE_BYTES], enum pl_metric metric, const str
     snprintf(out, PL_FIGURE_BYTES, "± %.*s", PL_FIGURE_BYTES - 5, error);
 }
 
-void pl_figure_estimate(char out[2 * PL_FIGURE_BYTES], enum pl_metric metric, const struct pl_estimate *estimate)
+/* Hardly more is known than the upper end: there is no sample, or the error is thirty times the figure. The figure is
+ * not a change, which may be negative. */
+#define VAGUE 30
+static bool is_vague(const struct pl_estimate *estimate)
 {
-    char value[PL_FIGURE_BYTES], error[PL_FIGURE_BYTES];
-    if (!(estimate->value > 0) && estimate->high > 0) {
-        pl_figure_metric(value, metric, estimate->high);
-        snprintf(out, 2 * PL_FIGURE_BYTES, "at most %s", value);
+    return estimate->high > 0 && estimate->low >= 0 && !(estimate->value * VAGUE > estimate->error);
+}
+
+void pl_figure_cell(char value[PL_FIGURE_BYTES], char error[PL_FIGURE_BYTES], enum pl_metric metric,
+                    const struct pl_estimate *estimate)
+{
+    char high[PL_FIGURE_BYTES];
+    *error = 0;
+    if (is_vague(estimate)) {
+        pl_figure_metric(high, metric, estimate->high);
+        snprintf(value, PL_FIGURE_BYTES, "at most %.*s", PL_FIGURE_BYTES - 9, high);
         return;
     }
     pl_figure_metric(value, metric, estimate->value);
     pl_figure_error(error, metric, estimate);
+}
+
+void pl_figure_estimate(char out[2 * PL_FIGURE_BYTES], enum pl_metric metric, const struct pl_estimate *estimate)
+{
+    char value[PL_FIGURE_BYTES], error[PL_FIGURE_BYTES];
+    pl_figure_cell(value, error, metric, estimate);
     snprintf(out, 2 * PL_FIGURE_BYTES, "%s%s%s", value, *error ? " " : "", error);
 }

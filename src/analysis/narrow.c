@@ -2,21 +2,23 @@
 /*
  * narrow.c - a part of a profile, as a profile.
  *
- * Calls and bytes of a part by tags and threads are exact in every mode, since scopes are. The rest is added up from
- * its sites, and estimated once. Of a part by stacks, scopes know nothing: they are made from its sites.
+ * If a part is chosen by tags or threads, its calls and bytes are exact in every mode, since scopes count them. Other
+ * figures are summed over its sites and estimated once. Scopes do not know stacks: if a part is chosen by stacks, its
+ * scopes are computed from its sites.
  *
- * Invariant: what is counted in the part's scopes is counted in its threads and in its totals.
+ * Invariant: whatever the part's scopes count is also in its threads and in its totals.
  */
-#include "narrow.h"
+#include "analysis/narrow.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "figures.h"
-#include "grow.h"
-#include "tagfigures.h"
-#include "totals.h"
+#include "analysis/tags/tagfigures.h"
+#include "reader/base/grow.h"
+#include "reader/figures.h"
+#include "reader/site.h"
+#include "reader/totals.h"
 
 #define LEFT_OUT UINT32_MAX
 
@@ -25,7 +27,7 @@ struct work {
     const struct pl_part *part;
     struct pl_arena *arena;
     struct pl_profile *out;
-    uint32_t *site_of, *thread_of; /* what numbers have become; LEFT_OUT */
+    uint32_t *site_of, *thread_of; /* index in the whole -> index in the part, or LEFT_OUT */
 };
 
 static bool belongs(const struct work *work, uint32_t tag, uint32_t thread)
@@ -41,7 +43,7 @@ static bool has_site(const struct work *work, const struct pl_site_view *site)
 
 /* --- threads --- */
 
-/* With tags or stacks to choose from, only threads that were seen there are. */
+/* If tags or stacks are selected, only threads that have a scope or site there belong to the part. */
 static bool *find_present(const struct work *work)
 {
     const struct pl_profile *whole = work->whole;
@@ -87,7 +89,7 @@ static void narrow_scopes(struct work *work)
     }
 }
 
-/* Threads have what their scopes have. */
+/* Computes calls and bytes of threads from their scopes. */
 static void charge_threads(struct pl_profile *out)
 {
     for (uint32_t i = 0; i < out->threads; i++) {
@@ -103,7 +105,7 @@ static void charge_threads(struct pl_profile *out)
     }
 }
 
-/* By thread, then by tag, as scopes are. */
+/* By thread, then by tag: the order of scopes. */
 static int by_thread(const void *left, const void *right)
 {
     const struct pl_scope_view *a = left, *b = right;
@@ -112,16 +114,18 @@ static int by_thread(const void *left, const void *right)
     return (a->tag > b->tag) - (a->tag < b->tag);
 }
 
-/* Of a difference, the base counts negatively: sums are right in the end, wherever they wrap in between. */
+/* In a difference, sites of the first profile count negatively. Unsigned sums may wrap, but end right. */
 static struct pl_scope_view scope_of(const struct pl_profile *profile, uint32_t i)
 {
     const struct pl_site_view *site = &profile->site[i];
     int64_t sign = i < profile->base_sites ? -1 : 1;
+    struct pl_estimate metric[PL_METRIC_COUNT];
+    pl_site_estimate(site, metric);
     return (struct pl_scope_view){
         .thread = site->thread,
         .tag = site->tag,
-        .calls[0] = (uint64_t) (sign * llround(site->metric[PL_METRIC_ALLOC_OBJECTS].value)),
-        .bytes = (uint64_t) (sign * llround(site->metric[PL_METRIC_ALLOC_SPACE].value)),
+        .calls[0] = (uint64_t) (sign * llround(metric[PL_METRIC_ALLOC_OBJECTS].value)),
+        .bytes = (uint64_t) (sign * llround(metric[PL_METRIC_ALLOC_SPACE].value)),
     };
 }
 
@@ -176,41 +180,41 @@ static void narrow_sites(struct work *work)
     }
 }
 
-static void narrow_snapshot(const struct work *work, struct pl_snapshot_view *snapshot)
+static void narrow_snapshot(const struct work *work, struct pl_composition_view *composition)
 {
-    struct pl_snapshot_share *share = pl_arena_alloc(work->arena, (snapshot->shares + 1ull) * sizeof *share);
+    struct pl_composition_share *share = pl_arena_alloc(work->arena, (composition->shares + 1ull) * sizeof *share);
     uint32_t shares = 0;
-    snapshot->live_bytes = snapshot->live_objects = 0;
-    snapshot->allocated_bytes = snapshot->allocated_calls = 0;
-    for (uint32_t i = 0; i < snapshot->shares; i++) {
-        struct pl_snapshot_share each = snapshot->share[i];
+    composition->live_bytes = composition->live_objects = 0;
+    composition->allocated_bytes = composition->allocated_calls = 0;
+    for (uint32_t i = 0; i < composition->shares; i++) {
+        struct pl_composition_share each = composition->share[i];
         each.site = work->site_of[each.site];
         if (each.site == LEFT_OUT)
             continue;
-        snapshot->live_bytes += each.bytes;
-        snapshot->live_objects += each.objects;
-        snapshot->allocated_bytes += each.allocated;
-        snapshot->allocated_calls += each.calls;
+        composition->live_bytes += each.bytes;
+        composition->live_objects += each.objects;
+        composition->allocated_bytes += each.allocated;
+        composition->allocated_calls += each.calls;
         share[shares++] = each;
     }
-    snapshot->share = share;
-    snapshot->shares = shares;
+    composition->share = share;
+    composition->shares = shares;
 }
 
 static void narrow_snapshots(struct work *work)
 {
     const struct pl_profile *whole = work->whole;
     struct pl_profile *out = work->out;
-    out->snapshot = pl_arena_alloc(work->arena, (whole->snapshots + 1ull) * sizeof *whole->snapshot);
-    for (uint32_t i = 0; i < whole->snapshots; i++) {
-        out->snapshot[i] = whole->snapshot[i];
-        narrow_snapshot(work, &out->snapshot[i]);
+    out->composition = pl_arena_alloc(work->arena, (whole->compositions + 1ull) * sizeof *whole->composition);
+    for (uint32_t i = 0; i < whole->compositions; i++) {
+        out->composition[i] = whole->composition[i];
+        narrow_snapshot(work, &out->composition[i]);
     }
 }
 
 /* --- totals --- */
 
-/* What was made while switched off or paused is counted in scopes, and nothing else is known of it. */
+/* Calls while switched off or paused are counted in scopes but not recorded: subtracts them. */
 static void count_recorded(struct pl_profile *out, double calls, double bytes)
 {
     for (uint32_t i = 0; i < out->scopes; i++) {
@@ -224,7 +228,7 @@ static void count_recorded(struct pl_profile *out, double calls, double bytes)
     out->recorded_bytes = fmax(bytes, out->exact_bytes);
 }
 
-/* Nobody but the sites knows. */
+/* For parts by stack: only the sites know calls and bytes. */
 static void count_sites(struct pl_profile *out)
 {
     out->recorded_calls = out->total[PL_METRIC_ALLOC_OBJECTS].value;
@@ -263,10 +267,10 @@ static void add_up(struct work *work)
     struct pl_figures all = {0};
     out->spread = (struct pl_spread){0};
     for (uint32_t i = 0; i < out->sites; i++) {
-        pl_figures_add(&all, &out->site[i].figures);
-        pl_spread_add(&out->spread, &out->site[i].spread);
+        pl_site_add_figures(&all, &out->site[i]);
+        pl_site_add_spread(&out->spread, &out->site[i]);
     }
-    pl_figures_estimate(&all, out->total);
+    pl_estimate_figures(&all, out->total);
     out->samples = all.allocated.sampled.samples;
     out->samples_live = out->samples - all.freed.sampled.samples;
     out->exact_calls = all.allocated.exact_objects;
@@ -292,7 +296,7 @@ const struct pl_profile *pl_narrow(const struct pl_profile *whole, const struct 
     narrow_scopes(&work);
     if (part->stack)
         pl_narrow_count_sites(work.out, arena);
-    else if (part->tag) /* what a thread did under other tags is not its part of the part */
+    else if (part->tag) /* drop what threads did under other tags */
         charge_threads(work.out);
     narrow_snapshots(&work);
     add_up(&work);

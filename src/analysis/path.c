@@ -1,55 +1,56 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * path.c - the stacks of a profile as sequences of spots, sorted and folded.
+ * path.c - the stacks of a profile as sequences of locations, sorted and folded.
  */
-#include "path.h"
+#include "analysis/path.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#include "arena.h"
-#include "grow.h"
-#include "join.h"
+#include "reader/base/arena.h"
+#include "reader/base/grow.h"
+#include "reader/join/join.h"
+#include "reader/site.h"
 
 struct maker {
     const struct pl_profile *profile;
-    const struct pl_spots *spots;
+    const struct pl_locations *locations;
     enum pl_shape shape;
     uint32_t depth;
-    uint32_t *next; /* where the next path's spots go */
+    uint32_t *next; /* where to store the next path's locations */
 };
 
 /* --- one stack --- */
 
-static enum pl_role role_of(const struct maker *maker, uint32_t spot)
+static enum pl_role role_of(const struct maker *maker, uint32_t location)
 {
-    return maker->spots->spot[spot].role;
+    return maker->locations->location[location].role;
 }
 
 /*
- * Recursion says nothing by its depth: where the last spots repeat those before them, they are left out. So stacks that
- * differ in nothing else are one, and a tree has the branch once.
+ * If the last locations repeat those before them, they are dropped. So stacks that differ only in the depth of
+ * recursion become one, and a tree has the branch once.
  */
-#define CYCLE_MOST 8 /* functions that call one another in turn */
-static uint32_t fold_cycle(const uint32_t *spot, uint32_t count)
+#define CYCLE_MOST 8 /* length of a cycle of functions that call one another */
+static uint32_t fold_cycle(const uint32_t *location, uint32_t count)
 {
     for (uint32_t length = 1; length <= CYCLE_MOST && 2 * length <= count; length++)
-        if (spot[count - 1] == spot[count - 1 - length] &&
-            !memcmp(&spot[count - length], &spot[count - 2 * length], length * sizeof *spot))
+        if (location[count - 1] == location[count - 1 - length] &&
+            !memcmp(&location[count - length], &location[count - 2 * length], length * sizeof *location))
             return count - length;
     return count;
 }
 
-/* All spots of a stack, innermost first, without repetition unless names are to be full. */
+/* All locations of a stack, innermost first. Cycles are folded; with full names, only immediate repetition is. */
 static uint32_t expand(const struct maker *maker, uint32_t stack, uint32_t *to)
 {
     const struct pl_stack_view *view = &maker->profile->stack[stack];
     uint32_t count = 0;
     for (uint32_t f = 0; f < view->frames; f++) {
         uint32_t frame = view->frame[f];
-        for (uint32_t p = maker->spots->of_frame[frame]; p < maker->spots->of_frame[frame + 1]; p++) {
-            to[count++] = maker->spots->of_place[p];
-            if (!maker->spots->full_names || (count > 1 && to[count - 2] == to[count - 1]))
+        for (uint32_t p = maker->locations->of_frame[frame]; p < maker->locations->of_frame[frame + 1]; p++) {
+            to[count++] = maker->locations->of_place[p];
+            if (!maker->locations->full_names || (count > 1 && to[count - 2] == to[count - 1]))
                 count = fold_cycle(to, count);
         }
     }
@@ -61,56 +62,57 @@ static uint32_t expanded_bound(const struct maker *maker, uint32_t stack)
     const struct pl_stack_view *view = &maker->profile->stack[stack];
     uint32_t bound = 0;
     for (uint32_t f = 0; f < view->frames; f++)
-        bound += maker->spots->of_frame[view->frame[f] + 1] - maker->spots->of_frame[view->frame[f]];
+        bound += maker->locations->of_frame[view->frame[f] + 1] - maker->locations->of_frame[view->frame[f]];
     return bound;
 }
 
 /*
- * Where the allocator ends. Whatever an allocation function calls is part of the allocator, known to us or not; but
- * some run other people's code (garbage collectors), so only the innermost spots are asked. The last spot of all stays.
+ * The number of innermost locations that belong to the allocator. Everything below an allocation function counts, also
+ * functions that we do not know. But some allocators run other code (garbage collectors), so only the innermost
+ * ALLOCATOR_DEPTH locations are searched. The outermost location always stays.
  */
 #define ALLOCATOR_DEPTH 12
-static uint32_t skip_allocator(const struct maker *maker, const uint32_t *spot, uint32_t count)
+static uint32_t skip_allocator(const struct maker *maker, const uint32_t *location, uint32_t count)
 {
     uint32_t end = 0;
     for (uint32_t at = 0; at + 1 < count && at < ALLOCATOR_DEPTH; at++)
-        if (role_of(maker, spot[at]) == PL_ROLE_ALLOCATOR)
+        if (role_of(maker, location[at]) == PL_ROLE_ALLOCATOR)
             end = at + 1;
     return end;
 }
 
-static uint32_t skip_to_own(const struct maker *maker, const uint32_t *spot, uint32_t from, uint32_t count)
+static uint32_t skip_to_own(const struct maker *maker, const uint32_t *location, uint32_t from, uint32_t count)
 {
     for (uint32_t at = from; at < count; at++)
-        if (role_of(maker, spot[at]) == PL_ROLE_OWN)
+        if (role_of(maker, location[at]) == PL_ROLE_OWN)
             return at;
     return from;
 }
 
-uint32_t pl_path_own(const struct pl_spots *spots, const uint32_t *spot, uint32_t count)
+uint32_t pl_path_own(const struct pl_locations *locations, const uint32_t *location, uint32_t count)
 {
-    struct maker maker = {.spots = spots};
-    return skip_to_own(&maker, spot, skip_allocator(&maker, spot, count), count);
+    struct maker maker = {.locations = locations};
+    return skip_to_own(&maker, location, skip_allocator(&maker, location, count), count);
 }
 
-/* A language's runtime calls main from a function that is there to be recognised. */
-static uint32_t drop_runtime(const struct maker *maker, const uint32_t *spot, uint32_t first, uint32_t count)
+/* Drops the runtime of a language, which calls main from a function with a well-known name. */
+static uint32_t drop_runtime(const struct maker *maker, const uint32_t *location, uint32_t first, uint32_t count)
 {
     for (uint32_t at = first + 1; at < count; at++)
-        if (role_of(maker, spot[at]) == PL_ROLE_THRESHOLD)
+        if (role_of(maker, location[at]) == PL_ROLE_THRESHOLD)
             return at;
     return count;
 }
 
-/* Outside of the outermost frame of one's own there are only libraries that start threads and call back. */
-static uint32_t drop_start(const struct maker *maker, const uint32_t *spot, uint32_t first, uint32_t count)
+/* Drops the frames outside of the program's outermost frame: libraries that start threads and call back. */
+static uint32_t drop_start(const struct maker *maker, const uint32_t *location, uint32_t first, uint32_t count)
 {
-    bool own = role_of(maker, spot[first]) == PL_ROLE_OWN;
-    count = drop_runtime(maker, spot, first, count);
-    if (count > first + 2 && role_of(maker, spot[count - 2]) == PL_ROLE_START)
+    bool own = role_of(maker, location[first]) == PL_ROLE_OWN;
+    count = drop_runtime(maker, location, first, count);
+    if (count > first + 2 && role_of(maker, location[count - 2]) == PL_ROLE_START)
         count--; /* _start, which has no name in a stripped program */
     while (count > first + 1) {
-        enum pl_role role = role_of(maker, spot[count - 1]);
+        enum pl_role role = role_of(maker, location[count - 1]);
         if (role != PL_ROLE_START && !(own && role == PL_ROLE_LIBRARY))
             break;
         count--;
@@ -118,164 +120,206 @@ static uint32_t drop_start(const struct maker *maker, const uint32_t *spot, uint
     return count;
 }
 
-struct pl_path_usual pl_path_usual(const struct pl_spots *spots, const uint32_t *spot, uint32_t count)
+struct pl_path_usual pl_path_usual(const struct pl_locations *locations, const uint32_t *location, uint32_t count)
 {
-    struct maker maker = {.spots = spots};
-    struct pl_path_usual usual = {.inner = skip_allocator(&maker, spot, count)};
-    usual.own = skip_to_own(&maker, spot, usual.inner, count);
-    usual.outer = drop_start(&maker, spot, usual.own, count) - 1;
+    struct maker maker = {.locations = locations};
+    struct pl_path_usual usual = {.inner = skip_allocator(&maker, location, count)};
+    usual.own = skip_to_own(&maker, location, usual.inner, count);
+    usual.outer = drop_start(&maker, location, usual.own, count) - 1;
     return usual;
 }
 
-static void reverse(uint32_t *spot, uint32_t count)
+static void reverse(uint32_t *location, uint32_t count)
 {
     for (uint32_t i = 0; i < count / 2; i++) {
-        uint32_t other = spot[count - 1 - i];
-        spot[count - 1 - i] = spot[i];
-        spot[i] = other;
+        uint32_t other = location[count - 1 - i];
+        location[count - 1 - i] = location[i];
+        location[i] = other;
     }
 }
 
-static bool is_foreign(const struct maker *maker, uint32_t spot)
+static bool is_foreign(const struct maker *maker, uint32_t location)
 {
-    return role_of(maker, spot) == PL_ROLE_LIBRARY || role_of(maker, spot) == PL_ROLE_ALLOCATOR;
+    return role_of(maker, location) == PL_ROLE_LIBRARY || role_of(maker, location) == PL_ROLE_ALLOCATOR;
 }
 
-/* The way through a library from one function of the program's own to another is told by its first step, and a function
- * that calls itself from another line is named once. Spots before `from` stay as they are. */
-static uint32_t fold_callers(const struct maker *maker, uint32_t *spot, uint32_t from, uint32_t count)
+/* Between two functions of the program, keeps only the library function that the outer one called. A function that
+ * calls itself from another line is kept once. Locations before `from` are unchanged. */
+static uint32_t fold_callers(const struct maker *maker, uint32_t *location, uint32_t from, uint32_t count)
 {
-    const uint32_t *alike = maker->spots->alike;
+    const uint32_t *alike = maker->locations->alike;
     uint32_t kept = from;
     for (uint32_t at = from; at < count; at++) {
-        bool within = is_foreign(maker, spot[at]) && at + 1 < count && is_foreign(maker, spot[at + 1]);
-        if (!within && !(kept && alike[spot[at]] == alike[spot[kept - 1]]))
-            spot[kept++] = spot[at];
+        bool within = is_foreign(maker, location[at]) && at + 1 < count && is_foreign(maker, location[at + 1]);
+        if (!within && !(kept && alike[location[at]] == alike[location[kept - 1]]))
+            location[kept++] = location[at];
     }
     return kept;
 }
 
-/* Where folding begins. A site is named by its first spot, and so is a stack that has nobody's own code in it. Who asks
- * who calls the allocator wants to know it exactly. */
-static uint32_t fold_from(const struct maker *maker, const uint32_t *spot, uint32_t first, uint32_t own, uint32_t count)
+/* Where folding begins. It never removes the location that names the site. The reverse tree is not folded: it shows the
+ * exact callers of the allocator. */
+static uint32_t fold_from(const struct maker *maker, const uint32_t *location, uint32_t first, uint32_t own,
+                          uint32_t count)
 {
-    bool owned = role_of(maker, spot[own]) == PL_ROLE_OWN;
-    if (maker->spots->full_names || maker->shape == PL_SHAPE_OWN || maker->shape == PL_SHAPE_REVERSE)
+    bool owned = role_of(maker, location[own]) == PL_ROLE_OWN;
+    if (maker->locations->full_names || maker->shape == PL_SHAPE_OWN || maker->shape == PL_SHAPE_REVERSE)
         return count;
     return maker->shape == PL_SHAPE_ROOTS && owned ? first : own + 1;
 }
 
-static void shape_path(const struct maker *maker, uint32_t *spot, uint32_t count, struct pl_path *path)
+/* A stack as a path, before it is merged with those that look the same. There is one for each stack, so it is small. */
+struct line {
+    const uint32_t *location;
+    uint32_t count;
+    uint32_t via;
+    uint32_t first_site; /* of a list: index + 1 */
+    uint32_t made;       /* index before sorting */
+    bool more;
+};
+
+static void shape_line(const struct maker *maker, uint32_t *location, uint32_t count, struct line *line)
 {
-    uint32_t first = skip_allocator(maker, spot, count), own = skip_to_own(maker, spot, first, count);
-    count = drop_start(maker, spot, own, count);
+    uint32_t first = skip_allocator(maker, location, count), own = skip_to_own(maker, location, first, count);
+    count = drop_start(maker, location, own, count);
     if (maker->shape == PL_SHAPE_SITE && own > first)
-        path->via = maker->spots->alike[spot[own - 1]];
-    count = fold_callers(maker, spot, fold_from(maker, spot, first, own, count), count);
+        line->via = maker->locations->alike[location[own - 1]];
+    count = fold_callers(maker, location, fold_from(maker, location, first, own, count), count);
     if (maker->shape == PL_SHAPE_SITE || maker->shape == PL_SHAPE_OWN)
         first = own;
-    path->spot = spot + first;
-    path->count = count - first;
+    line->location = location + first;
+    line->count = count - first;
     if (maker->shape == PL_SHAPE_ROOTS)
-        reverse(spot + first, path->count);
+        reverse(location + first, line->count);
     uint32_t depth = maker->shape == PL_SHAPE_OWN ? 1 : maker->depth;
-    path->more = depth && path->count > depth;
-    if (path->more)
-        path->count = depth;
+    line->more = depth && line->count > depth;
+    if (line->more)
+        line->count = depth;
 }
 
-static void make_path(struct maker *maker, const struct pl_site_view *site, struct pl_path *path)
+/* The locations that are left move to the front, so that the next line overwrites the others. */
+static void make_line(struct maker *maker, const struct pl_site_view *site, struct line *line)
 {
-    path->stacks = 1;
-    path->via = PL_PATH_NO_SPOT;
-    path->spot = site->other_sizes ? &maker->spots->other_sizes : &maker->spots->overflow;
-    path->count = 1;
+    line->via = PL_PATH_NO_LOCATION;
+    line->location = site->other_sizes ? &maker->locations->other_sizes : &maker->locations->overflow;
+    line->count = 1;
     if (site->stack == PL_NO_STACK)
         return;
     uint32_t count = expand(maker, site->stack, maker->next);
-    if (count)
-        shape_path(maker, maker->next, count, path);
-    maker->next += count;
+    if (!count)
+        return;
+    shape_line(maker, maker->next, count, line);
+    line->location = memmove(maker->next, line->location, line->count * sizeof *line->location);
+    maker->next += line->count;
 }
 
-/* --- all of them --- */
+/* --- all stacks --- */
 
-static int compare(const void *left, const void *right)
+static int compare(const struct line *a, const struct line *b)
 {
-    const struct pl_path *a = left, *b = right;
     uint32_t count = a->count < b->count ? a->count : b->count;
     for (uint32_t i = 0; i < count; i++)
-        if (a->spot[i] != b->spot[i])
-            return a->spot[i] < b->spot[i] ? -1 : 1;
+        if (a->location[i] != b->location[i])
+            return a->location[i] < b->location[i] ? -1 : 1;
     if (a->count != b->count)
         return a->count < b->count ? -1 : 1;
     return (a->via > b->via) - (a->via < b->via);
 }
 
-/* Stacks have their numbers; behind them come what found no room, and other sizes. */
+static int by_locations(const void *left, const void *right)
+{
+    const struct line *a = left, *b = right;
+    int order = compare(a, b);
+    return order ? order : (a->made > b->made) - (a->made < b->made);
+}
+
+/* The index of a site's stack. Two more follow after the stacks: stacks that did not fit, and other sizes. */
 #define STAND_INS 2u
 static uint32_t slot_of(const struct pl_profile *profile, const struct pl_site_view *site)
 {
     return site->stack == PL_NO_STACK ? profile->stacks + site->other_sizes : site->stack;
 }
 
-/* One path per stack, so that sites of a stack in many threads, or under many tags, are expanded once. of_site[] names
- * paths as made. */
-static void add_sites(struct maker *maker, struct pl_paths *paths)
+/* The lines of all stacks, and the sites of each as a list. */
+struct lines {
+    struct line *line;
+    uint32_t count;
+    uint32_t *next; /* by site: the next of the same line, + 1; 0: none */
+};
+
+/* Makes one line per stack, so that a stack with sites in many threads or tags is expanded once. */
+static struct lines make_lines(struct maker *maker, uint32_t most)
 {
     const struct pl_profile *profile = maker->profile;
-    uint32_t *of_stack = pl_grow_zeroed(profile->stacks + STAND_INS, sizeof *of_stack); /* 0: none yet */
+    struct lines lines = {.line = pl_grow_zeroed(most + 1ull, sizeof *lines.line),
+                          .next = pl_grow_zeroed(profile->sites + 1ull, sizeof *lines.next)};
+    uint32_t *of_stack = pl_grow_zeroed(profile->stacks + STAND_INS, sizeof *of_stack); /* line + 1; 0: none yet */
+    uint32_t *last = pl_grow_zeroed(most + 1ull, sizeof *last);
     for (uint32_t i = 0; i < profile->sites; i++) {
-        const struct pl_site_view *site = &profile->site[i];
-        uint32_t *number = &of_stack[slot_of(profile, site)];
+        uint32_t *number = &of_stack[slot_of(profile, &profile->site[i])];
         if (!*number) {
-            paths->path[paths->count].made = paths->count;
-            make_path(maker, site, &paths->path[paths->count]);
-            *number = ++paths->count;
+            struct line *line = &lines.line[lines.count];
+            line->made = lines.count;
+            line->first_site = i + 1;
+            make_line(maker, &profile->site[i], line);
+            *number = ++lines.count;
+        } else {
+            lines.next[last[*number - 1]] = i + 1;
         }
-        paths->of_site[i] = *number - 1;
-        struct pl_path *path = &paths->path[*number - 1];
-        bool base = i < profile->base_sites;
-        if (base && !path->base)
-            path->base = pl_arena_alloc(maker->spots->arena, sizeof *path->base);
-        pl_figures_add(base ? path->base : &path->figures, &site->figures);
+        last[*number - 1] = i;
     }
     free(of_stack);
+    free(last);
+    return lines;
 }
 
-/* Neighbours that look the same become one; became[] says what has become of a path as made. */
-static uint32_t fold(struct pl_path *path, uint32_t count, uint32_t *became)
+/* Adds the sites of a line to its path. */
+static void add_line(const struct maker *maker, const struct lines *lines, const struct line *line,
+                     struct pl_paths *paths)
 {
-    uint32_t kept = 0;
-    for (uint32_t i = 0; i < count; i++) {
-        uint32_t made = path[i].made;
-        if (kept && !compare(&path[kept - 1], &path[i])) {
-            pl_figures_add(&path[kept - 1].figures, &path[i].figures);
-            if (path[kept - 1].base && path[i].base)
-                pl_figures_add(path[kept - 1].base, path[i].base);
-            else if (path[i].base)
-                path[kept - 1].base = path[i].base;
-            path[kept - 1].stacks += path[i].stacks;
-            path[kept - 1].more |= path[i].more;
-        } else {
-            path[kept++] = path[i];
-        }
-        became[made] = kept - 1;
+    const struct pl_profile *profile = maker->profile;
+    struct pl_path *path = &paths->path[paths->count - 1];
+    struct pl_figures sum[2] = {{.allocated = {0}}, {.allocated = {0}}};
+    bool any[2] = {false, false};
+    for (uint32_t at = line->first_site; at; at = lines->next[at - 1]) {
+        bool base = at - 1 < profile->base_sites;
+        pl_site_add_figures(&sum[base], &profile->site[at - 1]);
+        any[base] = true;
+        paths->of_site[at - 1] = paths->count - 1;
     }
-    return kept;
+    pl_figures_add(&path->figures, &sum[false]);
+    if (any[true] && !path->base)
+        path->base = pl_arena_alloc(maker->locations->arena, sizeof *path->base);
+    if (any[true])
+        pl_figures_add(path->base, &sum[true]);
+    path->stacks++;
+    path->more |= line->more;
 }
 
-static void sort_and_fold(struct pl_paths *paths, uint32_t sites)
+static uint32_t count_paths(const struct lines *lines)
 {
-    uint32_t *became = pl_grow_zeroed(paths->count + 1ull, sizeof *became);
-    qsort(paths->path, paths->count, sizeof *paths->path, compare);
-    paths->count = fold(paths->path, paths->count, became);
-    for (uint32_t i = 0; i < sites; i++)
-        paths->of_site[i] = became[paths->of_site[i]];
-    free(became);
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < lines->count; i++)
+        count += i == 0 || compare(&lines->line[i - 1], &lines->line[i]) != 0;
+    return count;
 }
 
-static size_t count_spots(const struct maker *maker)
+/* Equal lines, neighbours after sorting, become one path. */
+static void fold(const struct maker *maker, const struct lines *lines, struct pl_paths *paths)
+{
+    struct pl_arena *arena = maker->locations->arena;
+    qsort(lines->line, lines->count, sizeof *lines->line, by_locations);
+    paths->path = pl_arena_alloc(arena, (count_paths(lines) + 1ull) * sizeof *paths->path);
+    for (uint32_t i = 0; i < lines->count; i++) {
+        const struct line *line = &lines->line[i];
+        if (i == 0 || compare(line - 1, line) != 0)
+            paths->path[paths->count++] =
+                (struct pl_path){.location = line->location, .count = line->count, .via = line->via};
+        add_line(maker, lines, line, paths);
+    }
+}
+
+static size_t count_locations(const struct maker *maker)
 {
     size_t count = 0;
     for (uint32_t i = 0; i < maker->profile->stacks; i++)
@@ -287,26 +331,27 @@ void pl_paths_estimate(const struct pl_figures *figures, const struct pl_figures
                        struct pl_estimate metric[PL_METRIC_COUNT])
 {
     struct pl_estimate before[PL_METRIC_COUNT];
-    pl_figures_estimate(figures, metric);
+    pl_estimate_figures(figures, metric);
     if (!base)
         return;
-    pl_figures_estimate(base, before);
+    pl_estimate_figures(base, before);
     for (int m = 0; m < PL_METRIC_COUNT; m++)
         metric[m] = pl_join_subtract(&metric[m], &before[m]);
 }
 
-struct pl_paths pl_paths_new(const struct pl_profile *profile, struct pl_spots *spots, enum pl_shape shape,
+struct pl_paths pl_paths_new(const struct pl_profile *profile, struct pl_locations *locations, enum pl_shape shape,
                              uint32_t depth)
 {
-    struct maker maker = {.profile = profile, .spots = spots, .shape = shape, .depth = depth};
+    struct maker maker = {.profile = profile, .locations = locations, .shape = shape, .depth = depth};
     uint32_t most = profile->stacks + STAND_INS < profile->sites ? profile->stacks + STAND_INS : profile->sites;
     struct pl_paths paths = {
-        .path = pl_arena_alloc(spots->arena, (most + 1ull) * sizeof *paths.path),
-        .of_site = pl_arena_alloc(spots->arena, (profile->sites + 1ull) * sizeof *paths.of_site),
+        .of_site = pl_arena_alloc(locations->arena, (profile->sites + 1ull) * sizeof *paths.of_site),
     };
-    maker.next = pl_arena_alloc(spots->arena, (count_spots(&maker) + 1) * sizeof *maker.next);
-    add_sites(&maker, &paths);
-    sort_and_fold(&paths, profile->sites);
+    maker.next = pl_arena_alloc(locations->arena, (count_locations(&maker) + 1) * sizeof *maker.next);
+    struct lines lines = make_lines(&maker, most);
+    fold(&maker, &lines, &paths);
+    free(lines.line);
+    free(lines.next);
     for (uint32_t i = 0; i < paths.count; i++)
         pl_paths_estimate(&paths.path[i].figures, paths.path[i].base, paths.path[i].metric);
     return paths;
@@ -317,6 +362,23 @@ struct pl_spread pl_paths_spread(const struct pl_profile *profile, const struct 
     struct pl_spread sum = {0};
     for (uint32_t i = profile->base_sites; i < profile->sites; i++)
         if (paths->of_site[i] == path)
-            pl_spread_add(&sum, &profile->site[i].spread);
+            pl_site_add_spread(&sum, &profile->site[i]);
     return sum;
+}
+
+/* All sites of one stack are in the same path. Sites without a stack are two paths, but one group: the path of other
+ * sizes stands for both if it exists, else the one of stacks that did not fit. */
+uint32_t *pl_paths_of_stacks(const struct pl_profile *profile, const struct pl_paths *paths)
+{
+    uint32_t *group = pl_grow_zeroed(profile->stacks + 1ull, sizeof *group);
+    bool others = false;
+    for (uint32_t i = 0; i < profile->sites; i++) {
+        const struct pl_site_view *site = &profile->site[i];
+        if (site->stack != PL_NO_STACK)
+            group[site->stack] = paths->of_site[i];
+        else if (site->other_sizes || !others)
+            group[profile->stacks] = paths->of_site[i];
+        others |= site->other_sizes;
+    }
+    return group;
 }

@@ -1,28 +1,28 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * role.c - whose code a frame is: tables of patterns, and the order in which they are asked.
+ * role.c - whose code a frame is: tables of patterns, and the order in which they apply.
  *
- * A pattern is a whole name, a beginning (`std::*`), an end (`*_main`) or a part (`*_start_*`). Names are compared as
- * they were before rules renamed them, without return type and parameters. Which functions are the allocator's is said
- * by rules (reader/builtin.c), because everybody has some of their own.
+ * A pattern is a whole name, a prefix (`std::*`), a suffix (`*_main`) or a substring (`*_start_*`). It is compared with
+ * the name before rules renamed it, without return type and parameters. Which functions belong to the allocator is
+ * decided by rules (reader/builtin.c), because users add their own.
  */
-#include "role.h"
+#include "analysis/role.h"
 
 #include <stdbool.h>
 #include <string.h>
 
-#include "cxxname.h"
+#include "analysis/names/cxxname.h"
 
-/* Around main and around a thread's function. */
+/* These call main or a thread's function. */
 static const char *const starters[] = {
     "_start",  "__libc_start_main*", "__libc_start_call_main*", "_dl_start_user", "start_thread", "clone", "clone3",
     "__clone", "__clone3",           "std::rt::lang_start*",
 };
 
-/* Rust has a main of C outside of main, and thirty frames in between; it marks where its own backtraces end. */
+/* Rust has about thirty frames between C's main and its own; this function marks where its own backtraces end. */
 static const char *const thresholds[] = {"*::__rust_begin_short_backtrace*"};
 
-/* Code of a standard library, wherever it was compiled into. */
+/* Standard library code, whichever module it was compiled into. */
 static const char *const library_functions[] = {
     "std::*",    "__gnu_cxx::*", "__cxxabiv1::*", "core::*",      "alloc::*",
     "<alloc::*", "<core::*",     "<std::*",       "hashbrown::*",
@@ -34,7 +34,7 @@ static const char *const library_programs[] = {"/bin/*",      "/sbin/*",    "/us
 static const char *const runtime_modules[] = {
     "*/libc.so*",  "*/libm.so*",  "*/libpthread*",   "*/libdl.so*",  "*/librt.so*", "*/libstdc++*", "*/libc++*",
     "*/libgcc_s*", "*/ld-linux*", "*/libunwind.so*", "*/libresolv*", "*/libnss_*",  "linux-vdso*",  "[*"};
-/* glibc's own, which is the system's wherever it lies: `run --glibc` has one in a directory of its own. */
+/* The libraries of glibc count as system libraries in any directory: `run --glibc` uses one from its own directory. */
 static const char *const glibc_modules[] = {
     "*/libc.so.6",  "*/ld-linux-*", "*/libm.so.6",      "*/libmvec.so.1", "*/libpthread.so.0",
     "*/libdl.so.2", "*/librt.so.1", "*/libresolv.so.2", "*/libanl.so.1",  "*/libc_malloc_debug.so.0"};
@@ -63,8 +63,8 @@ static bool listed(const char *name, size_t bytes, const char *const *patterns, 
 #define LISTED_PART(name, bytes, table) listed(name, bytes, table, sizeof table / sizeof *table)
 #define LISTED(name, table) LISTED_PART(name, strlen(name), table)
 
-/* An executable is somebody's own wherever it is installed: who profiles python3 wants to see python3. Where that is
- * where libraries are installed, too, they are what it is made of: clang is libclang and little else. */
+/* The executable is always own code: a user who profiles python3 wants to see python3. If it is installed in a system
+ * directory, so are its own libraries, and only the language runtimes count as system: clang is little but libclang. */
 static bool is_system(const struct pl_profile *profile, const char *path)
 {
     bool installed = LISTED(profile->executable, library_programs);

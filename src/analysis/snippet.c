@@ -2,11 +2,10 @@
 /*
  * snippet.c - lines of source code around a place of a profile.
  *
- * Files are read when they are asked for, one at a time. A reader stays where it is in its file: who asks for lines in
- * their order reads a file once. A profile may name any file, and as many as it likes, so that there is a limit to what
- * is read of all.
+ * One file is open at a time. A reader keeps its position in the file, so asking for lines in order reads a file once.
+ * A profile may name any file and any number of them, so the total of bytes read is limited.
  */
-#include "snippet.h"
+#include "analysis/snippet.h"
 
 #include <fcntl.h>
 #include <stdio.h>
@@ -14,19 +13,19 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "grow.h"
+#include "reader/base/grow.h"
 
 #define FILE_BYTES_MOST (64 << 20)
 #define BYTES_MOST (256ull << 20) /* of all files */
-#define LINE_BYTES_MOST 4096      /* more of a line is not looked at */
+#define LINE_BYTES_MOST 4096      /* longer lines are truncated */
 #define TAB_WIDTH 4
 
 struct pl_snippets {
     const struct pl_profile *profile;
-    const char *source; /* NULL: nothing has been read yet */
-    FILE *file;         /* NULL: it is not there */
+    const char *source; /* the file's name; NULL: nothing has been read yet */
+    FILE *file;         /* NULL: it does not exist */
     struct timespec written;
-    uint32_t line; /* the next one */
+    uint32_t line; /* the next line to read */
     uint64_t left; /* bytes that may still be read */
 };
 
@@ -57,7 +56,7 @@ static FILE *find_file(const struct pl_profile *profile, const char *name, struc
     return file ? file : open_regular(name, written);
 }
 
-/* Of a binary that is gone the time of the run has to do: it was there then. */
+/* If the binary no longer exists, the time of the run stands in for its time. */
 static bool is_younger(const struct pl_profile *profile, const struct timespec *written, const char *binary)
 {
     struct stat status;
@@ -69,7 +68,7 @@ static bool is_younger(const struct pl_profile *profile, const struct timespec *
 
 /* --- which lines --- */
 
-/* What a line looks like: without its end, and with blanks for tabs. */
+/* The line without its end and trailing blanks, and with blanks for tabs. */
 static char *lay_out(const char *line, size_t bytes)
 {
     if (bytes > LINE_BYTES_MOST)
@@ -104,7 +103,7 @@ static void read_lines(struct pl_snippets *reader, uint32_t last, struct pl_snip
     free(line);
 }
 
-/* To a file, where `line` is still to come. */
+/* Opens the file, or keeps it open if `line` is not yet behind. */
 static void turn_to(struct pl_snippets *reader, const char *source, uint32_t line)
 {
     if (reader->source && !strcmp(reader->source, source) && reader->line <= line)
@@ -130,27 +129,27 @@ void pl_snippets_free(struct pl_snippets *reader)
     free(reader);
 }
 
-bool pl_snippets_read(struct pl_snippets *reader, const struct pl_spot *spot, uint32_t first, uint32_t last,
+bool pl_snippets_read(struct pl_snippets *reader, const struct pl_location *location, uint32_t first, uint32_t last,
                       struct pl_snippet *out)
 {
     struct pl_snippet snippet = {.first = first > 1 ? first : 1};
     if (last > FILE_BYTES_MOST) /* no file has more lines than bytes */
         return false;
-    turn_to(reader, spot->source, snippet.first);
+    turn_to(reader, location->source, snippet.first);
     if (reader->file)
         read_lines(reader, last, &snippet);
     if (!snippet.count)
         return false;
-    snippet.younger = is_younger(reader->profile, &reader->written, spot->binary);
+    snippet.younger = is_younger(reader->profile, &reader->written, location->binary);
     *out = snippet;
     return true;
 }
 
-bool pl_snippet_read(const struct pl_profile *profile, const struct pl_spot *spot, uint32_t first, uint32_t last,
-                     struct pl_snippet *out)
+bool pl_snippet_read(const struct pl_profile *profile, const struct pl_location *location, uint32_t first,
+                     uint32_t last, struct pl_snippet *out)
 {
     struct pl_snippets *reader = pl_snippets_new(profile);
-    bool found = pl_snippets_read(reader, spot, first, last, out);
+    bool found = pl_snippets_read(reader, location, first, last, out);
     pl_snippets_free(reader);
     return found;
 }

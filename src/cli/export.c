@@ -1,25 +1,39 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * export.c - the export command: a profile in another format, for other tools.
+ * export.c - the export command: writes a profile in another format, for other tools.
  */
-#include "export.h"
+#include "analysis/traits.h"
+#include "export/export.h"
 
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-#include "flat.h"
-#include "highlights.h"
-#include "invocation.h"
-#include "join.h"
-#include "option.h"
-#include "output.h"
-#include "select.h"
-#include "subject.h"
-#include "summary.h"
-#include "term.h"
-#include "threads.h"
-#include "view.h"
+#include "analysis/metric.h"
+#include "cli/option.h"
+#include "cli/files.h"
+#include "cli/select.h"
+#include "cli/subject.h"
+#include "cli/term.h"
+#include "export/flat.h"
+#include "page/data/page_data.h"
+#include "reader/describe.h"
+#include "reader/join/join.h"
+#include "reader/site.h"
+
+/* What the page says besides the profile's figures. Of the format `page` only. */
+static struct pl_page_about page_about;
+
+static void write_page(const struct pl_profile *profile, const struct pl_export_options *options, FILE *out)
+{
+    struct pl_page_about about = page_about;
+    about.selection = options->selection;
+    about.metric = options->metric;
+    pl_page_data_write(profile, &about, out);
+}
+
+/* The last format, page data, is for tests and for people who work on the page. Help does not list it. */
+#define PAGE_TRAITS (PL_EXPORT_WHOLE | PL_EXPORT_SIGNED | PL_EXPORT_BINARY)
 
 static const struct format {
     const char *word;
@@ -30,20 +44,17 @@ static const struct format {
 #define ROW(name, word, traits, threshold, help) {word, pl_export_##name, traits, threshold},
     PL_EXPORT_FORMATS(ROW)
 #undef ROW
-};
-
-enum {
-#define ROW(name, word, traits, threshold, help) FORMAT_##name,
-    PL_EXPORT_FORMATS(ROW)
-#undef ROW
+        {"page", write_page, PAGE_TRAITS, 0},
 };
 
 static const char *const words[] = {
 #define ROW(name, word, traits, threshold, help) word,
     PL_EXPORT_FORMATS(ROW)
 #undef ROW
-        NULL,
+        "page",
+    NULL,
 };
+#define WORDS_OFFERED (sizeof words / sizeof *words - 2)
 
 /* In the order of enum pl_flat_by, whose bits they are. */
 static const char *const by_words[] = {"stack", "tag", "thread", "thread,tag", NULL};
@@ -64,29 +75,31 @@ static struct {
 #define HELP(name, word, traits, threshold, help) "; " word ": " help
 /* clang-format off */
 static const struct pl_option options[] = {
-    {.name = "format", .letter = 'f', .takes = "NAME", .fallback = "json", .help = "the format" PL_EXPORT_FORMATS(HELP),
-     .type = &pl_type_choice, .into = &given.format, .choices = words},
-    {.name = "output", .letter = 'o', .takes = "FILE", .fallback = "stdout", .help = "where to write it",
+    {.name = "format", .letter = 'f', .takes = "NAME", .fallback = "json",
+     .help = "the format to write" PL_EXPORT_FORMATS(HELP), .type = &pl_type_choice, .into = &given.format,
+     .choices = words, .offered = WORDS_OFFERED},
+    {.name = "output", .letter = 'o', .takes = "FILE", .fallback = "stdout", .help = "file to write to",
      .type = &pl_type_text, .into = &given.output},
-    PL_SELECT_METRIC(given.select, "live; peak, where hardly anything is live any more; allocated in trees of tags"),
-    {.name = "by", .takes = "WHAT", .fallback = "stack; tag in trees of tags", .help = "what is in front of a stack, as "
-     "if it had been called from there: nothing (stack), its tag, its thread, or both (thread,tag). For trees of tags: "
-     "one tree (tag), or one for each thread (thread,tag)", .type = &pl_type_choice, .into = &given.by,
-     .choices = by_words},
+    PL_SELECT_METRIC(given.select, "live; peak if hardly anything is live; allocated for tag trees"),
+    {.name = "by", .takes = "WHAT", .fallback = "stack; tag for tag trees", .help = "frames to add in front of each "
+     "stack; none (stack), its tag, its thread, or both (thread,tag); for tag trees: one tree (tag), or one for each "
+     "thread (thread,tag)", .type = &pl_type_choice, .into = &given.by, .choices = by_words},
     PL_SELECT_TAG(given.select),
     PL_SELECT_THREAD(given.select),
     PL_SELECT_MERGE(given.select),
     PL_SELECT_STACKS(given.select),
     PL_SELECT_TIMES(given.select),
     PL_SELECT_SNAPSHOT(given.select),
-    {.name = "threshold", .letter = 't', .takes = "PCT", .fallback = "0; what can be looked at in pictures and massif",
-     .help = "take stacks, or tags, together that have less of the whole; they stay in the totals",
+    {.name = "threshold", .letter = 't', .takes = "PCT", .fallback = "0; more for pictures and massif",
+     .help = "combine stacks, or tags, with a smaller share of the total; they stay in the totals",
      .type = &pl_type_percent, .into = &given.threshold},
-    {.name = "diff-base", .takes = "FILE|PID", .help = "write what has changed since this profile of the same program: "
-     "figures are differences, and may be negative (" "json, page, pprof, collapsed, csv, dot and svg" ")", .type = &pl_type_text, .into = &given.base},
+    {.name = "diff-base", .takes = "FILE|PID", .help = "write the difference vs this profile of the same program; "
+     "figures may be negative (json, pprof, collapsed, csv, dot and svg)", .type = &pl_type_text,
+     .into = &given.base},
     PL_NAMES_OPTION(given.names),
     PL_FORCE_OPTION(given.force),
-    {.name = "no-symbols", .help = "leave addresses as they are", .type = &pl_type_flag, .into = &given.no_symbols},
+    {.name = "no-symbols", .help = "write addresses instead of names", .type = &pl_type_flag,
+     .into = &given.no_symbols},
     {0},
 };
 /* clang-format on */
@@ -96,9 +109,8 @@ static bool is(enum pl_export_trait trait)
     return formats[given.format].traits & trait;
 }
 
-/* --- where it goes --- */
+/* --- output --- */
 
-/* What is written, and how. */
 struct content {
     const struct pl_profile *profile;
     struct pl_export_options options;
@@ -114,8 +126,8 @@ static enum pl_exit write_file(const struct content *content, const char *path)
 {
     struct content copy = *content;
     char *what = pl_say_print("the %s", words[given.format]);
-    struct pl_output output = {what, PL_OUTPUT_USUAL, write_content, &copy};
-    enum pl_exit status = pl_output_write(&output, path);
+    struct pl_files_content written = {what, PL_FILES_USUAL, write_content, &copy};
+    enum pl_exit status = pl_files_write(&written, path);
     free(what);
     return status;
 }
@@ -125,26 +137,37 @@ static enum pl_exit write_export(const struct content *content)
     if (given.output && strcmp(given.output, "-"))
         return write_file(content, given.output);
     if (is(PL_EXPORT_BINARY) && isatty(STDOUT_FILENO))
-        return pl_say_usage("%s is not for a terminal; add -o FILE", words[given.format]);
+        return pl_say_usage("%s is a binary format and cannot be written to a terminal; add -o FILE",
+                            words[given.format]);
     formats[given.format].write(content->profile, &content->options, stdout);
     return PL_EXIT_OK;
 }
 
-/* --- what it is --- */
+/* --- what to write --- */
+
+static enum pl_exit refuse_difference(void)
+{
+    char *able = pl_say_print("%s", "");
+    for (size_t i = 0; i < WORDS_OFFERED; i++)
+        if (formats[i].traits & PL_EXPORT_SIGNED)
+            pl_say_append(&able, ", ", words[i]);
+    enum pl_exit status = pl_say_usage("%s has no negative figures, so it cannot show a difference; use %s, or see "
+                                       "`%s diff`",
+                                       words[given.format], able, pl_say_self());
+    free(able);
+    return status;
+}
 
 static enum pl_exit check_options(void)
 {
     if (given.select.merge && !is(PL_EXPORT_TAGS))
-        return pl_say_usage("--merge-threads is for trees of tags; add --format tags-json, tags-dot or tags-svg");
+        return pl_say_usage("--merge-threads is for tag trees; add --format tags-json, tags-dot or tags-svg");
     if (given.base && !is(PL_EXPORT_SIGNED))
-        return pl_say_usage(
-            "%s has no negative figures, so it cannot be a difference; use json, pprof, collapsed, csv, "
-            "dot or svg, or see `%s diff`",
-            words[given.format], pl_say_self());
-    if (given.base && (given.select.since != PL_SELECT_NO_TIME || given.select.until != PL_SELECT_NO_TIME))
-        return pl_say_usage("--diff-base, and --since or --until, are two differences; choose one");
+        return refuse_difference();
+    if (given.base && (pl_select_in_time(&given.select)))
+        return pl_say_usage("--diff-base cannot be combined with --since or --until; choose one");
     if (is(PL_EXPORT_WHOLE) && (given.by != BY_NOT_GIVEN || given.threshold >= 0))
-        return pl_say_usage("%s has everything, so there is nothing to do for --by and --threshold; leave them out",
+        return pl_say_usage("%s contains everything, so --by and --threshold have no effect; leave them out",
                             words[given.format]);
     return PL_EXIT_OK;
 }
@@ -152,7 +175,7 @@ static enum pl_exit check_options(void)
 static bool any_live(const struct pl_profile *profile)
 {
     for (uint32_t i = 0; i < profile->sites; i++)
-        if (profile->site[i].metric[PL_METRIC_INUSE_SPACE].value > 0)
+        if (pl_site_value(&profile->site[i], PL_METRIC_INUSE_SPACE) > 0)
             return true;
     return false;
 }
@@ -162,12 +185,11 @@ static enum pl_metric usual_metric(const struct pl_profile *profile)
 {
     if (is(PL_EXPORT_TAGS))
         return PL_METRIC_ALLOC_SPACE;
-    bool live = profile->difference ? any_live(profile) : pl_highlights_live(profile);
-    return pl_highlights_metric(profile, live || is(PL_EXPORT_OVER_TIME));
+    bool live = profile->difference ? any_live(profile) : pl_metric_live_matters(profile);
+    return pl_metric_first(profile, live || is(PL_EXPORT_OVER_TIME));
 }
 
-static struct pl_export_options make_options(const struct pl_profile *profile, const char *selection,
-                                             const struct pl_page_about *page)
+static struct pl_export_options make_options(const struct pl_profile *profile, const char *selection)
 {
     double percent = given.threshold >= 0 ? given.threshold : formats[given.format].threshold;
     return (struct pl_export_options){
@@ -175,7 +197,6 @@ static struct pl_export_options make_options(const struct pl_profile *profile, c
         .metric = pl_select_metric(&given.select, usual_metric(profile)),
         .threshold = percent / 100,
         .by = given.by == BY_NOT_GIVEN ? PL_FLAT_BY_STACK : (unsigned) given.by,
-        .page = *page,
     };
 }
 
@@ -183,7 +204,7 @@ static struct pl_export_options make_options(const struct pl_profile *profile, c
 static enum pl_exit make_groups(const struct pl_profile *profile, struct pl_groups *out)
 {
     if (given.select.merge || (given.by != BY_NOT_GIVEN && given.by & PL_FLAT_BY_THREAD))
-        return pl_threads_groups(&given.select, profile, out);
+        return pl_select_threads(&given.select, profile, out);
     return pl_select_groups(&given.select, profile, PL_GROUP_ALL, out);
 }
 
@@ -194,10 +215,10 @@ static enum pl_exit write_tags(const struct pl_profile *profile, struct pl_expor
     enum pl_exit status = make_groups(profile, &groups);
     if (status != PL_EXIT_OK)
         return status;
-    pl_tag_forest_grow(profile, &groups, how.metric, &forest);
+    pl_tagtree_grow(profile, &groups, how.metric, &forest);
     how.forest = &forest;
     status = write_export(&(struct content){profile, how});
-    pl_tag_forest_free(&forest);
+    pl_tagtree_free(&forest);
     pl_groups_free(&groups);
     return status;
 }
@@ -214,19 +235,17 @@ static enum pl_exit write_stacks(const struct pl_profile *profile, struct pl_exp
     struct pl_flat *flat = pl_flat_new(profile, &wanted);
     how.flat = flat;
     if (flat->shrank)
-        pl_say("%u stacks have less than before; %s has no negative figures, so they count as 0", flat->shrank,
-               words[given.format]);
+        pl_say("%u stacks shrank; %s has no negative figures, so they count as 0", flat->shrank, words[given.format]);
     enum pl_exit status = write_export(&(struct content){profile, how});
     pl_flat_free(flat);
     return status;
 }
 
-static enum pl_exit write_any(const struct pl_profile *profile, const char *selection, const struct pl_page_about *page)
+static enum pl_exit write_any(const struct pl_profile *profile, const char *selection)
 {
-    struct pl_export_options how = make_options(profile, selection, page);
+    struct pl_export_options how = make_options(profile, selection);
     if (profile->difference && is(PL_EXPORT_TAGS))
-        return pl_say_usage("%s is about what there is, not about what has changed; use --by tag with another format",
-                            words[given.format]);
+        return pl_say_usage("%s cannot show a difference; use --by tag with another format", words[given.format]);
     if (is(PL_EXPORT_TAGS))
         return write_tags(profile, how);
     if (is(PL_EXPORT_STACKS))
@@ -234,50 +253,41 @@ static enum pl_exit write_any(const struct pl_profile *profile, const char *sele
     return write_export(&(struct content){profile, how});
 }
 
-/* Large ones take a while. On a terminal, what is written there shows that by itself. */
-static enum pl_exit write_profile(const struct pl_profile *profile, const char *selection,
-                                  const struct pl_page_about *page)
+/* Shows that it is busy, as large profiles take a while; but not while it writes to a terminal, where the output shows
+ * that. */
+static enum pl_exit write_profile(const struct pl_profile *profile, const char *selection)
 {
     if (given.output || !isatty(STDOUT_FILENO))
         pl_term_busy("plimsoll: writing");
-    enum pl_exit status = write_any(profile, selection, page);
+    enum pl_exit status = write_any(profile, selection);
     pl_term_busy(NULL);
     return status;
 }
 
-/* --- which --- */
+/* --- the profiles --- */
 
-/* A profile as it was asked for: opened, and the part of it. */
+/* An open profile, and the selected part of it. */
 struct asked {
-    struct pl_profile *whole;
     struct pl_selection selection;
-    char *subject; /* as one would type it */
     char *title;
 };
 
-/* What a report would say at its head. */
+/* Prints what a report would say in its first lines. */
 static void say_flaws(const char *typed, const struct asked *asked)
 {
     char method[PL_WHY_BYTES];
-    pl_profile_method(asked->whole, method, sizeof method);
-    if (asked->whole->damage)
+    pl_describe_method(asked->selection.whole, method, sizeof method);
+    if (asked->selection.whole->damage)
         pl_say("%s: %s", typed, method);
-    if (given.select.since != PL_SELECT_NO_TIME || given.select.until != PL_SELECT_NO_TIME)
+    if (pl_select_in_time(&given.select))
         pl_say("%s: %s", typed, asked->selection.words);
 }
 
-/* Also those that the file has brought along. */
+/* Also removes names that are stored in the file. */
 static void forget_names(struct pl_profile *profile)
 {
     for (uint32_t i = 0; i < profile->frames; i++)
         profile->frame[i].places = 0;
-}
-
-static void close_whole(struct asked *asked)
-{
-    free(asked->subject);
-    free(asked->title);
-    pl_profile_close(asked->whole);
 }
 
 static enum pl_exit open_asked(const char *typed, struct asked *out)
@@ -288,20 +298,18 @@ static enum pl_exit open_asked(const char *typed, struct asked *out)
         .no_symbols = given.no_symbols || (is(PL_EXPORT_TAGS) && !given.select.focus && !given.select.ignore),
         .names = {.file = given.names},
     };
-    char *path = pl_select_file(&given.select, typed);
+    char *path = pl_subject_snapshot(typed, given.select.snapshot);
     if (!path)
         return PL_EXIT_USAGE;
-    enum pl_exit status = pl_subject_open(&how, 1, &path, &out->whole);
+    struct pl_profile *profile;
+    enum pl_exit status = pl_subject_open(&how, 1, &path, &profile);
     if (status == PL_EXIT_OK && given.no_symbols)
-        forget_names(out->whole);
+        forget_names(profile);
+    if (status == PL_EXIT_OK)
+        status = pl_select_take(&given.select, profile, path, &out->selection);
     if (status == PL_EXIT_OK) {
-        out->subject = pl_summary_typed(path);
-        out->title = pl_invocation_print(out->whole);
-        status = pl_select_apply(&given.select, out->whole, out->subject, &out->selection);
-        if (status != PL_EXIT_OK)
-            close_whole(out);
-        else
-            say_flaws(path, out);
+        out->title = pl_traits_command(profile);
+        say_flaws(path, out);
     }
     free(path);
     return status;
@@ -309,16 +317,16 @@ static enum pl_exit open_asked(const char *typed, struct asked *out)
 
 static void close_asked(struct asked *asked)
 {
-    pl_selection_free(&asked->selection);
-    close_whole(asked);
+    pl_select_free(&asked->selection);
+    free(asked->title);
 }
 
 static struct pl_page_about describe(const struct asked *asked)
 {
     return (struct pl_page_about){
-        .subject = asked->subject,
+        .subject = asked->selection.subject,
         .title = asked->title,
-        .title_live = pl_view_title(asked->whole, PL_METRIC_INUSE_SPACE),
+        .title_live = pl_metric_title(asked->selection.whole, PL_METRIC_INUSE_SPACE),
     };
 }
 
@@ -328,11 +336,11 @@ static enum pl_exit write_difference(const struct asked *base, const struct aske
     struct pl_profile *joined = pl_join(part, 2, PL_JOIN_DIFFERENCE);
     const char *part_of = now->selection.words;
     char *compared = pl_say_print("%s%scompared with %s", part_of ? part_of : "", part_of ? "; " : "", given.base);
-    struct pl_page_about page = describe(now);
-    page.before = part[0];
-    page.after = part[1];
-    page.before_subject = base->subject;
-    enum pl_exit status = write_profile(joined, compared, &page);
+    page_about = describe(now);
+    page_about.before = part[0];
+    page_about.after = part[1];
+    page_about.before_subject = base->selection.subject;
+    enum pl_exit status = write_profile(joined, compared);
     free(compared);
     pl_profile_close(joined);
     return status;
@@ -340,11 +348,11 @@ static enum pl_exit write_difference(const struct asked *base, const struct aske
 
 static enum pl_exit write_part(const struct asked *asked)
 {
-    struct pl_page_about page = describe(asked);
-    return write_profile(asked->selection.profile, asked->selection.words, &page);
+    page_about = describe(asked);
+    return write_profile(asked->selection.profile, asked->selection.words);
 }
 
-/* A side may have nothing of what was selected, but not both. */
+/* The selection may be empty in one of the two profiles, but not in both. */
 static enum pl_exit open_base(const struct pl_profile *now, struct asked *out)
 {
     given.select.may_be_empty = now->sites > 0;
@@ -378,24 +386,20 @@ static int export_main(int argc, char **argv)
 
 const struct pl_command pl_command_export = {
     .name = "export",
-    .arguments = "FILE|PID",
+    .arguments = "[FILE|PID]",
     .summary = "write a profile in another format, for other tools",
     .details =
-        "Writes a profile, with names, in the chosen format; docs/exports.md shows what to open each with. Like "
-        "report, "
-        "it reads a finished profile or a running process.\n"
+        "Writes a profile, with names, in the given format; docs/exports.md shows which tools read it. Like report, it "
+        "reads a finished profile or a running process. " PL_SUBJECT_NEWEST "\n"
         "\n"
-        "All formats have the same totals: those of all stacks together. Estimates are rounded to whole numbers, stack "
-        "by stack. --tag, --thread, --focus, --ignore, --since and --until choose a part; what --threshold takes "
-        "together "
-        "stays in the totals.\n"
+        "All formats have the same totals: the sum of all stacks. Estimates are rounded to whole numbers, stack by "
+        "stack. --tag, --thread, --focus, --ignore, --since and --until select a part; stacks that --threshold "
+        "combines stay in the totals.\n"
         "\n"
-        "The moments for --since and --until are those at which the profile has looked at who holds the heap: at most "
-        "16, "
-        "evenly spaced over the run. The nearest ones are taken.\n"
+        "--since and --until use the nearest moments at which the profile recorded which sites hold the heap: there "
+        "are at most 16, evenly spaced over the run.\n"
         "\n"
-        "The formats whose names begin with tags- are about what memory was for: the tree of tags, with self and total "
-        "of each.",
+        "The formats whose names begin with tags- show the tag tree, with self and total of each tag.",
     .examples = "plimsoll export --format pprof out.plim -o out.pb.gz\n"
                 "plimsoll export --format speedscope out.plim -o out.speedscope.json\n"
                 "plimsoll export --format collapsed --metric calls out.plim > calls.txt\n"
@@ -405,6 +409,7 @@ const struct pl_command pl_command_export = {
                 "plimsoll export --format tags-json --metric calls --merge-threads 'worker-.*' out.plim\n"
                 "plimsoll export PID",
     .files = PL_NAMES_FILES,
+    .reads_newest = true,
     .options = options,
     .main = export_main,
 };

@@ -1,14 +1,19 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * main.c - finds the command, reads its options, runs it. Each command is one row here and one file beside it.
+ * main.c - finds the command, reads its options, runs it. Each command is one row here, and a file
+ * of its name beside this one or in a folder.
  */
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-#include "help.h"
-#include "nearest.h"
-#include "option.h"
+#include "cli/help/help.h"
+#include "cli/nearest.h"
+#include "cli/option.h"
+#include "cli/pager.h"
+#include "cli/run/summary.h"
+#include "cli/subject.h"
 
 const struct pl_command *const pl_commands[] = {
     &pl_command_run,
@@ -26,6 +31,10 @@ const struct pl_command *const pl_commands[] = {
     NULL,
 };
 
+struct synonym {
+    const char *word, *command;
+};
+
 const struct pl_command *pl_command_find(const char *name)
 {
     for (size_t i = 0; pl_commands[i]; i++)
@@ -34,9 +43,21 @@ const struct pl_command *pl_command_find(const char *name)
     return NULL;
 }
 
-/* Words for which no command exists are often the argument of an obvious one. */
+/* What other profilers call our commands. */
+static const struct synonym elsewhere[] = {
+    {"record", "run"},         {"profile", "run"},     {"start", "run"},    {"exec", "run"},
+    {"show", "report"},        {"print", "report"},    {"stats", "report"}, {"leaks", "report --leaks"},
+    {"tree", "report --tree"}, {"list", "ls"},         {"ps", "ls"},        {"web", "view"},
+    {"serve", "view"},         {"flamegraph", "html"}, {"compare", "diff"}, {"convert", "export"},
+};
+
+/* A word that is no command is often a misspelt command, a program to run, or a profile to read. */
 static enum pl_exit refuse_word(const char *word)
 {
+    for (size_t i = 0; i < sizeof elsewhere / sizeof *elsewhere; i++)
+        if (!strcmp(elsewhere[i].word, word))
+            return pl_say_usage("%s: no such command; did you mean `%s %s`?", word, pl_say_self(),
+                                elsewhere[i].command);
     struct pl_nearest nearest = {.word = word};
     for (size_t i = 0; pl_commands[i]; i++)
         pl_nearest_offer(&nearest, pl_commands[i]->name);
@@ -49,9 +70,8 @@ static enum pl_exit refuse_word(const char *word)
     return pl_say_usage("%s: no such command; see `%s help`", word, pl_say_self());
 }
 
-static const struct synonym {
-    const char *word, *command;
-} synonyms[] = {{"--help", "help"}, {"-h", "help"}, {"--version", "version"}, {"-V", "version"}};
+static const struct synonym synonyms[] = {
+    {"--help", "help"}, {"-h", "help"}, {"--version", "version"}, {"-V", "version"}};
 
 static const char *command_word(const char *word)
 {
@@ -61,13 +81,29 @@ static const char *command_word(const char *word)
     return word;
 }
 
+/* Runs the command on the newest profile in this directory, and says which that is. */
+static int run_newest(const struct pl_command *command)
+{
+    char *newest = pl_subject_newest(), *argv[] = {newest, NULL};
+    if (newest) {
+        char *typed = pl_summary_typed(newest);
+        pl_say("reading %s, the newest profile here", typed);
+        free(typed);
+    }
+    int status = command->main(newest ? 1 : 0, argv);
+    free(newest);
+    return status;
+}
+
 static int run_command(const struct pl_command *command, int argc, char **argv)
 {
-    bool help = false, anywhere = command != &pl_command_run; /* the options behind PROGRAM are PROGRAM's */
+    bool help = false, anywhere = command != &pl_command_run; /* options after PROGRAM belong to PROGRAM */
     enum pl_exit status = pl_option_parse(command, anywhere, &argc, argv, &help);
     if (help)
         pl_help_command(command, stdout);
-    return status != PL_EXIT_OK || help ? (int) status : command->main(argc, argv);
+    if (status != PL_EXIT_OK || help)
+        return (int) status;
+    return argc == 0 && command->reads_newest ? run_newest(command) : command->main(argc, argv);
 }
 
 int main(int argc, char **argv)
@@ -80,8 +116,9 @@ int main(int argc, char **argv)
     }
     const struct pl_command *command = pl_command_find(command_word(argv[1]));
     int status = command ? run_command(command, argc - 2, argv + 2) : (int) refuse_word(argv[1]);
-    /* Data that did not arrive must not look like success; a reader that left early (head, less) is no failure. */
+    /* A failed write to stdout must not look like success. */
     int error = pl_say_flush();
+    pl_pager_end();
     if (error && status == PL_EXIT_OK)
         status = pl_say_failure("cannot write to stdout: %s", strerror(error));
     return status;

@@ -1,29 +1,29 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * merge.c - the merge command: many profiles as one.
+ * merge.c - the merge command: adds up many profiles into one.
  *
- * A fleet has more profiles than memory. They are opened a few at a time, added to the sum, and closed; what stays is
- * the sum, which grows with what is different in them, not with how many there are. Symbols are looked up in the end,
- * once for all of them, where the files have none.
+ * The profiles of a fleet may not fit into memory together. They are opened a few at a time, added to the sum, and
+ * closed. The sum grows with the number of different sites, not with the number of profiles. Symbols that the files
+ * lack are looked up at the end, once for all of them.
  *
- * Nothing is written before everything was read, so that whatever is refused leaves no file behind.
+ * Nothing is written before everything has been read, so that a failure leaves no file behind.
  */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 
-#include "figure.h"
-#include "glibc.h"
-#include "join.h"
-#include "option.h"
-#include "process.h"
-#include "save.h"
-#include "settings.h"
-#include "subject.h"
-#include "summary.h"
-#include "symbolize.h"
-#include "term.h"
+#include "analysis/figure.h"
+#include "cli/cache.h"
+#include "cli/option.h"
+#include "cli/run/glibc.h"
+#include "cli/run/summary.h"
+#include "cli/subject.h"
+#include "cli/term.h"
+#include "format/settings.h"
+#include "reader/join/join.h"
+#include "reader/symbols/symbolize.h"
+#include "reader/write/save.h"
 
 #define OUTPUT "merged.plim"
 #define BATCH_PROFILES 32u
@@ -37,20 +37,20 @@ static struct {
 
 /* clang-format off */
 static const struct pl_option options[] = {
-    {.name = "output", .letter = 'o', .takes = "FILE", .fallback = OUTPUT, .help = "where to write it",
+    {.name = "output", .letter = 'o', .takes = "FILE", .fallback = OUTPUT, .help = "file to write to",
      .type = &pl_type_text, .into = &given.out},
     {.name = "force", .letter = 'f',
-     .help = "replace FILE if it is there, and add up profiles even if two of them are of the same process",
+     .help = "replace FILE if it exists, and merge profiles even if two of them are of the same process",
      .type = &pl_type_flag, .into = &given.force},
-    {.name = "no-symbols", .help = "do not look up names that the profiles do not have",
+    {.name = "no-symbols", .help = "do not look up names that the profiles lack",
      .type = &pl_type_flag, .into = &given.no_symbols},
-    {.name = "quiet", .letter = 'q', .help = "say nothing unless something went wrong",
+    {.name = "quiet", .letter = 'q', .help = "print nothing unless something goes wrong",
      .type = &pl_type_flag, .into = &given.quiet},
     {0},
 };
 /* clang-format on */
 
-/* --- what is refused --- */
+/* --- refusing profiles --- */
 
 static bool is_same_file(const char *path, const struct stat *other)
 {
@@ -62,34 +62,35 @@ static enum pl_exit check_output(int argc, char **argv)
 {
     struct stat status;
     if (strcmp(given.out, "-") == 0)
-        return pl_say_usage("-o -: a profile is a file, and cannot be written to a pipe; use -o FILE" PL_SUFFIX);
+        return pl_say_usage("-o -: a profile cannot be written to a pipe; use -o FILE" PL_SUFFIX);
     if (stat(given.out, &status))
         return PL_EXIT_OK;
     if (!S_ISREG(status.st_mode))
-        return pl_say_usage("-o %s: not a file that could be replaced; use -o FILE" PL_SUFFIX, given.out);
+        return pl_say_usage("-o %s: not a regular file; use -o FILE" PL_SUFFIX, given.out);
     if (given.force)
         return PL_EXIT_OK;
     for (int i = 0; i < argc; i++)
         if (is_same_file(argv[i], &status))
-            return pl_say_usage("%s is to be read and to be written; leave it out, or use -o for another name, or "
-                                "--force if it is to be replaced by the sum of itself and the others",
+            return pl_say_usage("%s is both input and output; leave it out, or use -o for another name, or --force to "
+                                "replace it by the sum of itself and the others",
                                 argv[i]);
-    return pl_say_failure("%s is there already; use -o for another name, or --force to replace it", given.out);
+    return pl_say_failure("%s already exists; use -o for another name, or --force to replace it", given.out);
 }
 
-/* Who has been added already. */
+/* A profile that has been added. */
 struct seen {
     struct pl_header header;
     const char *name;
 };
 
-/* Merged ones do not tell whom they are made of, but two sums that agree in times, peaks and losses are of the same. */
+/* A merged profile does not list its parts. But two merged profiles with identical headers (times, peaks, losses) have
+ * the same parts. */
 static bool are_same(const struct pl_header *a, const struct pl_header *b)
 {
     bool merged = a->flags & PL_FLAG_MERGED;
     if (merged != !!(b->flags & PL_FLAG_MERGED))
         return false;
-    return merged ? memcmp(a, b, sizeof *a) == 0 : pl_process_same(a, b);
+    return merged ? memcmp(a, b, sizeof *a) == 0 : pl_profile_same_process(a, b);
 }
 
 static enum pl_exit check_twice(const struct seen *seen, int count, const struct pl_profile *profile, const char *name)
@@ -99,9 +100,8 @@ static enum pl_exit check_twice(const struct seen *seen, int count, const struct
             continue;
         char *what = profile->merged ? pl_say_print("the same sum of %u profiles", profile->merged)
                                      : pl_say_print("of the same process (pid %u)", profile->header.pid);
-        enum pl_exit status = pl_say_failure(
-            "%s and %s are %s, which would count twice; leave one out, or --force if that is what you want",
-            seen[i].name, name, what);
+        enum pl_exit status = pl_say_failure("%s and %s are %s, which would count twice; leave one out, or use --force",
+                                             seen[i].name, name, what);
         free(what);
         return status;
     }
@@ -132,14 +132,15 @@ static void add_up(struct batch *batch)
     batch->profile[batch->profiles++] = sum;
 }
 
-/* A file keeps the names that it has; a process is asked where it runs. */
+/* A file keeps the names that it has. Those of a running process are looked up now: it may have another root
+ * directory, which is known only here. */
 static enum pl_exit open_one(char *name, struct pl_profile **out)
 {
     struct stat status;
     struct pl_subject_options how = {.command = "merge", .no_symbols = given.no_symbols || !stat(name, &status)};
     enum pl_exit result = pl_subject_open(&how, 1, &name, out);
     if (result == PL_EXIT_OK && (*out)->damage > 0)
-        pl_say("%s is damaged: what can be read of it is added", name);
+        pl_say("%s is damaged; only its readable part is added", name);
     return result;
 }
 
@@ -167,12 +168,14 @@ static enum pl_exit add_all(int argc, char **argv, struct batch *batch)
     return status;
 }
 
-/* --- what comes of it --- */
+/* --- the result --- */
 
 static void find_names(struct pl_profile *sum)
 {
-    struct pl_symbolize_options how = {
-        .beside = pl_glibc_libraries(), .progress = pl_term_progress, .context = "plimsoll: reading symbols"};
+    struct pl_symbolize_options how = {.beside = pl_glibc_libraries(),
+                                       .cache = pl_cache_symbols(),
+                                       .progress = pl_term_progress,
+                                       .context = "plimsoll: reading symbols"};
     int error = given.no_symbols ? 0 : pl_symbolize(sum, &how, NULL);
     pl_term_progress(how.context, 1);
     if (error)
@@ -206,7 +209,7 @@ static int merge_main(int argc, char **argv)
         status = add_all(argc, argv, &batch);
     if (status == PL_EXIT_OK) {
         find_names(batch.profile[0]);
-        if (pl_profile_save(batch.profile[0], given.out, why))
+        if (pl_save(batch.profile[0], given.out, why))
             status = pl_say_failure("%s", why);
         else if (!given.quiet)
             say_sum(batch.profile[0]);
@@ -218,23 +221,23 @@ static int merge_main(int argc, char **argv)
 const struct pl_command pl_command_merge = {
     .name = "merge",
     .arguments = "FILE|PID...",
-    .summary = "make one profile of many: a process tree, a fleet, repeated runs",
+    .summary = "merge profiles into one: a process tree, a fleet, repeated runs",
     .details =
-        "Adds up profiles, of files and of running processes, and writes the sum as a profile like any other: report, "
-        "export, diff and check read it. Sites with the same stack, tag and thread name become one; modules are told "
-        "apart by path and build-id, so two builds of a program stay apart. Exact figures stay exact; errors of "
-        "samples combine as those of one larger sample, whatever the intervals were.\n"
+        "Adds up profiles of files and of running processes, and writes the sum as one profile, which report, export, "
+        "diff and check read. Sites with the same stack, tag and thread name become one. Modules with different paths "
+        "or build-ids stay apart, so two builds of a program do, too. Exact figures stay exact; errors of samples "
+        "combine like those of one larger sample, whatever the sampling intervals were.\n"
         "\n"
-        "Each process had its peak at its own time. They are added up, which is at least what was ever live at once, "
-        "and reports call that the sum of peaks. Timelines, snapshots and the ages of blocks are left out.\n"
+        "Each process had its peak at a different time. The merged profile has the sum of these peaks: an upper limit "
+        "of the memory live at once. Timelines, heap compositions over time and ages of blocks are dropped.\n"
         "\n"
-        "Names are kept in the file, so it can be read on a machine that has none of the programs. Two profiles of the "
-        "same process, as snapshots are, would count twice what both have seen, and are refused; so is the same sum "
-        "twice. See docs/merge.md.",
+        "The merged profile contains names, so it can be read on a machine without the programs. Two profiles of the "
+        "same process, for example snapshots, would count the same allocations twice, so `merge` refuses them; also "
+        "the same merged profile twice. See docs/merge.md.",
     .examples = "plimsoll run -o tree.%p.plim -- sh -c 'ls /; ls -l /'\n"
                 "plimsoll merge tree.*.plim -o tree.plim\n"
                 "plimsoll report tree.plim\n"
-                "plimsoll merge --force -o tree.plim tree.plim out.plim  # adds to what was merged before",
+                "plimsoll merge --force -o tree.plim tree.plim out.plim  # adds to a merged profile",
     .options = options,
     .main = merge_main,
 };

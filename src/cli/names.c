@@ -1,21 +1,21 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * names.c - finds the rules for names.
+ * names.c - finds the name rules.
  *
- * The first of these that is said counts, alone: --names, PLIMSOLL_NAMES, the user's own file. Only the last may be
- * missing. Built-in rules come with each of them, unless the word is `none` or the file says no-defaults.
+ * Only the first of these that is given is read: --names, PLIMSOLL_NAMES, the user's own file. Only the last may be
+ * missing. The built-in rules are added to each of them, unless the file is `none` or says no-defaults.
  */
-#include "names.h"
+#include "cli/names.h"
 
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-/* Where the user's own file would be; NULL: nowhere. The caller frees it. */
+/* The path of the user's own file, which may not exist; NULL: there is no home directory. The caller frees it. */
 static char *own_file(void)
 {
     const char *config = getenv("XDG_CONFIG_HOME"), *home = getenv("HOME");
-    if (config && *config == '/') /* relative ones are to be ignored, by the XDG specification */
+    if (config && *config == '/') /* the XDG specification says to ignore relative paths */
         return pl_say_print("%s/plimsoll/names", config);
     return home && *home ? pl_say_print("%s/.config/plimsoll/names", home) : NULL;
 }
@@ -51,7 +51,7 @@ enum pl_exit pl_names_read(const struct pl_names_options *options, struct pl_sim
     return status;
 }
 
-/* Rules that changed nothing, for one of two reasons. */
+/* Reports rules that changed nothing, for one of two reasons. */
 static void say_idle(const struct pl_simplify *set, bool emptied, const char *what)
 {
     const struct pl_simplify_rule *first = NULL;
@@ -79,9 +79,9 @@ void pl_names_apply(const struct pl_names_options *options, struct pl_simplify *
     if (!set)
         return;
     pl_simplify_profile(set, profile, options->full);
-    if (options->file && !options->quiet) { /* it is expected to do something; the user's own is for every program */
-        say_idle(set, false, "met no name");
-        say_idle(set, true, "would have left nothing of a name, and was not applied");
+    if (options->file && !options->quiet) { /* but not for the user's own file, which is for every program */
+        say_idle(set, false, "matched no name");
+        say_idle(set, true, "would have emptied a name, and was not applied");
     }
     pl_names_forget(set);
 }

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * nearest.c - the word that was probably meant: the one with the smallest edit distance, if that is small enough.
+ * nearest.c - guesses which word the user meant: the one with the smallest edit distance, if that is small enough.
  *
- * Neighbours swapped count once (optimal string alignment), since that is how people mistype.
+ * A swap of neighbours counts as one edit (optimal string alignment), because it is a common typing error.
  */
-#include "nearest.h"
+#include "cli/nearest.h"
 
 #include <string.h>
 
-/* Longer words than this are never typos of ours. */
+/* Words longer than this are similar to nothing. */
 #define LONGEST 63
 
 static unsigned least(unsigned a, unsigned b)
@@ -37,7 +37,7 @@ unsigned pl_nearest_distance(const char *from, const char *to)
     return rows[from_bytes % 3][to_bytes];
 }
 
-/* A third of the word may be wrong; a beginning of at least two letters is near as well. */
+/* A prefix of at least two letters has distance 1. */
 static unsigned score(const char *word, const char *candidate)
 {
     size_t bytes = strlen(word);
@@ -46,6 +46,7 @@ static unsigned score(const char *word, const char *candidate)
     return pl_nearest_distance(word, candidate);
 }
 
+/* Up to a third of the word may be wrong. */
 void pl_nearest_offer(struct pl_nearest *nearest, const char *candidate)
 {
     unsigned distance = score(nearest->word, candidate);

@@ -1,27 +1,27 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * option.c - reads a command line by the command's table of options.
+ * option.c - parses a command line by the command's table of options.
  *
- * One option is one step: find its row, find its value (after `=`, glued to the letter, or the next word), let its type
- * read it. Every error names the option as it was typed, what was wrong, and what is accepted.
+ * For each option: find its row, find its value (after `=`, directly after the letter, or the next word), let its type
+ * parse it. Every error message gives the option as it was typed, what is wrong, and what is accepted.
  */
-#include "option.h"
+#include "cli/option.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "figure.h"
-#include "nearest.h"
+#include "analysis/figure.h"
+#include "cli/nearest.h"
 
 const struct pl_option pl_option_help = {
     .name = "help", .letter = 'h', .help = "print this help", .type = &pl_type_flag};
 
-/* An option as it stands on the command line. */
+/* An option as it was typed. */
 struct typed {
     const struct pl_option *option;
     char *name;        /* "--sample" or "-s": for messages */
-    const char *value; /* NULL: none given with it */
+    const char *value; /* NULL: none so far */
 };
 
 static const struct pl_option *find_name(const struct pl_command *command, const char *name, size_t bytes)
@@ -71,7 +71,8 @@ static char *complain_bound(const struct pl_option *option, bool small)
     if (option->type == &pl_type_percent)
         return pl_say_print("too large; use %s", option->type->accepted);
     char *bound = print_bound(option, small ? option->min : option->max ? option->max : UINT64_MAX);
-    char *complaint = pl_say_print("too %s; the %s is %s", small ? "small" : "large", small ? "least" : "most", bound);
+    char *complaint =
+        pl_say_print("too %s; the %s is %s", small ? "small" : "large", small ? "minimum" : "maximum", bound);
     free(bound);
     return complaint;
 }
@@ -98,7 +99,7 @@ char *pl_option_complaint(const struct pl_option *option, const char *typed, enu
     return complaint;
 }
 
-/* The choice that has the typed words in another order: thread,tag for tag,thread. NULL: none has. */
+/* The choice with the same two words in the other order: thread,tag for tag,thread. NULL: there is none. */
 static const char *find_swapped(const struct pl_option *option, const char *value)
 {
     const char *comma = strchr(value, ',');
@@ -144,7 +145,7 @@ static enum pl_exit refuse_unknown(const struct pl_command *command, const char 
     return PL_EXIT_USAGE;
 }
 
-/* Reads one option with its value; `next` is the word after it, or NULL, and is set to NULL when it was used up. */
+/* Reads one option with its value. *next is the word after it, or NULL; it is set to NULL if it is the value. */
 static enum pl_exit read_option(struct typed *typed, char **next)
 {
     const struct pl_option *option = typed->option;

@@ -9,9 +9,10 @@
 #define PL_OPTION_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
-#include "say.h"
+#include "cli/say.h"
 
 struct pl_option;
 
@@ -25,7 +26,7 @@ enum pl_verdict {
 /* A kind of value. `read` checks the text and stores into option->into, which may be NULL to check only. */
 struct pl_type {
     const char *wrong;    /* "not a size" */
-    const char *accepted; /* "bytes with K, M or G"; NULL: an example says it better */
+    const char *accepted; /* "bytes with K, M or G"; NULL: messages give only an example */
     enum pl_verdict (*read)(const struct pl_option *option, const char *text);
 };
 
@@ -41,22 +42,36 @@ extern const struct pl_type pl_type_percent; /* double; 1 for 1% */
 extern const struct pl_type pl_type_choice;  /* int; index into option->choices */
 extern const struct pl_type pl_type_pattern; /* const char *; a file name with %p, %c, %t, %h, %% */
 extern const struct pl_type pl_type_names;   /* const char *; words separated by commas */
+extern const struct pl_type pl_type_files;   /* struct pl_type_list; the option may be repeated */
+
+/* The values of an option that may be repeated, in the order of the command line. The strings are those of argv. */
+struct pl_type_list {
+    const char **path;
+    size_t count;
+};
 
 struct pl_option {
     const char *name; /* without dashes; NULL: only its variable sets it */
     char letter;      /* 0: none */
     const char *takes;
-    const char *fallback; /* the default, in words; NULL: not worth a word */
+    const char *fallback; /* the default, in words; NULL: help does not mention it */
     const char *variable; /* environment variable that sets the same; NULL: none */
     const char *help;     /* NULL ends the table */
+    bool heading;         /* no option: `help` is the heading of the rows that follow */
     const struct pl_type *type;
     void *into;
-    const char **raw;  /* gets the text as it was given; NULL: nobody asks */
+    const char **raw;  /* gets the text as it was given; may be NULL */
     uint64_t min, max; /* for sizes, budgets and counts; max 0: no bound */
     const char *example;
     const char *const *choices;
-    int offered; /* only so many choices are said, when it is none of them; 0: all. Help must name these, too */
+    int offered; /* lists show only the first so many choices; 0: all. Help must name these, too */
 };
+
+/* Separates the options that most users need from the others. */
+#define PL_OPTION_MORE                                                                                                 \
+    {                                                                                                                  \
+        .heading = true, .help = "More options"                                                                        \
+    }
 
 struct pl_command {
     const char *name;
@@ -64,13 +79,14 @@ struct pl_command {
     const char *summary;   /* one line */
     const char *details;   /* paragraphs, separated by an empty line */
     const char *examples;  /* lines: "COMMAND  # what it does" */
-    const char *statuses;  /* of the exit, where they are not 0, 1 and 2 as always; NULL: they are */
-    const char *files;     /* what it reads and writes besides its arguments; NULL: nothing */
+    const char *statuses;  /* what to add on exit statuses, besides 0, 1 and 2; NULL: nothing */
+    const char *files;     /* files that it reads and writes besides its arguments; NULL: none */
+    bool reads_newest;     /* without an argument, it reads the newest profile in this directory */
     const struct pl_option *options;
-    int (*main)(int argc, char **argv); /* with what is left after the options; returns the exit status */
+    int (*main)(int argc, char **argv); /* gets the arguments without the options; returns the exit status */
 };
 
-/* Every command takes it. */
+/* --help, which every command takes. */
 extern const struct pl_option pl_option_help;
 
 /* The table of main.c; NULL ends it. */
@@ -82,13 +98,14 @@ extern const struct pl_command pl_command_run, pl_command_report, pl_command_vie
     pl_command_version;
 
 /*
- * Reads the options in front of the first argument that is none (or anywhere, if `anywhere`; never beyond `--`), and
- * moves what is left to the front of argv. `help` says that --help was among them. On failure the error has been said.
+ * Reads the options up to the first argument that is not one (or, if `anywhere`, all of them; never beyond `--`), and
+ * moves the other arguments to the front of argv. Sets `help` if --help is among them. On failure the error has been
+ * printed.
  */
 enum pl_exit pl_option_parse(const struct pl_command *command, bool anywhere, int *argc, char **argv, bool *help);
 
-/* Why a text was not accepted: "not a size; use bytes with K, M or G, for example --sample 512K". `typed` is how the
- * option was spelled there, "" for a variable. The caller frees the text. */
+/* Why a value was not accepted: "not a size; use bytes with K, M or G, for example --sample 512K". `typed` is the
+ * option as the user typed it, "" for a variable. The caller frees the text. */
 char *pl_option_complaint(const struct pl_option *option, const char *typed, enum pl_verdict verdict);
 
 #endif

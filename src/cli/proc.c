@@ -1,26 +1,30 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * proc.c - finds profiles through /proc and in the directories where live files lie.
+ * proc.c - finds profiles through /proc and in the directories of live profiles.
  *
  * A forked child maps its parent's profile until it has something of its own to record, so a mapping alone proves
- * nothing: a profile belongs to the process whose own pid its header names. Files are compared by inode and name, not
- * by device, since maps and stat disagree on devices for some file systems (btrfs, overlayfs).
+ * nothing: a profile belongs to the process whose pid its header has. Files are compared by inode and name, not by
+ * device, because maps and stat disagree on devices for some file systems (btrfs, overlayfs).
  */
-#include "proc.h"
+#include "cli/proc.h"
 
 #include <ctype.h>
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <linux/magic.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/vfs.h>
+#include <time.h>
 #include <unistd.h>
 
-#include "say.h"
-#include "settings.h"
+#include "cli/say.h"
+#include "format/settings.h"
 
 #define RUN_PREFIX "plimsoll-run."
 
@@ -91,7 +95,7 @@ static bool ends_with(const char *text, const char *end)
     return text_bytes >= end_bytes && !strcmp(text + text_bytes - end_bytes, end);
 }
 
-/* Calls `visit` with each mapped file that is called like a profile, until it returns true. */
+/* Calls `visit` with each mapped file that has the suffix of a profile, until it returns true. */
 static bool each_mapping(pid_t pid, bool (*visit)(pid_t, struct mapping *, void *), void *context)
 {
     char name[64], *line = NULL;
@@ -126,7 +130,7 @@ static bool same_namespace(pid_t pid, const char *kind)
     return our_bytes > 0 && (their_bytes <= 0 || !strcmp(ours, theirs));
 }
 
-/* Another root without another namespace is a chroot. */
+/* Roots differ in the same mount namespace after a chroot. */
 static bool same_root(pid_t pid)
 {
     char name[64];
@@ -142,10 +146,21 @@ char *pl_proc_root(pid_t pid)
     return pl_say_print("/proc/%d/root", pid);
 }
 
+/* A path of /proc/PID/maps, as the process itself would name it. The kernel shows us that path and the process's root
+ * in the same way, so after a chroot the second is the beginning of the first. */
+static const char *below_root(pid_t pid, const char *path)
+{
+    char name[64], root[PATH_MAX];
+    snprintf(name, sizeof name, "/proc/%d/root", pid);
+    ssize_t bytes = readlink(name, root, sizeof root);
+    bool inside = bytes > 1 && (size_t) bytes < sizeof root && !strncmp(path, root, (size_t) bytes);
+    return inside && path[bytes] == '/' ? path + bytes : path;
+}
+
 static char *openable_path(pid_t pid, const struct mapping *mapping)
 {
     char *root = pl_proc_root(pid);
-    char *path = pl_say_print("%s%s", root ? root : "", mapping->path);
+    char *path = pl_say_print("%s%s", root ? root : "", root ? below_root(pid, mapping->path) : mapping->path);
     free(root);
     return path;
 }
@@ -162,21 +177,21 @@ bool pl_proc_header(const char *path, struct pl_header *header)
     return bytes == (ssize_t) sizeof *header && !memcmp(header->magic, PL_MAGIC, sizeof header->magic);
 }
 
-/* A snapshot is a copy: whoever has it mapped, or left it here, does not live in it. */
+/* A snapshot is only a copy: no process records into it. */
 static bool is_lived_in(const char *path, struct pl_header *header)
 {
     return pl_proc_header(path, header) && !(header->flags & PL_FLAG_SNAPSHOT);
 }
 
-static void add(struct pl_finds *finds, char *path, const struct pl_header *header, pid_t pid)
+static void add(struct pl_proc_finds *finds, char *path, const struct pl_header *header, pid_t pid)
 {
     finds->found = pl_say_memory(realloc(finds->found, (finds->count + 1) * sizeof *finds->found));
-    finds->found[finds->count++] = (struct pl_found){.path = path, .header = *header, .pid = pid};
+    finds->found[finds->count++] = (struct pl_proc_found){.path = path, .header = *header, .pid = pid};
 }
 
 struct mapped_search {
     const struct pl_proc *proc;
-    struct pl_finds *finds;
+    struct pl_proc_finds *finds;
 };
 
 static bool visit_mapped(pid_t pid, struct mapping *mapping, void *context)
@@ -192,7 +207,7 @@ static bool visit_mapped(pid_t pid, struct mapping *mapping, void *context)
     return false;
 }
 
-void pl_proc_find_mapped(const struct pl_proc_table *table, struct pl_finds *finds)
+void pl_proc_find_mapped(const struct pl_proc_table *table, struct pl_proc_finds *finds)
 {
     for (size_t i = 0; i < table->count; i++)
         each_mapping(table->proc[i].pid, visit_mapped, &(struct mapped_search){&table->proc[i], finds});
@@ -210,11 +225,44 @@ static bool visit_writer(pid_t pid, struct mapping *mapping, void *context)
     return mapping->inode == search->inode && !strcmp(basename(mapping->path), search->name);
 }
 
-pid_t pl_proc_writer(const struct pl_proc_table *table, const char *path, const struct pl_header *header)
+/*
+ * File systems where the kernel counts a writable mapping as a file that is open for writing. overlayfs does not: there
+ * the mapping belongs to another file, below it.
+ */
+static bool counts_writers(int fd)
+{
+    static const unsigned long kinds[] = {TMPFS_MAGIC, EXT4_SUPER_MAGIC, XFS_SUPER_MAGIC, BTRFS_SUPER_MAGIC};
+    struct statfs status;
+    if (fstatfs(fd, &status))
+        return false;
+    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
+        if ((unsigned long) status.f_type == kinds[i])
+            return true;
+    return false;
+}
+
+/*
+ * False: no process has the file mapped or open for writing. Reading the status of every process on the machine would
+ * tell us too, but takes milliseconds; the kernel grants a read lease only if there is no writer. Somebody who opens
+ * the file for writing before we close it waits that long, and we get a signal: one that is ignored by default.
+ */
+static bool may_have_writer(const char *path)
+{
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
+    bool free_of_writers =
+        fd >= 0 && counts_writers(fd) && !fcntl(fd, F_SETSIG, SIGURG) && !fcntl(fd, F_SETLEASE, F_RDLCK);
+    if (fd >= 0)
+        close(fd);
+    return !free_of_writers;
+}
+
+pid_t pl_proc_writer(struct pl_proc_table *table, const char *path, const struct pl_header *header)
 {
     struct stat status;
-    if (stat(path, &status))
+    if (stat(path, &status) || !may_have_writer(path))
         return 0;
+    if (!table->count)
+        *table = pl_proc_read();
     struct writer_search search = {basename(path), status.st_ino};
     for (size_t i = 0; i < table->count; i++)
         if ((uint32_t) table->proc[i].inner_pid == header->pid &&
@@ -223,16 +271,23 @@ pid_t pl_proc_writer(const struct pl_proc_table *table, const char *path, const 
     return 0;
 }
 
-/* --- what was left behind --- */
+/* --- profiles that were left behind --- */
 
-static void search_directory(const struct pl_proc_table *table, const char *path, bool deeper, struct pl_finds *finds)
+/* A process with a fixed PLIMSOLL_OUT has a link there to its live profile. */
+static bool is_link(const char *path)
+{
+    struct stat status;
+    return !lstat(path, &status) && S_ISLNK(status.st_mode);
+}
+
+static void search_directory(struct pl_proc_table *table, const char *path, bool deeper, struct pl_proc_finds *finds)
 {
     DIR *directory = opendir(path);
     for (struct dirent *entry; directory && (entry = readdir(directory));) {
         struct pl_header header;
         char *name = pl_say_print("%s/%s", path, entry->d_name);
         bool run = !strncmp(entry->d_name, RUN_PREFIX, strlen(RUN_PREFIX));
-        bool profile = !run && ends_with(name, PL_SUFFIX) && is_lived_in(name, &header);
+        bool profile = !run && !is_link(name) && ends_with(name, PL_SUFFIX) && is_lived_in(name, &header);
         if (run && deeper)
             search_directory(table, name, false, finds);
         if (profile && !pl_proc_writer(table, name, &header))
@@ -244,7 +299,7 @@ static void search_directory(const struct pl_proc_table *table, const char *path
         closedir(directory);
 }
 
-void pl_proc_find_leftover(const struct pl_proc_table *table, struct pl_finds *finds)
+void pl_proc_find_leftover(struct pl_proc_table *table, struct pl_proc_finds *finds)
 {
     const char *const places[] = {"/dev/shm", getenv("XDG_RUNTIME_DIR"), getenv("PLIMSOLL_LIVE_DIR")};
     for (size_t i = 0; i < sizeof places / sizeof *places; i++)
@@ -252,17 +307,17 @@ void pl_proc_find_leftover(const struct pl_proc_table *table, struct pl_finds *f
             search_directory(table, places[i], true, finds);
 }
 
-void pl_proc_free_finds(struct pl_finds *finds)
+void pl_proc_free_finds(struct pl_proc_finds *finds)
 {
     for (size_t i = 0; i < finds->count; i++)
         free(finds->found[i].path);
     free(finds->found);
-    *finds = (struct pl_finds){0};
+    *finds = (struct pl_proc_finds){0};
 }
 
-static char *newest_left_by(pid_t pid, const struct pl_finds *finds)
+static char *newest_left_by(pid_t pid, const struct pl_proc_finds *finds)
 {
-    const struct pl_found *newest = NULL;
+    const struct pl_proc_found *newest = NULL;
     for (size_t i = 0; i < finds->count; i++)
         if (finds->found[i].header.pid == (uint32_t) pid &&
             (!newest || finds->found[i].header.start_realtime_ns > newest->header.start_realtime_ns))
@@ -273,7 +328,7 @@ static char *newest_left_by(pid_t pid, const struct pl_finds *finds)
 char *pl_proc_profile(pid_t pid)
 {
     struct pl_proc one = {pid, read_inner_pid(pid)};
-    struct pl_finds finds = {0};
+    struct pl_proc_finds finds = {0};
     each_mapping(pid, visit_mapped, &(struct mapped_search){&one, &finds});
     char *path = finds.count ? pl_say_print("%s", finds.found[0].path) : NULL;
     pl_proc_free_finds(&finds);
@@ -282,11 +337,18 @@ char *pl_proc_profile(pid_t pid)
 
 char *pl_proc_left_by(pid_t pid)
 {
-    struct pl_proc_table table = pl_proc_read();
-    struct pl_finds finds = {0};
+    struct pl_proc_table table = {0};
+    struct pl_proc_finds finds = {0};
     pl_proc_find_leftover(&table, &finds);
     char *path = newest_left_by(pid, &finds);
     pl_proc_free_finds(&finds);
     pl_proc_free(&table);
     return path;
+}
+
+uint64_t pl_proc_now_ns(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (uint64_t) now.tv_sec * 1000000000u + (uint64_t) now.tv_nsec;
 }

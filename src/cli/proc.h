@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * proc.h - finds profiles of running processes, and of those that ended without moving theirs, with nobody's help.
+ * proc.h - finds the profiles of running processes, and of processes that ended without moving theirs.
  *
- * A process that is being profiled has its profile mapped, so /proc/PID/maps names it. That is the whole registry:
- * there is nothing to start, nothing to keep up to date and nothing to clean up.
+ * A process that is being profiled has its profile mapped, so /proc/PID/maps names it. There is no other registry, and
+ * so nothing to start, to update or to clean up.
  */
 #ifndef PL_PROC_H
 #define PL_PROC_H
@@ -13,9 +13,9 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-#include "format.h"
+#include "format/format.h"
 
-/* A process, by its number here and by the number it has for itself (in a container they differ). */
+/* A process: its pid in our pid namespace, and in its own (in a container they differ). */
 struct pl_proc {
     pid_t pid;
     pid_t inner_pid;
@@ -26,41 +26,45 @@ struct pl_proc_table {
     size_t count;
 };
 
-struct pl_proc_table pl_proc_read(void);
+struct pl_proc_table pl_proc_read(void); /* takes milliseconds: it reads a file of every process on the machine */
 void pl_proc_free(struct pl_proc_table *table);
 
-/* A profile that lies where profiles live while their process does. */
-struct pl_found {
-    char *path; /* to open it from here */
+/* A live profile, or one that an ended process left behind. */
+struct pl_proc_found {
+    char *path; /* as we can open it */
     struct pl_header header;
-    pid_t pid; /* the process that maps it; 0: it has ended */
+    pid_t pid; /* the process that has it mapped; 0: it has ended */
 };
 
-struct pl_finds {
-    struct pl_found *found;
+struct pl_proc_finds {
+    struct pl_proc_found *found;
     size_t count;
 };
 
 /* Profiles mapped by the processes of the table. */
-void pl_proc_find_mapped(const struct pl_proc_table *table, struct pl_finds *finds);
+void pl_proc_find_mapped(const struct pl_proc_table *table, struct pl_proc_finds *finds);
 
-/* Profiles lying in the usual places for live files, whose process has ended. */
-void pl_proc_find_leftover(const struct pl_proc_table *table, struct pl_finds *finds);
-void pl_proc_free_finds(struct pl_finds *finds);
+/* Profiles in the usual directories for live profiles whose process has ended. Reads an empty table if it must. */
+void pl_proc_find_leftover(struct pl_proc_table *table, struct pl_proc_finds *finds);
+void pl_proc_free_finds(struct pl_proc_finds *finds);
 
-/* The process that has this file mapped as its own profile; 0 if it has ended. */
-pid_t pl_proc_writer(const struct pl_proc_table *table, const char *path, const struct pl_header *header);
+/* The process that has this file mapped as its own profile; 0 if it has ended. An empty table is read when somebody has
+ * the file open for writing; mostly nobody has. */
+pid_t pl_proc_writer(struct pl_proc_table *table, const char *path, const struct pl_header *header);
 
-/* The profile that a process has mapped; NULL: it is not being profiled, or not there. The caller frees it. */
+/* The profile that a process has mapped; NULL: it is not being profiled, or does not exist. The caller frees it. */
 char *pl_proc_profile(pid_t pid);
 
-/* The newest profile left behind by a process of this number, which may not be the one that has it now. */
+/* The newest profile that an ended process with this pid left behind; the pid may have been reused since. */
 char *pl_proc_left_by(pid_t pid);
 
 /* Reads a header; false if the file is not a profile (or not one yet). */
 bool pl_proc_header(const char *path, struct pl_header *header);
 
-/* "/proc/PID/root" when the process sees another file system than we do, else NULL. The caller frees it. */
+/* "/proc/PID/root" if the process has another root directory than we do, else NULL. The caller frees it. */
 char *pl_proc_root(pid_t pid);
+
+/* CLOCK_MONOTONIC, as in profiles. */
+uint64_t pl_proc_now_ns(void);
 
 #endif

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * say.c - what Plimsoll says to a person.
+ * say.c - messages to the user.
  */
-#include "say.h"
+#include "cli/say.h"
 
 #include <errno.h>
 #include <stdbool.h>
@@ -12,7 +12,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "utf8.h"
+#include "reader/base/utf8.h"
 
 void *pl_say_memory(void *memory)
 {
@@ -77,7 +77,7 @@ char *pl_say_quote(const char *text)
     return quoted;
 }
 
-static char *self; /* NULL: not known; set once, before there are threads */
+static char *self; /* NULL: unknown; set once, before there are threads */
 
 const char *pl_say_self(void)
 {
@@ -90,14 +90,14 @@ void pl_say_typed_as(const char *typed)
     self = *typed ? pl_say_quote(typed) : NULL;
 }
 
-static _Thread_local bool is_hushed; /* what other threads have to say is news */
+static _Thread_local bool is_hushed; /* other threads still print */
 
 void pl_say_hush(bool hushed)
 {
     is_hushed = hushed;
 }
 
-/* One write per line, so that lines of several processes on one terminal do not mix. */
+/* One write per line, so that lines of several processes on one terminal do not mix. Preserves errno. */
 static void say(const char *format, va_list arguments)
 {
     int error = errno;
@@ -145,4 +145,11 @@ enum pl_exit pl_say_usage(const char *format, ...)
     say(format, arguments);
     va_end(arguments);
     return PL_EXIT_USAGE;
+}
+
+void pl_say_append(char **list, const char *separator, const char *word)
+{
+    char *longer = pl_say_print("%s%s%s", *list, **list ? separator : "", word);
+    free(*list);
+    *list = longer;
 }

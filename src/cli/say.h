@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * say.h - what Plimsoll says to a person, always on stderr, one line at a time, behind `plimsoll: `.
+ * say.h - messages to the user: on stderr, one line each, after `plimsoll: `.
  *
- * stdout is for data alone. Text from profiles and from the file system goes through here unchanged by callers: control
- * characters in it are made visible, so that no name can command the terminal.
+ * stdout is for data only. Callers pass text from profiles and from the file system unchanged: control characters are
+ * made visible here, so that no name can control the terminal.
  */
 #ifndef PL_SAY_H
 #define PL_SAY_H
@@ -21,34 +21,36 @@ enum pl_exit {
 
 void pl_say(const char *format, ...) PL_PRINTF(1, 2);
 
-/* The same, for the way out: `return pl_say_failure(...)`. */
+/* The same, and return the exit status: `return pl_say_failure(...)`. */
 enum pl_exit pl_say_failure(const char *format, ...) PL_PRINTF(1, 2);
 enum pl_exit pl_say_usage(const char *format, ...) PL_PRINTF(1, 2);
 
 /*
- * The command that the user types to start us, ready to be pasted into a shell: a hint gives it in front of what to
- * type next. It is "plimsoll" where $PATH has it, and build/plimsoll where that was typed. What programs read (JSON,
- * JUnit) must not depend on it, and says plimsoll.
+ * Our command as the user typed it, quoted for a shell: messages that tell the user what to type next begin with it. It
+ * is "plimsoll", or for example build/plimsoll. Output for programs (JSON, JUnit) must not depend on it, and says
+ * plimsoll.
  */
 const char *pl_say_self(void);
-void pl_say_typed_as(const char *typed); /* main() knows: argv[0] */
+void pl_say_typed_as(const char *typed); /* for main(), with argv[0] */
 
-/* From now on this thread says nothing, or all again: for what is tried again and again, and has been said once. */
+/* Suppresses the messages of this thread, or stops suppressing them. For retries whose error has been printed. */
 void pl_say_hush(bool hushed);
 
-/* Sends what was printed to stdout on its way. 0, or the errno with which that first failed: later calls of anything
- * have an errno of their own. */
+/* Flushes stdout. Returns 0, or the errno of the first write that failed. */
 int pl_say_flush(void);
 
-/* A copy in which control characters and bytes that are not UTF-8 read \xNN. The caller frees it. */
+/* A copy in which control characters and bytes that are not UTF-8 become \xNN. The caller frees it. */
 char *pl_say_clean(const char *text);
 
-/* The text as a shell takes it for one word: quoted where it has to be. The caller frees it. */
+/* The text as one word for a shell, quoted if necessary. The caller frees it. */
 char *pl_say_quote(const char *text);
 
-/* asprintf, vasprintf and strdup that cannot fail: a reader without memory has nothing left to say. */
+/* asprintf and vasprintf that cannot fail: without memory they end the process, and so does pl_say_memory(NULL). */
 char *pl_say_print(const char *format, ...) PL_PRINTF(1, 2);
 char *pl_say_vprint(const char *format, va_list arguments) PL_PRINTF(1, 0);
 void *pl_say_memory(void *memory);
+
+/* Appends a word to a list of words: `list` becomes "list:word", or "word" if it was empty. Frees the old list. */
+void pl_say_append(char **list, const char *separator, const char *word);
 
 #endif

@@ -1,24 +1,24 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * select.c - which part of a profile is meant.
+ * select.c - selects a part of a profile.
  *
- * A tag is named by the last parts of its path, whole ones: `parse` is request/parse and load/parse, but never parser.
- * A slash in front ties it to the root. Several tags may answer to one name; all of them are meant, and what is below
- * them.
+ * A tag is given by the last names of its path, each in full: `parse` matches request/parse and load/parse, but not
+ * parser. A leading slash means the root. If several tags match, all of them are selected, and all tags below them.
  */
-#include "select.h"
+#include "cli/select.h"
 
 #include <ctype.h>
 #include <regex.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "arena.h"
-#include "figure.h"
-#include "instant.h"
-#include "narrow.h"
-#include "nearest.h"
-#include "tags.h"
+#include "analysis/figure.h"
+#include "analysis/instant.h"
+#include "analysis/narrow.h"
+#include "cli/nearest.h"
+#include "cli/report/tagview.h"
+#include "cli/run/summary.h"
+#include "reader/base/arena.h"
 
 #define OFFERED_MAX 6
 #define OFFERED_BYTES 80u
@@ -38,10 +38,10 @@ enum pl_metric pl_select_metric(const struct pl_select *select, enum pl_metric o
 {
     if (select->metric == PL_SELECT_NO_METRIC)
         return otherwise;
-    return (enum pl_metric)(select->metric % PL_METRIC_COUNT); /* the words have every metric twice */
+    return (enum pl_metric)(select->metric % PL_METRIC_COUNT); /* the words list every metric twice */
 }
 
-/* --- what there is, nearest names first --- */
+/* --- suggestions, nearest names first --- */
 
 struct offer {
     const char *name;
@@ -56,7 +56,7 @@ static int nearest_first(const void *left, const void *right)
     return strcmp(a->name, b->name);
 }
 
-/* So much of a name as is worth reading, in whole characters. */
+/* Cuts a name to OFFERED_BYTES, between characters. */
 static size_t short_bytes(const char *name)
 {
     size_t bytes = strnlen(name, OFFERED_BYTES);
@@ -73,7 +73,7 @@ static char *lower(const char *text)
     return lowered;
 }
 
-/* LOAD is as near to load as it gets. */
+/* Ignores case. */
 static unsigned distance_between(const char *typed, const char *name)
 {
     char *one = lower(typed), *other = lower(name);
@@ -83,7 +83,7 @@ static unsigned distance_between(const char *typed, const char *name)
     return distance;
 }
 
-/* The first names, separated by commas, each once. Sorts the offers. The caller frees it. */
+/* Sorts the offers. Returns the first names, separated by commas, without duplicates. The caller frees it. */
 static char *list_offers(struct offer *offer, size_t count)
 {
     char *list = pl_say_print("%s", "");
@@ -105,7 +105,7 @@ static char *list_offers(struct offer *offer, size_t count)
 
 /* --- tags --- */
 
-/* The bytes at the end of a text that are this name, as it is or as it is printed; 0: they are not. */
+/* The length of the name, as it is or as it is printed, if the text ends with it; else 0. */
 static size_t name_at_end(const char *text, size_t bytes, const char *name)
 {
     char *printed = pl_say_clean(name);
@@ -119,11 +119,11 @@ static size_t name_at_end(const char *text, size_t bytes, const char *name)
     return found;
 }
 
-/* Whole names from the end, joined by slashes, make up `typed`. */
+/* Is `typed` a sequence of whole names, joined by slashes, at the end of the tag's path? */
 static bool answers_to(const struct pl_profile *profile, uint32_t tag, const char *typed)
 {
     for (size_t rest = strlen(typed); tag != ROOT; tag = profile->tag[tag].parent) {
-        size_t bytes = name_at_end(typed, rest, pl_tags_name(profile, tag));
+        size_t bytes = name_at_end(typed, rest, pl_tagview_name(profile, tag));
         if (!bytes)
             return false;
         rest -= bytes;
@@ -137,7 +137,7 @@ static bool answers_to(const struct pl_profile *profile, uint32_t tag, const cha
     return false;
 }
 
-/* A tag comes after its parent. */
+/* One pass is enough, because a tag comes after its parent. */
 uint32_t pl_select_tags(const struct pl_profile *profile, const char *typed, bool *in, uint32_t *one)
 {
     uint32_t meant = 0;
@@ -164,14 +164,13 @@ static unsigned distance_to(const struct pl_tag_view *tag, const char *typed)
 static enum pl_exit refuse_tag(const struct pl_profile *profile, const char *typed, const char *subject)
 {
     if (profile->tags <= 1)
-        return pl_say_usage("--tag %s: this program used no tags; see `%s help tags` for how it could", typed,
-                            pl_say_self());
+        return pl_say_usage("--tag %s: this program used no tags; see `%s help tags`", typed, pl_say_self());
     struct offer *offer = pl_say_memory(calloc(profile->tags, sizeof *offer));
     for (uint32_t i = 1; i < profile->tags; i++)
-        offer[i - 1] = (struct offer){pl_tags_path(profile, i), distance_to(&profile->tag[i], typed)};
+        offer[i - 1] = (struct offer){pl_tagview_path(profile, i), distance_to(&profile->tag[i], typed)};
     char *list = list_offers(offer, profile->tags - 1);
-    pl_say("--tag %s: there is no such tag; there are: %s", typed, list);
-    pl_say("%s report --by tag %s shows all", pl_say_self(), subject);
+    pl_say("--tag %s: no such tag; tags are: %s", typed, list);
+    pl_say("to list all tags: %s report --by tag %s", pl_say_self(), subject);
     free(list);
     free(offer);
     return PL_EXIT_USAGE;
@@ -183,7 +182,7 @@ static char *describe_tags(const struct pl_profile *profile, const char *typed, 
         return pl_say_print("allocated without a tag");
     if (meant > 1)
         return pl_say_print("%u tags named %s, and below", meant, typed);
-    return pl_say_print("tag %s, and below", pl_tags_path(profile, one));
+    return pl_say_print("tag %s, and below", pl_tagview_path(profile, one));
 }
 
 static enum pl_exit choose_tags(const struct pl_select *select, const struct pl_profile *profile, const char *subject,
@@ -213,7 +212,7 @@ static char *list_threads(const struct pl_profile *profile, const char *typed)
 static enum pl_exit refuse_thread(const struct pl_profile *profile, const char *typed)
 {
     char *list = list_threads(profile, typed);
-    pl_say("--thread %s: no thread has a name like that; there are: %s", typed, list);
+    pl_say("--thread %s: no thread name matches; threads are: %s", typed, list);
     free(list);
     return PL_EXIT_USAGE;
 }
@@ -246,14 +245,14 @@ static enum pl_exit choose_threads(const struct pl_select *select, const struct 
     return meant || select->may_be_empty ? PL_EXIT_OK : refuse_thread(profile, typed);
 }
 
-/* A merged group has the expression for its name. That there is none is worth a word, and nothing to fail for. */
+/* Warns if the expression matched no thread. A merged group is named after the expression. */
 static void check_merged(const struct pl_profile *profile, const char *merge, const struct pl_groups *groups)
 {
     for (uint32_t i = 0; i < groups->groups; i++)
         if (!strcmp(groups->name[i], merge))
             return;
     char *list = list_threads(profile, merge);
-    pl_say("--merge-threads %s: it matches no thread's whole name; there are: %s", merge, list);
+    pl_say("--merge-threads %s: matches no whole thread name; threads are: %s", merge, list);
     free(list);
 }
 
@@ -264,6 +263,14 @@ enum pl_exit pl_select_groups(const struct pl_select *select, const struct pl_pr
     enum pl_exit status = make_groups(profile, grouping, &choice, out);
     if (status == PL_EXIT_OK && select->merge)
         check_merged(profile, select->merge, out);
+    return status;
+}
+
+enum pl_exit pl_select_threads(const struct pl_select *select, const struct pl_profile *profile, struct pl_groups *out)
+{
+    enum pl_exit status = pl_select_groups(select, profile, PL_GROUP_NAME, out);
+    if (status == PL_EXIT_OK && !select->merge)
+        pl_groups_fold(out, profile->threads);
     return status;
 }
 
@@ -325,7 +332,8 @@ static enum pl_exit choose_stacks(const struct pl_select *select, const struct p
     regfree(&regex);
     if (left || !profile->stacks || select->may_be_empty)
         return PL_EXIT_OK;
-    return pl_say_usage("%s %s: it leaves no stack; it is looked for in names of functions, source files and modules",
+    return pl_say_usage("%s %s: no stack is left; the expression is matched against functions, source files and "
+                        "modules",
                         option, typed);
 }
 
@@ -355,15 +363,15 @@ static enum pl_exit choose(const struct pl_select *select, const struct pl_profi
     free(tags);
     if (select->thread && status == PL_EXIT_OK) {
         status = choose_threads(select, whole, chosen->thread);
-        add_words(chosen, "threads like ", select->thread);
+        add_words(chosen, "threads matching ", select->thread);
     }
     if (select->focus && status == PL_EXIT_OK) {
         status = choose_stacks(select, whole, true, chosen->stack);
-        add_words(chosen, "through ", select->focus);
+        add_words(chosen, "stacks matching ", select->focus);
     }
     if (select->ignore && status == PL_EXIT_OK) {
         status = choose_stacks(select, whole, false, chosen->stack);
-        add_words(chosen, "not through ", select->ignore);
+        add_words(chosen, "stacks not matching ", select->ignore);
     }
     return status;
 }
@@ -382,19 +390,18 @@ enum pl_exit pl_select_moments(const struct pl_select *select, const struct pl_p
     char since[PL_FIGURE_BYTES], end[PL_FIGURE_BYTES];
     pl_figure_seconds(end, profile->duration_s);
     if (from >= to && select->until == PL_SELECT_NO_TIME)
-        return pl_say_usage("--since: the program had ended by then; the profile is about %s", end);
+        return pl_say_usage("--since: the profile ends before that, after %s", end);
     if (from >= to)
-        return pl_say_usage("--since is not before --until; the profile is about %s", end);
-    if (profile->snapshots == 0)
-        return pl_say_failure("--since and --until: the profile says nothing about moments in between; it ran for %s",
-                              end);
+        return pl_say_usage("--since must be before --until; the profile ends after %s", end);
+    if (profile->compositions == 0)
+        return pl_say_failure("--since and --until: the profile has no data on times in between; it ran for %s", end);
     *first = select->since == PL_SELECT_NO_TIME ? PL_INSTANT_START : pl_instant_near(profile, from);
     *last = select->until == PL_SELECT_NO_TIME ? PL_INSTANT_END : pl_instant_near(profile, to);
     if (*first != *last)
         return PL_EXIT_OK;
     pl_figure_seconds(since, pl_instant_seconds(profile, *first));
-    return pl_say_failure("--since and --until: both are nearest to what the profile knows of %s; choose times farther "
-                          "apart, or take snapshots (%s help snapshot)",
+    return pl_say_failure("--since and --until: the nearest time with data is %s for both; choose times farther apart, "
+                          "or take snapshots (%s help snapshot)",
                           since, pl_say_self());
 }
 
@@ -438,20 +445,23 @@ static enum pl_exit apply(const struct pl_select *select, const char *subject, s
     return status;
 }
 
-enum pl_exit pl_select_apply(const struct pl_select *select, const struct pl_profile *whole, const char *subject,
-                             struct pl_selection *out)
+enum pl_exit pl_select_take(const struct pl_select *select, struct pl_profile *whole, const char *typed,
+                            struct pl_selection *out)
 {
-    struct pl_selection selection = {.profile = whole, .arena = pl_arena_new()};
-    enum pl_exit status = apply(select, subject, &selection);
+    struct pl_selection selection = {
+        .whole = whole, .profile = whole, .subject = pl_summary_typed(typed), .arena = pl_arena_new()};
+    enum pl_exit status = apply(select, selection.subject, &selection);
     if (status != PL_EXIT_OK)
-        pl_selection_free(&selection);
+        pl_select_free(&selection);
     else
         *out = selection;
     return status;
 }
 
-void pl_selection_free(struct pl_selection *selection)
+void pl_select_free(struct pl_selection *selection)
 {
     pl_arena_free(selection->arena);
     free(selection->words);
+    free(selection->subject);
+    pl_profile_close(selection->whole);
 }

@@ -2,39 +2,35 @@
 /*
  * setting.c - the settings of the runtime as environment variables.
  */
-#include "setting.h"
+#include "cli/setting.h"
 
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-#include "nearest.h"
+#include "cli/cache.h"
+#include "cli/nearest.h"
 
 #define PREFIX "PLIMSOLL_"
 #define TUNABLES "GLIBC_TUNABLES"
 
 static const char *const variables[PL_SETTING_COUNT] = {
-#define ROW(name, variable, option, takes, fallback, help) [PL_SETTING_##name] = variable,
+#define ROW(name, variable, ...) [PL_SETTING_##name] = variable,
     PL_SETTINGS(ROW)
 #undef ROW
 };
 
 static const char *const glibc_variables[] = {
-#define ROW(name, variable, tunable, takes, fallback, help) [PL_GLIBC_##name - PL_SETTING_COUNT] = variable,
+#define ROW(name, variable, ...) [PL_GLIBC_##name - PL_GLIBC_FIRST] = variable,
     PL_GLIBC_SETTINGS(ROW)
 #undef ROW
 };
 
 static const char *const glibc_tunables[] = {
-#define ROW(name, variable, tunable, takes, fallback, help) [PL_GLIBC_##name - PL_SETTING_COUNT] = tunable,
+#define ROW(name, variable, tunable, ...) [PL_GLIBC_##name - PL_GLIBC_FIRST] = tunable,
     PL_GLIBC_SETTINGS(ROW)
 #undef ROW
 };
-
-const char *pl_setting_variable(enum pl_setting setting)
-{
-    return variables[setting];
-}
 
 static void export(const char *variable, const char *text)
 {
@@ -47,6 +43,33 @@ static void export(const char *variable, const char *text)
 void pl_setting_export(enum pl_setting setting, const char *text)
 {
     export(variables[setting], text);
+}
+
+uint64_t pl_setting_number(const struct pl_option *option, const char *text)
+{
+    uint64_t number = 0;
+    struct pl_option copy = *option;
+    copy.into = &number;
+    copy.type->read(&copy, text);
+    return number;
+}
+
+void pl_setting_export_number(enum pl_setting setting, const struct pl_option *option, const char *text)
+{
+    static const struct {
+        const struct pl_type *type;
+        const char *unit;
+        uint64_t in_unit;
+    } numbers[] = {
+        {&pl_type_sample, "", 1}, {&pl_type_size, "", 1}, {&pl_type_count, "", 1}, {&pl_type_time, "ms", 1000000}};
+    char *plain = NULL;
+    bool word = text && (*text < '0' || *text > '9'); /* exact, auto */
+    for (size_t i = 0; text && !word && i < sizeof numbers / sizeof *numbers; i++)
+        if (option->type == numbers[i].type)
+            plain = pl_say_print("%llu%s", (unsigned long long) (pl_setting_number(option, text) / numbers[i].in_unit),
+                                 numbers[i].unit);
+    export(variables[setting], plain ? plain : text);
+    free(plain);
 }
 
 static bool is_about(const char *entry, const char *tunable)
@@ -62,13 +85,9 @@ static void drop_tunable(const char *tunable)
     if (!list || !strstr(list, tunable))
         return;
     char *copy = pl_say_print("%s", list), *left = pl_say_print("%s", ""), *rest = copy;
-    for (char *entry; (entry = strsep(&rest, ":"));) {
-        if (is_about(entry, tunable))
-            continue;
-        char *longer = pl_say_print("%s%s%s", left, *left ? ":" : "", entry);
-        free(left);
-        left = longer;
-    }
+    for (char *entry; (entry = strsep(&rest, ":"));)
+        if (!is_about(entry, tunable))
+            pl_say_append(&left, ":", entry);
     export(TUNABLES, *left ? left : NULL);
     free(left);
     free(copy);
@@ -76,11 +95,11 @@ static void drop_tunable(const char *tunable)
 
 void pl_setting_export_glibc(enum pl_glibc_setting setting, const char *text)
 {
-    export(glibc_variables[(int) setting - PL_SETTING_COUNT], text);
-    drop_tunable(glibc_tunables[(int) setting - PL_SETTING_COUNT]);
+    export(glibc_variables[(int) setting - PL_GLIBC_FIRST], text);
+    drop_tunable(glibc_tunables[(int) setting - PL_GLIBC_FIRST]);
 }
 
-/* A value that is not understood goes no further: the runtime would only ignore it a second time. */
+/* Removes the variable: the runtime would ignore the value as well, and the report would warn of it again. */
 static void refuse_value(const struct pl_option *option, const char *text, enum pl_verdict verdict)
 {
     char *complaint = pl_option_complaint(option, "", verdict);
@@ -92,7 +111,7 @@ static void refuse_value(const struct pl_option *option, const char *text, enum 
 static void read_variable(const struct pl_option *option)
 {
     const char *text = option->variable ? getenv(option->variable) : NULL;
-    if (!text || !*text || !option->raw || *option->raw) /* set but empty is as good as unset */
+    if (!text || !*text || !option->raw || *option->raw) /* an empty variable counts as unset */
         return;
     enum pl_verdict verdict = option->type->read(option, text);
     if (verdict == PL_VALUE_OK)
@@ -106,10 +125,10 @@ static bool known(const char *name)
     for (size_t i = 0; i < PL_SETTING_COUNT; i++)
         if (!strcmp(variables[i], name))
             return true;
-    return !strcmp(name, PL_LIBRARY_VARIABLE) || !strcmp(name, PL_GLIBC_VARIABLE);
+    return !strcmp(name, PL_LIBRARY_VARIABLE) || !strcmp(name, PL_GLIBC_VARIABLE) || !strcmp(name, PL_CACHE_VARIABLE);
 }
 
-/* A name that comes near none of ours is somebody else's business. */
+/* Ignores names that are not similar to any of ours: other programs may use them. */
 static void warn_typo(const char *name)
 {
     struct pl_nearest nearest = {.word = name + strlen(PREFIX)};

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * subject.h - what people name on the command line, FILE or PID, as a profile with names in it.
+ * subject.h - opens the FILE or PID that the user gave on the command line, as a profile with symbols.
  */
 #ifndef PL_SUBJECT_H
 #define PL_SUBJECT_H
@@ -8,19 +8,19 @@
 #include <stdbool.h>
 #include <sys/types.h>
 
-#include "known.h"
-#include "names.h"
-#include "profile.h"
-#include "say.h"
-#include "symbolize.h"
+#include "cli/names.h"
+#include "cli/say.h"
+#include "reader/profile.h"
+#include "reader/symbols/namecache.h"
+#include "reader/symbols/symbolize.h"
 
 struct pl_subject_options {
-    const char *command; /* who asks: "report" */
-    bool force;          /* use binaries that were rebuilt since */
-    bool no_symbols;     /* addresses will do */
+    const char *command; /* for messages: "report" */
+    bool force;          /* use binaries that were rebuilt since the profile was made */
+    bool no_symbols;     /* do not look up names */
     struct pl_names_options names;
-    struct pl_known *known; /* names that need not be looked up again; NULL: all have to be */
-    bool again;             /* it has been read before, and what there was to say was said then */
+    struct pl_namecache *known; /* names known from an earlier read; NULL: look up all */
+    bool again;                 /* not the first read of this profile: print no warnings and no progress */
 };
 
 /* Rows of a command's table of options. */
@@ -30,20 +30,30 @@ struct pl_subject_options {
         .into = &(given)                                                                                               \
     }
 
-/* There is one argument. Otherwise that has been said. */
+/* The newest profile in this directory; NULL: there is none. The caller frees it. */
+char *pl_subject_newest(void);
+
+/* A sentence of the help of commands that read it. */
+#define PL_SUBJECT_NEWEST "Without an argument, it reads the newest profile in this directory, and says which that is."
+
+/* Checks that there is one argument. If not, it has printed what to type. */
 enum pl_exit pl_subject_check(const char *command, int argc, char **argv);
 
-/* On failure the reason, and what to type instead, has been said. Binaries that are gone or rebuilt are warned of. */
+/* Warns of binaries that are missing or rebuilt. On failure it has printed the reason and what to type instead. */
 enum pl_exit pl_subject_open(const struct pl_subject_options *options, int argc, char **argv, struct pl_profile **out);
 
-/* The same of a file that is known to be meant, whose binaries are below `root` (NULL: here). */
+/* The same for a path that is certainly a file. Its binaries are below `root` (NULL: below /). */
 enum pl_exit pl_subject_read(const struct pl_subject_options *options, const char *path, const char *root,
                              struct pl_profile **out);
 
-/* The process that is meant by a word on the command line; -1: it is a file. */
+/* The PID that a command line argument stands for; -1: it is a file. */
 pid_t pl_subject_pid(const char *word);
 
-/* The profile of a running process, where it lives now; the caller frees it. A failure has been said. */
+/* The path of a running process's profile; the caller frees it. On failure it has printed the reason. */
 enum pl_exit pl_subject_live(pid_t pid, char **path);
+
+/* The file of the snapshot with this name, of the same process as the profile `typed`; `typed` itself if `snapshot` is
+ * NULL. The caller frees it. NULL: there is none, and the reason has been printed. */
+char *pl_subject_snapshot(const char *typed, const char *snapshot);
 
 #endif

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * term.c - text for people: columns, colours, and the width there is.
+ * term.c - text for a terminal: columns, colours and its width.
  */
-#include "term.h"
+#include "cli/term.h"
 
 #include <errno.h>
 #include <signal.h>
@@ -15,17 +15,23 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "utf8.h"
+#include "cli/pager.h"
+#include "reader/base/utf8.h"
 
-#define PIPE_WIDTH 120 /* what lines are filled to where there is no terminal */
+#define PIPE_WIDTH 120 /* the width without a terminal */
 #define LEAST_WIDTH 40
 
-const char *const pl_colour_words[] = {"auto", "always", "never", NULL};
+const char *const pl_term_colours[] = {"auto", "always", "never", NULL};
 
 static const char *const sgr[PL_STYLE_COUNT] = {
     [PL_STYLE_PLAIN] = "",         [PL_STYLE_BOLD] = "\033[1m", [PL_STYLE_DIM] = "\033[2m",
     [PL_STYLE_HEAD] = "\033[1;4m", [PL_STYLE_BAR] = "\033[34m", [PL_STYLE_WARN] = "\033[33m",
 };
+
+static bool is_shown(FILE *out)
+{
+    return isatty(fileno(out)) || (out == stdout && pl_pager_running());
+}
 
 /* NO_COLOR counts when it is present and not empty (no-color.org). */
 static bool wants_colour(FILE *out, enum pl_colour colour)
@@ -33,7 +39,7 @@ static bool wants_colour(FILE *out, enum pl_colour colour)
     const char *no_colour = getenv("NO_COLOR"), *kind = getenv("TERM");
     if (colour != PL_COLOUR_AUTO)
         return colour == PL_COLOUR_ALWAYS;
-    return isatty(fileno(out)) && !(no_colour && *no_colour) && !(kind && !strcmp(kind, "dumb"));
+    return is_shown(out) && !(no_colour && *no_colour) && !(kind && !strcmp(kind, "dumb"));
 }
 
 static size_t find_width(FILE *out)
@@ -50,7 +56,14 @@ static size_t find_width(FILE *out)
 
 struct pl_term pl_term_open(FILE *out, enum pl_colour colour)
 {
+    if (out == stdout)
+        pl_pager_start();
     return (struct pl_term){.out = out, .colour = wants_colour(out, colour), .width = find_width(out)};
+}
+
+bool pl_term_shown(const struct pl_term *term)
+{
+    return is_shown(term->out);
 }
 
 static void put_clean(struct pl_term *term, enum pl_style style, const char *text)
@@ -135,7 +148,7 @@ void pl_term_room(struct pl_term *term, size_t gap, size_t columns, size_t inden
     pl_term_pad(term, term->column + gap);
 }
 
-/* The bytes of a word, with the unit behind it if it is a number: "12.4 MiB" is not torn apart. */
+/* The bytes of a word; of a number with its unit, so that "12.4 MiB" stays on one line. */
 static size_t word_bytes(const char *text)
 {
     static const char *const units[] = {"B", "KiB", "MiB", "GiB", "TiB", "ns", "µs", "ms", "s", "min", "h", "d", "M"};
@@ -198,7 +211,7 @@ static const char *fill_line(struct pl_term *term, const char *text, size_t inde
 void pl_term_fill(struct pl_term *term, const char *text, size_t indent)
 {
     while (*text) {
-        if (*text == '\n') { /* an empty line: the paragraph before has ended with its own newline */
+        if (*text == '\n') { /* an empty line: the newline that ends the paragraph before it was skipped below */
             pl_term_end(term);
             text++;
             continue;
@@ -243,7 +256,7 @@ void pl_term_progress(void *what, double fraction)
     }
 }
 
-/* --- and where there is no telling how much --- */
+/* --- work without a known length --- */
 
 #define BUSY_AFTER_MS 700
 #define BUSY_EVERY_MS 100
@@ -255,7 +268,7 @@ static struct {
     bool shown;
 } busy;
 
-/* Runs in the middle of anything: no stdio, and errno is somebody else's. */
+/* A signal handler: it uses no stdio and preserves errno. */
 static void show_busy(int signal)
 {
     int error = errno;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * type.c - the kinds of value that options and environment variables take, and how each is read.
+ * type.c - the types of values that options and environment variables take, and how each is parsed.
  *
- * Readers are strict: a text is taken whole or not at all, so that a typo is an error and not a different setting.
+ * Parsers are strict: the whole text must be valid, so that a typing error is an error and not a different setting.
  */
 #include <ctype.h>
 #include <errno.h>
@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "option.h"
+#include "cli/option.h"
 
 #define STORE(type, option, value)                                                                                     \
     do {                                                                                                               \
@@ -49,7 +49,7 @@ static enum pl_verdict keep_number(const struct pl_option *option, uint64_t valu
     return verdict;
 }
 
-/* Digits only: strtoull alone would take signs and leading blanks, and wrap "-1" around. */
+/* Digits only: strtoull alone would accept signs and leading blanks, and wrap "-1" around. */
 static enum pl_verdict read_digits(const char *text, uint64_t *value, const char **end)
 {
     char *stop;
@@ -101,7 +101,7 @@ static enum pl_verdict read_sample(const struct pl_option *option, const char *t
     return strcmp(text, "exact") && strcmp(text, "auto") ? read_size(option, text) : PL_VALUE_OK;
 }
 
-/* Percent with up to four decimals, and with or without its sign: exactly what the runtime takes. */
+/* A percentage with up to four decimals, with or without `%`: exactly what the runtime accepts. */
 #define PPM_OF_PERCENT 10000u
 static enum pl_verdict read_budget(const struct pl_option *option, const char *text)
 {
@@ -119,7 +119,7 @@ static enum pl_verdict read_budget(const struct pl_option *option, const char *t
     return percent > UINT32_MAX ? PL_VALUE_LARGE : keep_number(option, percent * PPM_OF_PERCENT + ppm);
 }
 
-/* The digits behind a point, as a fraction; moves behind them. */
+/* Reads the digits after a decimal point as a fraction, and moves past them. */
 static double read_fraction(const char **at)
 {
     double fraction = 0, place = 0.1;
@@ -156,7 +156,7 @@ static enum pl_verdict read_time(const struct pl_option *option, const char *tex
     return read_duration(option, text, false);
 }
 
-/* As reports write them, too: 2.5s. */
+/* Accepts fractions, as in reports: 2.5s. */
 static enum pl_verdict read_instant(const struct pl_option *option, const char *text)
 {
     return read_duration(option, text, true);
@@ -208,6 +208,18 @@ static enum pl_verdict read_names(const struct pl_option *option, const char *te
     return read_text(option, text);
 }
 
+static enum pl_verdict read_files(const struct pl_option *option, const char *text)
+{
+    struct pl_type_list *files = option->into;
+    if (!*text)
+        return PL_VALUE_WRONG;
+    if (!files)
+        return PL_VALUE_OK;
+    files->path = pl_say_memory(reallocarray(files->path, files->count + 1, sizeof *files->path));
+    files->path[files->count++] = text;
+    return PL_VALUE_OK;
+}
+
 const struct pl_type pl_type_flag = {"neither 0 nor 1", "0 or 1", read_flag};
 const struct pl_type pl_type_text = {"empty", "a name", read_text};
 const struct pl_type pl_type_size = {"not a size", "bytes with K, M or G", read_size};
@@ -222,3 +234,4 @@ const struct pl_type pl_type_pattern = {"not a file name pattern",
                                         "%p (pid), %c (command), %t (time), %h (host) or %% after each percent sign",
                                         read_pattern};
 const struct pl_type pl_type_names = {"not a list of command names", "names separated by commas", read_names};
+const struct pl_type pl_type_files = {"empty", "the name of a file", read_files};

@@ -4,9 +4,9 @@
  */
 #include <stdio.h>
 
-#include "about.h"
-#include "format.h"
-#include "option.h"
+#include "cli/about.h"
+#include "cli/option.h"
+#include "format/format.h"
 
 static int version_main(int argc, char **argv)
 {

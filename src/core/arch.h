@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* arch.h - picks the one file that knows the processor. */
+/* arch.h - includes the port to the processor that we are compiled for. */
 #ifndef PL_ARCH_H
 #define PL_ARCH_H
 
 #if defined(__x86_64__) && defined(__LP64__)
-#include "arch/x86_64.h"
+#include "core/arch/x86_64.h"
 #else
 #error "Plimsoll's runtime has no port to this processor yet: write src/core/arch/<processor>.h"
 #endif

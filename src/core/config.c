@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* config.c - see config.h. */
-#include "config.h"
+#include "core/config.h"
 
 #include <stddef.h>
 
-#include "text.h"
+#include "core/memory.h"
+#include "core/text.h"
 
 /* ---- values ---- */
 
@@ -43,7 +44,7 @@ static bool parse_copy(const char *text, char *to, size_t bytes)
     size_t n = pl_text_bytes(text);
     if (n == 0 || n >= bytes)
         return false;
-    pl_copy(to, text, n + 1);
+    pl_memory_copy(to, text, n + 1);
     return true;
 }
 
@@ -62,7 +63,7 @@ static bool set_sample(struct pl_config *c, const char *text)
     return true;
 }
 
-/* Percent, with up to four decimals and with or without its sign: hundredths of a percent are 100 ppm. */
+/* Percent, with up to four decimals, with or without the percent sign. 0.01% is 100 ppm. */
 static bool set_overhead(struct pl_config *c, const char *text)
 {
     uint64_t ppm = 0, scale = 10000;
@@ -130,7 +131,7 @@ static bool set_max_threads(struct pl_config *c, const char *text)
 }
 
 /* Seconds, or a number with ms, s, m or h. */
-static bool set_snapshot_every(struct pl_config *c, const char *text)
+static bool parse_ms(const char *text, uint64_t lo, uint64_t hi, uint64_t *out)
 {
     static const struct {
         char unit[3];
@@ -139,18 +140,36 @@ static bool set_snapshot_every(struct pl_config *c, const char *text)
     uint64_t n = 0;
     if (*text < '0' || *text > '9')
         return false;
-    for (; *text >= '0' && *text <= '9' && n <= PL_SNAPSHOT_EVERY_MAX_MS; text++)
+    for (; *text >= '0' && *text <= '9' && n <= hi; text++)
         n = n * 10 + (uint64_t) (*text - '0');
     for (unsigned i = 0; i < sizeof units / sizeof units[0]; i++) {
         uint64_t ms = n * units[i].ms;
         if (!pl_text_same(text, units[i].unit))
             continue;
-        if (ms < PL_SNAPSHOT_EVERY_MIN_MS || ms > PL_SNAPSHOT_EVERY_MAX_MS)
+        if (ms < lo || ms > hi)
             return false;
-        c->snapshot_every_ns = ms * 1000000u;
+        *out = ms;
         return true;
     }
     return false;
+}
+
+static bool set_snapshot_every(struct pl_config *c, const char *text)
+{
+    uint64_t ms;
+    bool good = parse_ms(text, PL_SNAPSHOT_EVERY_MIN_MS, PL_SNAPSHOT_EVERY_MAX_MS, &ms);
+    if (good)
+        c->snapshot_every_ns = ms * 1000000u;
+    return good;
+}
+
+static bool set_credit(struct pl_config *c, const char *text)
+{
+    uint64_t ms;
+    bool good = parse_ms(text, PL_CREDIT_MIN_MS, PL_CREDIT_MAX_MS, &ms);
+    if (good)
+        c->credit_ms = (uint32_t) ms;
+    return good;
 }
 
 static bool set_off(struct pl_config *c, const char *text)
@@ -203,14 +222,15 @@ bool pl_config_set(struct pl_config *config, enum pl_setting setting, const char
         [PL_SETTING_MAX_TAGS] = set_max_tags,
         [PL_SETTING_MAX_THREADS] = set_max_threads,
         [PL_SETTING_SNAPSHOT_EVERY] = set_snapshot_every,
+        [PL_SETTING_CREDIT] = set_credit,
     };
-    return set[setting](config, text);
+    return set[setting] && set[setting](config, text); /* without a setter, no value is understood */
 }
 
 void pl_config_read(struct pl_config *config, char *const *environment, enum pl_mode mode)
 {
     const char *const variable[PL_SETTING_COUNT] = {
-#define PL_VARIABLE(name, variable, option, takes, fallback, help) variable,
+#define PL_VARIABLE(name, variable, ...) variable,
         PL_SETTINGS(PL_VARIABLE)
 #undef PL_VARIABLE
     };
@@ -226,7 +246,9 @@ void pl_config_read(struct pl_config *config, char *const *environment, enum pl_
         if (text && *text && !pl_config_set(config, (enum pl_setting) i, text)) /* set but empty: as if unset */
             config->bad |= 1u << i;
     }
-    if (config->size_from > config->size_to) { /* nothing would be left */
+    if (!config->credit_ms)
+        config->credit_ms = config->run_dir[0] ? PL_CREDIT_RUN_MS : PL_CREDIT_PRELOAD_MS;
+    if (config->size_from > config->size_to) { /* no allocation would match */
         config->size_from = 0;
         config->size_to = UINT64_MAX;
         config->bad |= 1u << PL_SETTING_ABOVE | 1u << PL_SETTING_BELOW;

@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: MIT */
 /* exact.c - see exact.h. */
-#include "exact.h"
+#include "core/exact.h"
 
-#include "arch.h"
-#include "clock.h"
-#include "cold.h"
-#include "eras.h"
-#include "settings.h"
-#include "tallies.h"
+#include "core/arch.h"
+#include "core/clock.h"
+#include "core/cold.h"
+#include "core/records/eras.h"
+#include "core/records/sums.h"
+#include "core/records/tallies.h"
+#include "format/settings.h"
 
-#define UNKNOWN_EVERY 32 /* frees of blocks that are not ours, in a marked granule: then see if it may be unmarked */
+#define RESTORES_MOST 1000000 /* tens of ms: the other thread may have been stopped */
 #define TALLY_FULL 0xfffffff0u
-#define TICKS_MOST (1u << 15) /* a visit: some 10 us. What takes longer was preempted, and stands for 60 others */
 
 /* ---- time ---- */
 
@@ -22,52 +22,60 @@ INLINE uint64_t units_at(const struct pl_process *process, uint64_t ticks)
 
 /* ---- sizes ---- */
 
-/* What was before figures began anew is not to be seen leaving. */
 INLINE void count_size(struct pl_bucket *buckets, uint64_t size)
 {
-    struct pl_bucket *bucket = &buckets[pl_size_bucket(size)];
+    struct pl_bucket *bucket = &buckets[pl_sums_size_bucket(size)];
     bucket->blocks++;
     bucket->bytes += size;
 }
 
+/* Is the tally from before a reset? Frees of its blocks are not counted in live totals and sizes. */
 static bool is_older(const struct pl_process *process, const struct pl_tally *tally)
 {
     uint32_t resets = load_relaxed(&process->resets);
     return unlikely(resets) && tally->reset != (uint16_t) resets;
 }
 
-/* Before its figures change: what is freed may have been part of a peak. */
+/* To be called before the tally's figures change: the freed block may be part of a peak that is declared here. */
 INLINE void shrink(struct pl_process *process, struct pl_thread *thread, const struct pl_tally *tally, uint64_t size)
 {
     if (unlikely(is_older(process, tally)))
         return;
-    pl_live_shrinks(process, thread, (int64_t) size, 1);
+    pl_era_shrinks(process, thread, (int64_t) size, 1);
     count_size(thread->gone, size);
 }
 
-/* Not on the budget's account: moments become rarer by themselves, and no T makes them cheaper. */
+/* Not charged to the budget: moments become rarer by themselves, and sampling would not make them cheaper. */
 static COLD void take_moment(struct pl_process *process, struct pl_thread *thread)
 {
-    pl_live_tell(process, thread);
+    uint64_t began = pl_meter_begin(process);
+    pl_era_tell(process, thread);
     pl_timeline_take(process, units_at(process, pl_clock()), false);
+    pl_meter_aside(process, began);
 }
 
-/* The visit that began at `began` is over but for this: now and then it is timed, and a moment of the timeline may be
- * due. */
-INLINE void look_at_clock(struct pl_process *process, struct pl_thread *thread, uint64_t began)
+INLINE bool is_timed(uint32_t visit)
 {
-    if (unlikely(++thread->visits % PL_BUDGET_EVERY == 0)) {
+    return visit % PL_BUDGET_EVERY == 0;
+}
+
+/* At the end of a visit that began at `began`, `now` in units: times one visit in PL_BUDGET_EVERY, and takes a moment
+ * of the timeline if one is due. Only a visit that is timed needs `began`. */
+INLINE void look_at_clock(struct pl_process *process, struct pl_thread *thread, uint64_t began, uint64_t now)
+{
+    if (unlikely(is_timed(++thread->visits))) {
         pl_process_obey(process);
-        uint64_t ticks = pl_clock() - began;
-        pl_budget_charge(process, ticks < TICKS_MOST ? ticks : TICKS_MOST, PL_BUDGET_EVERY);
+        uint64_t ticks = pl_clock_after() - began;
+        uint64_t most = PL_BUDGET_TIMED_TICKS_MOST;
+        pl_meter_spend(process, ticks < most ? ticks : most, PL_BUDGET_EVERY);
     }
-    if (unlikely(units_at(process, began) >= load_relaxed(&process->timeline.due)))
+    if (unlikely(now >= load_relaxed(&process->timeline.due)))
         take_moment(process, thread);
 }
 
-INLINE void leave(struct pl_process *process, struct pl_thread *thread, uint64_t began)
+INLINE void leave(struct pl_process *process, struct pl_thread *thread, uint64_t began, uint64_t now)
 {
-    look_at_clock(process, thread, began);
+    look_at_clock(process, thread, began, now);
     pl_cold_end(process, thread, &pl_tls);
 }
 
@@ -80,8 +88,8 @@ void pl_exact_unseen(struct pl_process *process, struct pl_thread *thread)
     uint64_t lost, charge;
     if (!record)
         return;
-    pl_add(&tls->charge_aside, -exchange(&tls->charge_left, 0));
-    do { /* until no handler has counted in between: from here on each of them counts in both */
+    pl_arch_add(&tls->charge_aside, -exchange(&tls->charge_left, 0));
+    do { /* until no signal handler has counted in between: from here on, a handler's calls are in both counters */
         charge = pl_thread_charge(thread, tls);
         lost = 0;
         for (int i = 0; i < PL_FN_COUNT; i++)
@@ -92,18 +100,18 @@ void pl_exact_unseen(struct pl_process *process, struct pl_thread *thread)
         fetch_add(&pl_file_header(&process->file)->losses[PL_LOSS_NESTED], lost);
 }
 
-/* A handler may be counting at this moment: each addition is one instruction. */
+/* A signal handler may count at any moment, so each addition is one instruction. */
 INLINE void count_request(struct pl_tls *tls, enum pl_function function, uint64_t size)
 {
-    pl_add(&tls->calls[function], 1);
-    pl_add(&tls->charge_aside, size + PL_CALL_CHARGE);
+    pl_arch_add(&tls->calls[function], 1);
+    pl_arch_add(&tls->charge_aside, size + PL_CALL_CHARGE);
 }
 
 INLINE void count(struct pl_tls *tls, struct pl_thread *thread, enum pl_function function, uint64_t size)
 {
     struct pl_thread_record *record = thread->record_at;
     count_request(tls, function, size);
-    if (likely(record != NULL)) /* otherwise forked, just now */
+    if (likely(record != NULL)) /* NULL: just forked */
         pl_thread_step(record, function, size);
 }
 
@@ -114,33 +122,33 @@ INLINE void book(struct pl_process *process, struct pl_tally *tally, uint64_t si
         pl_era_allocated(process, tally);
     tally->calls++;
     tally->bytes += size;
-    tally->sizes[pl_size_bucket(size)]++;
+    tally->sizes[pl_sums_size_bucket(size)]++;
     if (unlikely(small < tally->smallest))
         tally->smallest = small;
     if (unlikely(small > tally->largest))
         tally->largest = small;
 }
 
-static void book_remotely(struct pl_process *process, struct pl_tally *tally, const struct pl_taken *taken)
+static void book_remotely(struct pl_process *process, struct pl_tally *tally, uint64_t size, uint64_t units,
+                          uint64_t now)
 {
     struct pl_remote *remote = pl_tally_remote(process, tally);
     if (!remote) {
         pl_file_lost(&process->file, PL_LOSS_MISSED_FREE);
         return;
     }
-    uint64_t made = units_at(process, pl_clock()) - taken->units;
     pl_era_remote(process, remote);
     fetch_add(&remote->calls, 1);
-    fetch_add(&remote->bytes, taken->size);
-    fetch_add(&remote->lives[pl_life_bucket(taken->units)], 1);
-    fetch_add(&remote->gone[pl_timeline_cohort(made, tally->cohort_shift)], 1);
+    fetch_add(&remote->bytes, size);
+    fetch_add(&remote->lives[pl_sums_life_bucket(units)], 1);
+    fetch_add(&remote->gone[pl_timeline_cohort(now - units, tally->cohort_shift)], 1);
     if (unlikely(load_relaxed(&process->exiting))) {
         fetch_add(&remote->exit_calls, 1);
-        fetch_add(&remote->exit_bytes, taken->size);
+        fetch_add(&remote->exit_bytes, size);
     }
 }
 
-static void book_freed(struct pl_process *process, struct pl_tally *tally, const struct pl_taken *taken, uint64_t now,
+INLINE void book_freed(struct pl_process *process, struct pl_tally *tally, const struct pl_taken *taken, uint64_t now,
                        bool temporary)
 {
     if (unlikely(tally->freed_era != load_relaxed(&process->era)))
@@ -148,7 +156,7 @@ static void book_freed(struct pl_process *process, struct pl_tally *tally, const
     tally->freed_calls++;
     tally->freed_bytes += taken->size;
     tally->temporaries += temporary;
-    tally->lives[pl_life_bucket(taken->units)]++;
+    tally->lives[pl_sums_life_bucket(taken->units)]++;
     uint32_t cohort = pl_timeline_cohort(now - taken->units, load_relaxed(&process->timeline.shift));
     if (unlikely(cohort != tally->cohort)) {
         tally->gone[cohort]++;
@@ -165,18 +173,24 @@ INLINE struct pl_tally *tally_of(const struct pl_taken *taken)
     return pl_tally_at(taken->word >> PL_BLOCK_TALLY_SHIFT);
 }
 
-/* What the table holds is taken out of it. One thread at a time asks about an address: the one it belongs to. */
+INLINE uint64_t made_at(uint64_t word)
+{
+    return pl_block_time_units(word >> PL_BLOCK_TIME_SHIFT & PL_BLOCK_TIME_MASK);
+}
+
+/* Takes a block out of the table. No lock: only the thread that owns an address asks about it. */
 INLINE bool take(uint64_t *slot, uint64_t now, struct pl_taken *taken)
 {
     uint64_t word = *slot;
     if (!word)
         return false;
     slot[0] = 0;
-    if (unlikely(!(word >> PL_BLOCK_TALLY_SHIFT))) /* a size, left behind by a block whose free went round us */
+    if (unlikely(!(word >> PL_BLOCK_TALLY_SHIFT))) /* the second slot of an older block whose free we did not see */
         return false;
     taken->word = word;
     taken->size = word & PL_BLOCK_SIZE_NEXT;
-    taken->units = (now - (word >> PL_BLOCK_TIME_SHIFT)) & PL_BLOCK_TIME_MASK;
+    uint64_t made = made_at(word);
+    taken->units = likely(now > made) ? now - made : 0;
     if (taken->size == PL_BLOCK_SIZE_NEXT) {
         taken->size = slot[1];
         slot[1] = 0;
@@ -184,16 +198,16 @@ INLINE bool take(uint64_t *slot, uint64_t now, struct pl_taken *taken)
     return true;
 }
 
-/* An address that is in the table already was freed in a way we cannot see. */
 void pl_exact_missed(struct pl_process *process, struct pl_thread *thread, const struct pl_taken *missed)
 {
     struct pl_tally *tally = tally_of(missed);
+    uint64_t now = units_at(process, pl_clock());
     pl_file_lost(&process->file, PL_LOSS_MISSED_FREE);
     shrink(process, thread, tally, missed->size);
     if (tally->owner == thread->record)
-        book_freed(process, tally, missed, units_at(process, pl_clock()), false);
+        book_freed(process, tally, missed, now, false);
     else
-        book_remotely(process, tally, missed);
+        book_remotely(process, tally, missed->size, missed->units, now);
 }
 
 static COLD void forget_missed(struct pl_process *process, struct pl_thread *thread, uint64_t *slot, uint64_t now)
@@ -205,7 +219,7 @@ static COLD void forget_missed(struct pl_process *process, struct pl_thread *thr
 
 static COLD uint64_t *no_slot(struct pl_process *process, void *block)
 {
-    if (!process->blocks.granule_shift) /* by now there is an allocator to look at */
+    if (!process->blocks.granule_shift) /* asked here because the allocator is known by now */
         process->blocks.granule_shift = pl_front.granule_shift();
     uint64_t *slot = pl_block_make(&process->blocks, (uintptr_t) block);
     if (!slot)
@@ -218,10 +232,11 @@ INLINE void put(uint64_t *slot, uint64_t tally, uint64_t now, uint64_t size)
     uint64_t small = size < PL_BLOCK_SIZE_NEXT ? size : PL_BLOCK_SIZE_NEXT;
     if (small == PL_BLOCK_SIZE_NEXT)
         slot[1] = size;
-    slot[0] = tally << PL_BLOCK_TALLY_SHIFT | (now & PL_BLOCK_TIME_MASK) << PL_BLOCK_TIME_SHIFT | small;
+    slot[0] = tally << PL_BLOCK_TALLY_SHIFT | pl_block_time_stored(now) << PL_BLOCK_TIME_SHIFT | small;
+    signal_fence(); /* the caller looks at the filter after this, not before: see pl_cold_unknown() */
 }
 
-/* Its free would not be seen, so it must not seem to live for ever. */
+/* We will not see the block's free, so book it as freed now: otherwise it would look like a leak. */
 static COLD void book_unseen(struct pl_process *process, struct pl_thread *thread, struct pl_tally *tally,
                              uint64_t size, uint64_t now)
 {
@@ -235,11 +250,11 @@ void pl_exact_allocated(enum pl_function function, uint64_t size, void *block, c
     struct pl_process *process = pl_process;
     struct pl_tls *tls = &pl_tls;
     struct pl_thread *thread = pl_thread_mine(tls);
-    uint64_t began = pl_clock(); /* first: it waits for whatever is under way */
+    uint64_t began = pl_clock(); /* first: reading the clock can wait for instructions that are still in flight */
     uint64_t *slot = pl_block_find(&process->blocks, (uintptr_t) block);
     struct pl_tracker *tracker = likely(thread != NULL) ? thread->tracker : NULL;
     __builtin_prefetch(slot, 1);
-    if (unlikely(!tracker)) { /* a handler has forked inside of the real malloc, and this is the child */
+    if (unlikely(!tracker)) { /* a signal handler forked inside of the real malloc, and this is the child */
         count_request(tls, function, size);
         return;
     }
@@ -249,19 +264,21 @@ void pl_exact_allocated(enum pl_function function, uint64_t size, void *block, c
         pl_file_lost(&process->file, PL_LOSS_NESTED);
         return;
     }
-    pl_thread_enter(thread, tls, pl_stack_pointer());
+    pl_thread_enter(thread, tls, pl_arch_stack_pointer());
+    uint64_t now = units_at(process, began);
     uint32_t place = likely(size - thread->size_from <= thread->size_span)
                          ? pl_tally_find(process, thread, tracker, start)
                          : pl_tally_other(process, thread);
     if (likely(place)) {
-        uint64_t now = units_at(process, began);
         struct pl_tally *tally = pl_tally_at(place);
         if (unlikely(!slot))
             slot = no_slot(process, block);
         if (unlikely(slot && *slot))
             forget_missed(process, thread, slot, now);
+        if (unlikely(now >= load_relaxed(&process->timeline.due)))
+            pl_timeline_turn(process, now);
         book(process, tally, size);
-        pl_live_grows(process, thread, (int64_t) size, 1);
+        pl_era_grows(process, thread, (int64_t) size, 1);
         count_size(thread->made, size);
         thread->last_block = block;
         if (likely(slot)) {
@@ -272,17 +289,16 @@ void pl_exact_allocated(enum pl_function function, uint64_t size, void *block, c
         }
         if (unlikely(tally->calls >= TALLY_FULL))
             pl_tally_next_volume(thread);
-    } else {
-        pl_file_lost(&process->file, PL_LOSS_TABLE_FULL);
-    }
-    leave(process, thread, began);
+    } /* else the file has no room for a tally, and has counted that */
+    leave(process, thread, began, now);
 }
 
 void pl_exact_realloc(const void *block, uint64_t old_bytes, bool moved)
 {
     struct pl_process *process = pl_process;
     const uint64_t *slot = pl_block_find(&process->blocks, (uintptr_t) block);
-    if (!slot || !*slot)
+    if (!slot ||
+        !(*slot >> PL_BLOCK_TALLY_SHIFT)) /* no block, or the size of an older block whose free we did not see */
         return;
     struct pl_tally *tally = pl_tally_at(*slot >> PL_BLOCK_TALLY_SHIFT);
     uint64_t size = *slot & PL_BLOCK_SIZE_NEXT, bytes = size == PL_BLOCK_SIZE_NEXT ? slot[1] : size;
@@ -295,16 +311,27 @@ void pl_exact_realloc(const void *block, uint64_t old_bytes, bool moved)
 
 /* ---- freeing ---- */
 
+/* Where the filter says PL_FILTER_MASKED: takes a block's slot out of the mask as well, if there was a block. */
+INLINE bool take_left(struct pl_process *process, uint8_t byte, void *block, uint64_t *slot, uint64_t now,
+                      struct pl_taken *taken)
+{
+    bool known = take(slot, now, taken);
+    if (unlikely(byte == PL_FILTER_MASKED))
+        pl_block_unmask(&process->blocks, (uintptr_t) block);
+    return known;
+}
+
 bool pl_exact_take(void *block, struct pl_taken *taken)
 {
     struct pl_process *process = pl_process;
-    uint64_t *slot = pl_block_find(&process->blocks, (uintptr_t) block);
+    uint8_t byte = load_relaxed(pl_filter_byte(block));
+    uint64_t *slot = pl_exact_excludes(block) ? NULL : pl_block_find(&process->blocks, (uintptr_t) block);
     taken->word = 0;
-    return slot && block && *slot && take(slot, units_at(process, pl_clock()), taken);
+    return slot && block && *slot && take_left(process, byte, block, slot, units_at(process, pl_clock()), taken);
 }
 
-/* A handler's free inside our own visit may be changing the very tally that the visit is changing: it goes the others'
- * way. So does a thread without a block. */
+/* The calling thread, if it may write to its own tallies now. NULL if it has no block or record, or if we are in a
+ * signal handler inside one of its visits, which may be changing the same tally: then book as another thread would. */
 INLINE struct pl_thread *able_thread(void)
 {
     struct pl_thread *thread = pl_thread_mine(&pl_tls);
@@ -313,74 +340,87 @@ INLINE struct pl_thread *able_thread(void)
 
 static void shrink_aside(struct pl_process *process, const struct pl_tally *tally, uint64_t size)
 {
-    struct pl_bucket *bucket = &process->gone[pl_size_bucket(size)];
+    struct pl_bucket *bucket = &process->gone[pl_sums_size_bucket(size)];
     if (is_older(process, tally))
         return;
-    pl_live_shrank(process, (int64_t) size, 1);
+    pl_era_shrank(process, (int64_t) size, 1);
     fetch_add(&bucket->blocks, 1);
     fetch_add(&bucket->bytes, size);
 }
 
-static COLD void freed_by_other(struct pl_process *process, struct pl_tally *tally, const struct pl_taken *taken)
+static OUT_OF_LINE void freed_by_other(struct pl_process *process, struct pl_tally *tally, uint64_t size,
+                                       uint64_t units, uint64_t began, uint64_t now)
 {
     if (unlikely(load_acquire(&process->state) == PL_PROCESS_ENDING))
         pl_process_start(process); /* waits */
     struct pl_thread *thread = able_thread();
     if (!thread) {
-        shrink_aside(process, tally, taken->size);
-        book_remotely(process, tally, taken);
+        shrink_aside(process, tally, size);
+        book_remotely(process, tally, size, units, now);
         return;
     }
-    pl_thread_enter(thread, &pl_tls, pl_stack_pointer());
-    shrink(process, thread, tally, taken->size);
-    book_remotely(process, tally, taken);
-    leave(process, thread, pl_clock());
+    pl_thread_enter(thread, &pl_tls, pl_arch_stack_pointer());
+    shrink(process, thread, tally, size);
+    book_remotely(process, tally, size, units, now);
+    leave(process, thread, began, now);
 }
 
-INLINE void freed(struct pl_process *process, const void *block, const struct pl_taken *taken, uint64_t began)
+INLINE void freed(struct pl_process *process, const void *block, const struct pl_taken *taken, uint64_t began,
+                  uint64_t now)
 {
     struct pl_tally *tally = tally_of(taken);
     struct pl_thread *thread = able_thread();
     if (unlikely(!thread || tally->owner != thread->record || load_relaxed(&process->state) != PL_PROCESS_ON)) {
-        freed_by_other(process, tally, taken);
+        freed_by_other(process, tally, taken->size, taken->units, began, now);
         return;
     }
-    pl_thread_enter(thread, &pl_tls, pl_stack_pointer());
+    pl_thread_enter(thread, &pl_tls, pl_arch_stack_pointer());
     shrink(process, thread, tally, taken->size);
-    book_freed(process, tally, taken, units_at(process, began), block && block == thread->last_block);
-    leave(process, thread, began);
+    book_freed(process, tally, taken, now, block && block == thread->last_block);
+    leave(process, thread, began, now);
 }
 
 void pl_exact_freed(const void *block, const struct pl_taken *taken)
 {
-    freed(pl_process, block, taken, pl_clock());
+    const struct pl_thread *thread = pl_thread_mine(&pl_tls);
+    uint64_t began = !thread || is_timed(thread->visits + 1) ? pl_clock() : 0;
+    freed(pl_process, block, taken, began, made_at(taken->word) + taken->units); /* the time when it was taken */
 }
 
 void pl_exact_restore(void *block, const struct pl_taken *taken)
 {
     struct pl_process *process = pl_process;
     uint64_t *slot = pl_block_find(&process->blocks, (uintptr_t) block);
-    if (slot)
+    /* Another thread may be giving this page back, because it was empty without the block: then put it again. The
+     * fences ensure that it sees our block, or we see that it is there. */
+    for (unsigned i = 0; slot && i < RESTORES_MOST; i++) {
         put(slot, taken->word >> PL_BLOCK_TALLY_SHIFT, units_at(process, pl_clock()) - taken->units, taken->size);
+        __atomic_thread_fence(__ATOMIC_SEQ_CST);
+        if (likely(!load_relaxed(&process->blocks.giving_back)))
+            break;
+        pl_arch_pause();
+    }
     pl_filter_mark_exact(block);
 }
 
 bool pl_exact_free(void *block)
 {
     struct pl_taken taken;
-    if (unlikely(load_relaxed(pl_filter_byte(block)) != PL_FILTER_EXACT))
+    uint8_t byte = load_relaxed(pl_filter_byte(block));
+    if (unlikely(!pl_filter_is_only_exact(byte)))
         return false;
-    struct pl_process *process = pl_process; /* not before: we may not be relocated yet */
+    struct pl_process *process = pl_process; /* not earlier: before relocation the pointer is not valid */
     uint64_t began = likely(load_relaxed(&process->counting)) ? pl_clock() : 0;
     uint64_t *slot = pl_block_find(&process->blocks, (uintptr_t) block);
     if (unlikely(!slot || !*slot)) {
-        if (unlikely(++pl_tls.unknown % UNKNOWN_EVERY == 0))
-            pl_cold_unknown(block);
+        pl_process_missed(process, PL_BUDGET_MISS_SEARCH);
+        pl_cold_unknown(block);
         return true;
     }
     if (unlikely(!began))
         began = pl_clock();
-    if (likely(take(slot, units_at(process, began), &taken)))
-        freed(process, block, &taken, began);
+    uint64_t now = units_at(process, began);
+    if (likely(take_left(process, byte, block, slot, now, &taken)))
+        freed(process, block, &taken, began, now);
     return true;
 }

@@ -1,29 +1,31 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * exact.h - every allocation and every free, counted.
+ * exact.h - exact mode: counts every allocation and every free.
  *
- * In exact mode a thread's countdown is 0, so that each allocation comes to the cold path; and each block it allocates
- * marks the free filter, so that its free comes too. What is done there is small: find the stack's tally (tallies.h),
- * add to it, remember the block in one word (blocks.h). Nobody else writes to what a thread writes here, except that a
- * thread that frees another's block adds atomically to a record beside the tally.
+ * In exact mode a thread's countdown is 0, so every allocation takes the cold path. Every block marks the free filter,
+ * so its free takes the cold path too. An allocation finds the stack's tally (tallies.h), adds to it, and stores one
+ * word for the block (blocks.h). Only the owning thread writes to its tallies; a thread that frees another thread's
+ * block adds atomically to a separate record that belongs to the tally (struct pl_remote).
  *
- * An allocation has two halves, as in cold.h: pl_exact_due() before the real call, which also takes the call back until
- * there is a block; pl_exact_allocated() after it. A block is taken before its real free, and booked then or later.
+ * An allocation has two halves, as in cold.h: pl_exact_due() before the real call, which also undoes the hot path's
+ * counting of the call until there is a block, and pl_exact_allocated() after it. For a free, the block's word is taken
+ * out of the table before the real call; the free may be booked then or later.
  */
 #ifndef PL_EXACT_H
 #define PL_EXACT_H
 
-#include "arch.h"
-#include "filter.h"
-#include "process.h"
-#include "settings.h"
+#include "core/arch.h"
+#include "core/blocks/filter.h"
+#include "core/process.h"
+#include "format/settings.h"
 
-/* A signal handler may have allocated after the hot path had taken the charge of this call, and before we got here: its
- * calls did not run out of charge, and nobody has seen them. They are lost. How many they are is known from the
- * thread's record, which has kept step with all others. */
+/* When the hot path subtracts the charge of a call, charge_left falls below 0 and wraps to a huge number. If a signal
+ * handler allocates before we get here, its calls do not borrow, so nobody sees them: they are lost. The thread's
+ * record has all other calls, so the difference to the thread's counters is the number of lost calls, which is added to
+ * the losses. */
 void pl_exact_unseen(struct pl_process *process, struct pl_thread *thread);
 
-/* True when this call is to be counted, and all is there that it takes. Otherwise cold.h decides. */
+/* True if this call is to be counted exactly and everything is ready for that. Otherwise pl_cold_due() decides. */
 INLINE bool pl_exact_due(enum pl_function function, uint64_t size)
 {
     struct pl_tls *tls = &pl_tls;
@@ -31,48 +33,47 @@ INLINE bool pl_exact_due(enum pl_function function, uint64_t size)
     if (unlikely(!thread || load_relaxed(&pl_process->counting) != thread->ticket || thread->busy ||
                  thread->countdown || !thread->tracker))
         return false;
-    pl_add(&tls->calls[function], (uint64_t) -1);
-    if (unlikely(pl_add_is_not_zero(&tls->charge_left, size + PL_CALL_CHARGE)))
+    pl_arch_add(&tls->calls[function], (uint64_t) -1);
+    if (unlikely(pl_arch_add_is_not_zero(&tls->charge_left, size + PL_CALL_CHARGE)))
         pl_exact_unseen(pl_process, thread);
     return true;
 }
 
 void pl_exact_allocated(enum pl_function function, uint64_t size, void *block, const struct pl_start *start);
 
-/* A block that was taken out of the table. */
+/* What the table had about a block that was taken out of it. */
 struct pl_taken {
-    uint64_t word; /* as in blocks.h; 0: nothing was known of it */
+    uint64_t word; /* as in blocks.h; 0: the table did not have the block */
     uint64_t size;
     uint64_t units; /* since it was allocated */
 };
 
-/* Takes what is known of a block that is about to be freed. False: nothing. */
+/* Takes a block that is about to be freed out of the table. False: it was not there. */
 bool pl_exact_take(void *block, struct pl_taken *taken);
 
-/* It is gone; or it is still there, since the realloc failed. */
+/* Books the free; or puts the block back, because a realloc failed. */
 void pl_exact_freed(const void *block, const struct pl_taken *taken);
 void pl_exact_restore(void *block, const struct pl_taken *taken);
 
-/* Inside of a visit: the free of a block was missed, since its address was handed out again. */
+/* For a free: true if the filter says that only exact mode may have blocks here, and the mask that this is not one. */
+INLINE bool pl_exact_excludes(const void *block)
+{
+    struct pl_process *process = pl_process;
+    if (load_relaxed(pl_filter_byte(block)) != PL_FILTER_MASKED ||
+        pl_block_may_be_left(&process->blocks, (uintptr_t) block))
+        return false;
+    pl_process_missed(process, PL_BUDGET_MISS);
+    return true;
+}
+
+/* Inside of a visit: the address of a block was allocated again, so we have missed its free. Books the free now. */
 void pl_exact_missed(struct pl_process *process, struct pl_thread *thread, const struct pl_taken *missed);
 
-/* Takes and books, where nobody but exact mode can know of the block. False: others may. */
+/* Takes the block and books its free, if the filter says that only exact mode may know it. False: the filter says
+ * otherwise, and nothing was done. */
 bool pl_exact_free(void *block);
 
 /* The allocation just counted, at `block`, was a realloc of a block of `old_bytes`. */
 void pl_exact_realloc(const void *block, uint64_t old_bytes, bool moved);
-
-INLINE unsigned pl_size_bucket(uint64_t size)
-{
-    unsigned log2 = 63 - (unsigned) __builtin_clzll(size | 8);
-    return log2 - 3 < PL_SIZE_BUCKETS ? log2 - 3 : PL_SIZE_BUCKETS - 1;
-}
-
-INLINE unsigned pl_life_bucket(uint64_t units)
-{
-    unsigned bits = 64 - (unsigned) __builtin_clzll(units | 1);
-    bits = units ? bits : 0;
-    return bits < PL_LIFE_BUCKETS ? bits : PL_LIFE_BUCKETS - 1;
-}
 
 #endif

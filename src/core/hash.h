@@ -8,7 +8,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "compiler.h"
+#include "core/compiler.h"
 
 INLINE uint64_t pl_hash(uint64_t a, uint64_t b)
 {

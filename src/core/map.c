@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* map.c - see map.h. */
-#include "map.h"
+#include "core/map.h"
 
-#include "memory.h"
+#include "core/memory.h"
 
 #define GROUP 8u
 
@@ -19,7 +19,7 @@ static struct pl_slot *level_slots(struct pl_map *map, unsigned level)
     return pl_memory_install((void **) &map->level[level], groups_in(level) * GROUP * sizeof *slots);
 }
 
-/* The slot in this group that has the hash, or takes it; NULL when the group is full of others. */
+/* The slot in this group that has the hash, or an empty one, which gets it; NULL if the group is full of others. */
 static struct pl_slot *slot_in_group(struct pl_slot *group, uint64_t hash)
 {
     for (unsigned i = 0; i < GROUP; i++) {
@@ -32,7 +32,7 @@ static struct pl_slot *slot_in_group(struct pl_slot *group, uint64_t hash)
     return NULL;
 }
 
-/* A new key is looked for in every level there is, each time out of the processor's caches: fetch them all at once. */
+/* A new key is looked up in every level, and each lookup is likely a cache miss: prefetch them all at once. */
 INLINE void prefetch(const struct pl_map *map, uint64_t hash)
 {
     const struct pl_slot *slots;
@@ -63,7 +63,7 @@ void pl_map_reserve(struct pl_map *map, unsigned levels)
         level_slots(map, i);
 }
 
-uint32_t pl_slot_settle(struct pl_slot *slot, uint32_t id)
+uint32_t pl_map_settle(struct pl_slot *slot, uint32_t id)
 {
     return swap_if(&slot->id, 0, id) ? id : load_acquire(&slot->id);
 }

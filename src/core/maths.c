@@ -8,7 +8,7 @@
  */
 #include <stdint.h>
 
-#include "maths.h"
+#include "core/maths.h"
 
 /* ln 2 in two parts: the first has 16 zero bits at its end, so that an exponent times it is exact. */
 #define LN2_HIGH 0x1.62e42fefap-1
@@ -64,7 +64,7 @@ static uint64_t to_bits(double value)
  * x = 2^k m with m in [sqrt 1/2, sqrt 2), and log m = 2 atanh s with s = (m-1)/(m+1), |s| < 0.172. The first term left
  * out is s^22/23, below 1e-17 of the first. With m centred on 1, k log 2 and log m never cancel by more than half.
  */
-double pl_log(double x)
+double pl_maths_log(double x)
 {
     uint64_t bits = to_bits(x);
     uint64_t fraction = bits & ((1ull << FRACTION_BITS) - 1);
@@ -81,7 +81,7 @@ double pl_log(double x)
  * x = k log 2 + r with |r| < 0.35, so 1 - exp(-x) = (1 - 2^-k) - 2^-k (exp(-r) - 1). The bracket on the left is exact
  * and 0 or at least 1/2; the one on the right comes from the series of expm1, which knows no cancellation.
  */
-double pl_one_minus_exp_neg(double x)
+double pl_maths_one_minus_exp_neg(double x)
 {
     if (x >= EXP_NEGLIGIBLE)
         return 1.0;

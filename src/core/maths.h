@@ -6,9 +6,9 @@
 #define PL_MATHS_H
 
 /* Natural logarithm of a positive, normal x; relative error below 1e-14. */
-double pl_log(double x);
+double pl_maths_log(double x);
 
 /* 1 - exp(-x) for x >= 0, without cancellation near 0; relative error below 1e-14; 1 for large x. */
-double pl_one_minus_exp_neg(double x);
+double pl_maths_one_minus_exp_neg(double x);
 
 #endif

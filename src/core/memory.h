@@ -2,18 +2,27 @@
 /*
  * memory.h - private memory for the core's tables.
  *
- * Every table is zero when new and is wiped by fork, so that a child starts with empty tables without being told: fork,
- * _Fork and raw clone alike. None of it is dumped, and none of it may become a huge page: 32 touched pages of a sparse
- * table would cost 64 MiB.
+ * Every table is zero when new, and fork wipes it, so that a child starts with empty tables without a fork handler:
+ * after fork, _Fork and a raw clone alike. Tables are not in core dumps and must not become huge pages: 32 touched
+ * pages of a sparse table would cost 64 MiB.
  */
 #ifndef PL_MEMORY_H
 #define PL_MEMORY_H
 
-#include "sys.h"
+#include "core/sys.h"
 
 #ifndef MADV_WIPEONFORK
 #define MADV_WIPEONFORK 18
 #endif
+
+/* The core may not call libc's memcpy(). */
+INLINE void pl_memory_copy(void *to, const void *from, size_t bytes)
+{
+    uint8_t *t = to;
+    const uint8_t *f = from;
+    for (size_t i = 0; i < bytes; i++)
+        t[i] = f[i];
+}
 
 INLINE void pl_memory_keep_small(void *at, size_t bytes)
 {
@@ -27,16 +36,16 @@ INLINE void pl_memory_wipe_on_fork(void *at, size_t bytes)
     pl_sys_madvise(at, bytes, MADV_WIPEONFORK);
 }
 
-/* As many bytes in whole pages. */
+/* Rounds up to whole pages. */
 INLINE size_t pl_memory_pages(size_t bytes)
 {
     return (bytes + 4095) & ~(size_t) 4095;
 }
 
-/* Set in a sandbox, which fork inherits: there is no new memory in there. */
+/* Set in a sandbox: no memory may be mapped. Children inherit the sandbox, so fork does not wipe this. */
 extern HIDDEN uint32_t pl_memory_frozen;
 
-/* Zeroed pages, or NULL. These are the exception: fork keeps them. */
+/* Zeroed pages, or NULL. The exception: fork keeps their contents. */
 INLINE void *pl_memory_kept(size_t bytes)
 {
     if (load_relaxed(&pl_memory_frozen))
@@ -56,7 +65,7 @@ INLINE void *pl_memory_new(size_t bytes)
     return at;
 }
 
-/* Installs new memory in *slot unless somebody else was faster; returns what is there now, or NULL. */
+/* Installs new memory in *slot unless another thread was faster; returns what is there now, or NULL. */
 INLINE void *pl_memory_install(void **slot, size_t bytes)
 {
     void *mine = pl_memory_new(bytes);

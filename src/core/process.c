@@ -1,31 +1,29 @@
 /* SPDX-License-Identifier: MIT */
 /* process.c - see process.h. */
-#include "process.h"
+#include "core/process.h"
 
 #include <errno.h>
 
-#include "arch.h"
-#include "clock.h"
-#include "cold.h"
-#include "eras.h"
-#include "filter.h"
-#include "hash.h"
-#include "memory.h"
-#include "paths.h"
-#include "rows.h"
-#include "settings.h"
-#include "text.h"
+#include "core/arch.h"
+#include "core/blocks/filter.h"
+#include "core/clock.h"
+#include "core/cold.h"
+#include "core/hash.h"
+#include "core/memory.h"
+#include "core/records/eras.h"
+#include "core/records/paths.h"
+#include "core/records/rows.h"
+#include "core/records/tallies.h"
+#include "core/text.h"
+#include "format/settings.h"
 
 #define PAGES(type) ((sizeof(type) + 4095) & ~(size_t) 4095)
-#define ATTEMPTS 1000
+#define ATTEMPTS 100
 #define CLOCK_TRIES 8
-#define VISIT_DOZES 200  /* of 0.1 ms each */
-#define ENDER_DOZES 1000 /* of 1 ms each */
-#define LINGER_DOZES 50  /* likewise, for all threads together */
-#define SANDBOX_THREADS 32
-#define SANDBOX_LEVELS 5 /* untouched, it costs address space only */
-#define SANDBOX_FILE_BYTES (2u << 20)
-#define TRIFLE_CALLS 1000 /* a child that made fewer, on its way to exec, is not worth a file */
+#define VISIT_DOZES 200   /* of 0.1 ms each */
+#define ENDER_DOZES 1000  /* of 1 ms each */
+#define LINGER_DOZES 50   /* of 1 ms each, for all threads together */
+#define TRIFLE_CALLS 1000 /* a forked child that makes fewer calls before exec leaves no profile */
 
 /* Whole pages, shared with nothing else: fork wipes them. */
 static union {
@@ -53,7 +51,7 @@ static long read_file(const char *path, char *to, size_t bytes)
     return (long) n;
 }
 
-/* Field 22 of /proc/self/stat, counted from behind the command's closing parenthesis (the command may contain any). */
+/* Field 22 of /proc/self/stat. Counted from the last ')', which ends the command: the command may contain any bytes. */
 static uint64_t start_ticks(char *scratch, size_t bytes)
 {
     long n = read_file("/proc/self/stat", scratch, bytes - 1);
@@ -81,13 +79,44 @@ static uint64_t draw_seed(const struct pl_process *process)
 
 /* ---- the header ---- */
 
-/* The words of the command, each with a zero behind it. */
+/* Not wiped by fork. */
+static struct bypass {
+    uint32_t state; /* 0 none, 1 being written, 2 complete */
+    uint32_t bytes;
+    char module[256];
+} bypasses[PL_BYPASS_COUNT];
+
+static void describe_bypass(struct pl_file *file, enum pl_bypass how)
+{
+    const struct bypass *bypass = &bypasses[how];
+    if (load_acquire(&bypass->state) == 2)
+        pl_file_header(file)->bypass[how] = pl_file_text(file, bypass->module, bypass->bytes);
+}
+
+/* Inside a visit, because writing a text may lock the file. */
+void pl_process_bypassed(struct pl_process *process, enum pl_bypass how, const char *module)
+{
+    struct bypass *bypass = &bypasses[how];
+    size_t bytes = pl_text_bytes(module);
+    if (load_relaxed(&bypass->state) || !swap_if(&bypass->state, 0, 1))
+        return;
+    bypass->bytes = (uint32_t) (bytes < sizeof bypass->module ? bytes : sizeof bypass->module);
+    pl_memory_copy(bypass->module, module, bypass->bytes);
+    store_release(&bypass->state, 2);
+    struct pl_thread *thread = pl_cold_begin(process, &pl_tls);
+    if (thread && process->file.base)
+        describe_bypass(&process->file, how);
+    if (thread)
+        pl_cold_end(process, thread, &pl_tls);
+}
+
+/* argv, each word followed by a zero. */
 static long read_command(char *to, size_t bytes)
 {
     const struct pl_behind *behind = pl_config.behind;
     if (!behind)
         return read_file("/proc/self/cmdline", to, bytes);
-    pl_copy(to, behind->command, behind->command_bytes);
+    pl_memory_copy(to, behind->command, behind->command_bytes);
     return behind->command_bytes;
 }
 
@@ -129,16 +158,24 @@ static void describe(struct pl_process *process, struct pl_file *file)
     header->clock.start_ticks = process->start_ticks;
     header->batch_bytes = PL_BATCH_LEAST;
     header->seed = process->seed;
-    pl_budget_describe(process, header);
+    pl_meter_describe(process, header);
     header->control.off = pl_config.off;
     header->control.interval_bytes = pl_config.wanted_bytes;
     header->size_from = process->size_from;
     header->size_to = process->size_to;
-    pl_copy(header->comm, process->comm, sizeof header->comm);
+    pl_memory_copy(header->comm, process->comm, sizeof header->comm);
     describe_command(process, file, header);
+    for (int how = 0; how < PL_BYPASS_COUNT; how++)
+        describe_bypass(file, how);
 }
 
 /* ---- the file ---- */
+
+/* Names with small numbers first. A process that replaces itself by exec again and again uses them up. */
+static unsigned attempt(unsigned i)
+{
+    return i < ATTEMPTS - 1 ? i : (unsigned) pl_sys_clock_ns(CLOCK_REALTIME);
+}
 
 static bool create_in(struct pl_process *process, const char *directory)
 {
@@ -147,7 +184,7 @@ static bool create_in(struct pl_process *process, const char *directory)
     if (!directory[0])
         return false;
     for (unsigned i = 0; i < ATTEMPTS && r == -EEXIST; i++) {
-        if (!pl_path_live(process, directory, i, path, PL_PATH_MAX))
+        if (!pl_path_live(process, directory, attempt(i), path, PL_PATH_MAX))
             return false;
         r = pl_file_create(&process->opening, path, pl_config.max_file_bytes);
     }
@@ -159,24 +196,91 @@ static bool create_at_destination(struct pl_process *process)
     long r = -EEXIST;
     char *path = process->scratch;
     for (unsigned i = 0; i < ATTEMPTS && r == -EEXIST; i++) {
-        if (!pl_path_final(process, i, path, PL_PATH_MAX))
+        if (!pl_path_final(process, attempt(i), path, PL_PATH_MAX))
             return false;
         r = pl_file_create(&process->opening, path, pl_config.max_file_bytes);
     }
     if (r == 0)
-        pl_copy(process->destination, path, pl_text_bytes(path) + 1);
+        pl_memory_copy(process->destination, path, pl_text_bytes(path) + 1);
     return r == 0;
 }
 
-/* On tmpfs while the program lives: stores into a mapped disk file can wait for the disk. */
-static bool create(struct pl_process *process)
+/* Leads `plimsoll run`, which looks in its directory, to a profile that found no room there. A short link needs none.
+ */
+static void leave_link(struct pl_process *process)
+{
+    long r = -EEXIST;
+    for (unsigned i = 0; i < ATTEMPTS && r == -EEXIST; i++)
+        if (pl_path_live(process, pl_config.run_dir, attempt(i), process->scratch, PL_PATH_MAX))
+            r = pl_sys_symlink(process->opening.path, process->scratch);
+}
+
+static bool create_aside(struct pl_process *process)
+{
+    long r = -EEXIST;
+    for (unsigned i = 0; i < ATTEMPTS && r == -EEXIST; i++) {
+        if (!pl_path_aside(process, attempt(i), process->scratch, PL_PATH_MAX))
+            return false;
+        r = pl_file_create(&process->opening, process->scratch, pl_config.max_file_bytes);
+    }
+    if (r == 0)
+        leave_link(process);
+    return r == 0;
+}
+
+static bool create_live(struct pl_process *process)
 {
     if (pl_config.run_dir[0])
         return create_in(process, pl_config.run_dir);
-    if (pl_config.live_dir[0] && !pl_text_same(pl_config.live_dir, "."))
-        return create_in(process, pl_config.live_dir);
-    return (!pl_config.live_dir[0] && (create_in(process, "/dev/shm") || create_in(process, pl_config.runtime_dir))) ||
-           create_at_destination(process);
+    if (pl_config.live_dir[0])
+        return !pl_text_same(pl_config.live_dir, ".") && create_in(process, pl_config.live_dir);
+    return create_in(process, "/dev/shm") || create_in(process, pl_config.runtime_dir);
+}
+
+/* On tmpfs while the program runs: stores into a mapped file on disk can wait for the disk. If there is no room, on
+ * disk. */
+static bool create(struct pl_process *process)
+{
+    return create_live(process) || (pl_config.run_dir[0] ? create_aside(process) : create_at_destination(process));
+}
+
+static void read_link(const char *path, char *to)
+{
+    long n = pl_sys_readlink(path, to, PL_PATH_MAX - 1);
+    to[n > 0 ? n : 0] = 0;
+}
+
+/* A link that a killed process has left, and whose profile is gone? */
+static bool is_stale(const char *path, char *scratch)
+{
+    read_link(path, scratch);
+    return pl_path_is_live(scratch) && pl_sys_access(scratch, 0) == -ENOENT;
+}
+
+/* If PLIMSOLL_OUT has no %, several processes have the same destination. The first one that starts gets it: it puts a
+ * link there, to its live file, which the profile replaces at the end. */
+static void claim_destination(struct pl_process *process)
+{
+    const char *live = process->opening.path, *wanted = process->destination;
+    if (pl_config.run_dir[0] || pl_path_is_pattern(pl_config.out) || pl_text_same(live, wanted))
+        return;
+    long r = pl_sys_symlink(live, wanted);
+    if (r == -EEXIST && is_stale(wanted, process->scratch)) {
+        pl_sys_unlink(wanted);
+        r = pl_sys_symlink(live, wanted);
+    }
+    process->claimed = r == 0;
+}
+
+/* Removes the link, unless somebody has put something else there. */
+static void give_up_claim(struct pl_process *process)
+{
+    if (!process->claimed)
+        return;
+    process->claimed = false;
+    read_link(process->destination, process->scratch);
+    if (pl_text_same(process->scratch, process->file.path))
+        pl_sys_unlink(process->destination);
 }
 
 static void write_overflow_site(struct pl_file *file)
@@ -186,20 +290,20 @@ static void write_overflow_site(struct pl_file *file)
         store_release(&((struct pl_site *) at)->valid, 1);
 }
 
-/* From here on it is a profile, whatever kills the program: what every profile has is in it. */
+/* The magic comes last: from here on the file is a valid profile, even if the program is killed. */
 static void sign(struct pl_file *file)
 {
     __atomic_thread_fence(__ATOMIC_RELEASE);
-    pl_copy(pl_file_header(file)->magic, PL_MAGIC, sizeof PL_MAGIC - 1);
+    pl_memory_copy(pl_file_header(file)->magic, PL_MAGIC, sizeof PL_MAGIC - 1);
 }
 
-/* Other threads see the file all at once, when its first records are in their places. */
+/* Other threads see the file only when it is complete. */
 static void publish(struct pl_process *process)
 {
     struct pl_file *file = &process->file;
     uint8_t *base = process->opening.base;
     process->opening.base = NULL;
-    pl_copy(file, &process->opening, sizeof *file);
+    pl_memory_copy(file, &process->opening, sizeof *file);
     pl_file_base = base;
     store_release(&file->base, base);
 }
@@ -211,12 +315,13 @@ bool pl_process_open(struct pl_process *process)
         return true;
     if (process->file_failed || process->sandboxed)
         return false;
-    process->file_failed = true; /* one try; also keeps a second thread out */
+    process->file_failed = true; /* one attempt only; also keeps other threads out */
     bool named = pl_path_destination(process, pl_config.out, process->destination, sizeof process->destination);
     if (!named || !create(process)) {
         store_release(&process->state, PL_PROCESS_IGNORED);
         return false;
     }
+    claim_destination(process);
     describe(process, file);
     pl_modules_start(file);
     write_overflow_site(file);
@@ -247,7 +352,7 @@ uint64_t pl_process_interval(const struct pl_process *process)
     return wanted >= PL_SAMPLE_MIN && wanted <= PL_SAMPLE_MAX ? wanted : load_relaxed(&process->interval_bytes);
 }
 
-/* What is live, and the peak, is from now on that of what is allocated from now on. */
+/* A reset: from now on live figures and the peak only include blocks that are allocated from now on. */
 static void begin_anew(struct pl_process *process, struct pl_header *header)
 {
     uint32_t resets;
@@ -259,7 +364,7 @@ static void begin_anew(struct pl_process *process, struct pl_header *header)
     store_relaxed(&process->sampled, 0);
     store_relaxed(&header->peak.bytes, 0);
     store_relaxed(&header->peak.units, pl_timeline_now(process));
-    do { /* of several threads that come at once, the last has the last word */
+    do { /* several threads may be here: the header must end up with the latest value */
         resets = load_acquire(&process->resets);
         store_release(&header->resets, resets);
     } while (resets != load_acquire(&process->resets));
@@ -308,12 +413,6 @@ void pl_process_reset(struct pl_process *process)
 
 /* ---- start ---- */
 
-static void read_link(const char *path, char *to)
-{
-    long n = pl_sys_readlink(path, to, PL_PATH_MAX - 1);
-    to[n > 0 ? n : 0] = 0;
-}
-
 static const char *last_name(const char *path)
 {
     const char *name = path;
@@ -326,20 +425,20 @@ static const char *last_name(const char *path)
 static void cut_name(char to[16], const char *name)
 {
     size_t n = pl_text_bytes(name);
-    pl_copy(to, name, n < 15 ? n : 15);
+    pl_memory_copy(to, name, n < 15 ? n : 15);
     to[n < 15 ? n : 15] = 0;
 }
 
-/* The path that the kernel has for a file, as it would for an executable: no links in it. */
+/* The path of a file as the kernel has it, without symbolic links, like /proc/self/exe. */
 static void read_path(const char *path, char *to, char *scratch)
 {
-    struct pl_line link = pl_line_in(scratch, PL_PATH_MAX);
+    struct pl_text_line link = pl_text_line_in(scratch, PL_PATH_MAX);
     long fd = pl_sys_open(path, O_PATH | O_CLOEXEC, 0);
     to[0] = 0;
     if (fd < 0)
         return;
-    pl_line_text(&link, "/proc/self/fd/");
-    pl_line_number(&link, (uint64_t) fd);
+    pl_text_line_text(&link, "/proc/self/fd/");
+    pl_text_line_number(&link, (uint64_t) fd);
     read_link(scratch, to);
     pl_sys_close((int) fd);
 }
@@ -349,10 +448,10 @@ static bool is_loader(const char *name)
     return name[0] == 'l' && name[1] == 'd' && (name[2] == '-' || name[2] == '.');
 }
 
-/* NULL: the kernel knows. */
+/* NULL: the program was not started through its loader. */
 static struct pl_behind *keep_program(const char *comm, char *scratch)
 {
-    struct pl_program program;
+    struct pl_process_program program;
     struct pl_behind *behind = NULL;
     if (pl_front.program && pl_front.program(&program))
         behind = pl_memory_kept(pl_memory_pages(sizeof *behind));
@@ -365,22 +464,22 @@ static struct pl_behind *keep_program(const char *comm, char *scratch)
     read_path(program.path, behind->program, scratch);
     cut_name(behind->name, last_name(program.path));
     if (is_loader(comm))
-        pl_copy(behind->loader, comm, sizeof behind->loader);
+        pl_memory_copy(behind->loader, comm, sizeof behind->loader);
     return behind;
 }
 
-/* The program's name, where the kernel has its loader's. */
+/* Replaces the loader's name by the program's. */
 static void correct_name(char name[16])
 {
     const struct pl_behind *behind = pl_config.behind;
     if (unlikely(behind != NULL) && behind->loader[0] && pl_text_same(name, behind->loader))
-        pl_copy(name, behind->name, sizeof behind->name);
+        pl_memory_copy(name, behind->name, sizeof behind->name);
 }
 
 static void find_executable(struct pl_process *process)
 {
     if (pl_config.behind)
-        pl_copy(process->executable, pl_config.behind->program, sizeof process->executable);
+        pl_memory_copy(process->executable, pl_config.behind->program, sizeof process->executable);
     else
         read_link("/proc/self/exe", process->executable);
 }
@@ -391,7 +490,7 @@ void pl_process_thread_name(char name[16])
     correct_name(name);
 }
 
-/* Both clocks at one moment: whoever is preempted between the two tries again. */
+/* Reads both clocks at the same time: if the thread was preempted in between, reads them again. */
 void pl_process_read_clocks(struct pl_process *process)
 {
     for (int i = 0; i < CLOCK_TRIES; i++) {
@@ -425,8 +524,7 @@ static enum pl_process_state start(struct pl_process *process)
     pl_memory_wipe_on_fork(pl_filter, sizeof pl_filter);
     if (pl_front.started)
         pl_front.started();
-    pl_file_abandon();
-    if (!pl_tls.visiting) /* a visit that goes on in the child may be about to write to one */
+    if (!pl_tls.visiting) /* if set, a handler forked inside a visit, which goes on here and may write to a slab */
         pl_block_abandon();
     pl_sys_thread_name(process->comm);
     if (!process->forked)
@@ -441,27 +539,36 @@ static enum pl_process_state start(struct pl_process *process)
     process->seed = draw_seed(process);
     process->interval_bytes = pl_config.interval_bytes ? pl_config.interval_bytes : PL_SAMPLE_USUAL;
     process->timeline.shift = PL_TIMELINE_SHIFT_FIRST;
-    process->changes = 1; /* a new thread has seen none */
+    process->changes = 1; /* not 0: a new thread must catch up */
     process->size_from = pl_config.size_from;
     process->size_to = pl_config.size_to;
-    pl_budget_start(&process->budget, pl_config.overhead_ppm, PL_AUTO_CREDIT_NS);
+    pl_budget_start(&process->budget, pl_config.overhead_ppm, 1000000ull * pl_config.credit_ms);
     find_executable(process);
     return PL_PROCESS_ON;
 }
 
-/* Another thread says the last words. What it copies is not to change meanwhile; and should this thread want to end the
- * process too, the profile would be lost on its way. When they are said nothing is recorded any more: threads that go
- * on allocating are held back a little, so that the profile holds what they did, should the process be gone by then. */
+/* Another thread is writing the final figures and moving the file. Wait for it, for two reasons: the file must not
+ * change while it is copied, and if this thread ended the process meanwhile, the profile would be lost. Once `ended` is
+ * set nothing is recorded any more. Threads that still allocate are then delayed a little, 50 ms in all, in the hope
+ * that the process is gone by then and nothing is missing from the profile. */
 static void wait_for_ender(struct pl_process *process)
 {
     for (int i = 0; i < ENDER_DOZES; i++) {
         uintptr_t ender = load_acquire(&process->ender);
-        if (!ender || ender == pl_thread_pointer()) /* called off; or it is us, in a handler or on the way out */
+        if (!ender || ender == pl_arch_thread_pointer()) /* an exec failed; or we are the ender, perhaps in a handler */
             return;
         if (load_acquire(&process->ended) && fetch_add(&process->lingered, 1) >= LINGER_DOZES)
             return;
         pl_sys_doze(1000000);
     }
+}
+
+static bool open_measured(struct pl_process *process)
+{
+    uint64_t began = pl_meter_begin(process);
+    bool open = pl_process_open(process);
+    pl_meter_aside(process, began);
+    return open;
 }
 
 bool pl_process_start(struct pl_process *process)
@@ -471,12 +578,12 @@ bool pl_process_start(struct pl_process *process)
             wait_for_ender(process);
         return load_acquire(&process->state) == PL_PROCESS_ON;
     }
-    struct pl_fp_state fp;
-    pl_fp_enter(&fp);
+    struct pl_arch_fp_state fp;
+    pl_arch_fp_enter(&fp);
     enum pl_process_state state = start(process);
     store_release(&process->state, state);
-    bool on = state == PL_PROCESS_ON && (process->forked || pl_process_open(process));
-    pl_fp_leave(&fp);
+    bool on = state == PL_PROCESS_ON && (process->forked || open_measured(process));
+    pl_arch_fp_leave(&fp);
     return on;
 }
 
@@ -485,17 +592,16 @@ void pl_process_forked(struct pl_process *process, struct pl_tls *tls)
     if (!pl_config.ready)
         return;
     bool known = process->state != PL_PROCESS_NEW && process->pid == pl_sys_getpid();
-    if (known && pl_thread_mine(tls)) /* another's handler allocated before ours was called */
+    if (known && pl_thread_mine(tls)) /* another library's fork handler allocated before ours was called */
         return;
     if (process->state != PL_PROCESS_NEW && !known) {
-        /* A kernel that does not know MADV_WIPEONFORK: start over by hand. */
+        /* A kernel without MADV_WIPEONFORK: wipe by hand. */
         for (size_t i = 0; i < sizeof wiped.pages; i++)
             wiped.pages[i] = 0;
         for (size_t i = 0; i < sizeof pl_filter; i++)
             pl_filter[i] = 0;
     }
-    if (tls->visiting) /* a handler has forked: its thread goes on with what it was about to write to the parent's file
-                        */
+    if (tls->visiting) /* a signal handler forked in a visit, which will go on and write to the parent's file */
         pl_file_detach();
     *tls = (struct pl_tls){
         .goodbyes = tls->goodbyes,
@@ -509,71 +615,26 @@ void pl_process_forked(struct pl_process *process, struct pl_tls *tls)
 
 /* ---- changes ---- */
 
-/* What will be wanted inside and cannot be had there: a file with room in it, tables, blocks for new threads. */
-static void stock_up(struct pl_process *process)
-{
-    if (!pl_process_open(process))
-        return;
-    pl_thread_register(process, &pl_tls);
-    pl_thread_spare(process, SANDBOX_THREADS);
-    pl_map_reserve(&process->map, SANDBOX_LEVELS);
-    pl_live_reserve(&process->live, SANDBOX_LEVELS);
-    if (process->counting && process->blocks.granule_shift)
-        pl_block_reserve(&process->blocks);
-    pl_cold_bring_up_to_date(process, true);
-    pl_file_reserve(&process->file, SANDBOX_FILE_BYTES);
-}
-
-static void confine(struct pl_process *process, bool inside)
-{
-    store_relaxed(&pl_memory_frozen, inside);
-    store_relaxed(&process->sandboxed, inside);
-    pl_file_freeze(&process->file, inside);
-    for (struct pl_thread *t = load_acquire(&process->threads); t; t = t->next)
-        t->walk.may_probe = !inside;
-    uint32_t *flags = process->file.base ? &pl_file_header(&process->file)->flags : NULL;
-    if (flags && inside)
-        __atomic_fetch_or(flags, PL_FLAG_SANDBOXED, __ATOMIC_RELAXED);
-    else if (flags)
-        __atomic_fetch_and(flags, ~PL_FLAG_SANDBOXED, __ATOMIC_RELAXED);
-}
-
-bool pl_process_sandbox(struct pl_process *process)
-{
-    if (load_relaxed(&pl_memory_frozen))
-        return false;
-    bool on = pl_process_start(process);
-    if (on && process->pid != pl_sys_getpid()) /* a vfork child, which has our memory and not our fate */
-        return false;
-    if (on)
-        stock_up(process);
-    confine(process, true);
-    return true;
-}
-
-void pl_process_sandbox_refused(struct pl_process *process)
-{
-    confine(process, false);
-}
-
 void pl_process_unloaded(struct pl_process *process)
 {
+    uint64_t began = pl_meter_begin(process);
     fetch_add(&process->generation, 1);
-    pl_unwind_forget();
+    pl_rule_forget();
     if (process->file.base)
         fetch_add(&pl_file_header(&process->file)->unloads, 1);
+    pl_meter_aside(process, began);
 }
 
 /* ---- the end ---- */
 
-/* `run` collects the files in its directory as long as its mark is there. */
+/* `plimsoll run` collects the files in its directory as long as .owner exists there. */
 static bool will_be_collected(struct pl_process *process)
 {
-    struct pl_line line = pl_line_in(process->scratch, PL_PATH_MAX);
+    struct pl_text_line line = pl_text_line_in(process->scratch, PL_PATH_MAX);
     if (!pl_config.run_dir[0])
         return false;
-    pl_line_text(&line, pl_config.run_dir);
-    pl_line_text(&line, "/.owner");
+    pl_text_line_text(&line, pl_config.run_dir);
+    pl_text_line_text(&line, "/.owner");
     return pl_sys_access(process->scratch, 0) == 0;
 }
 
@@ -582,7 +643,7 @@ static bool has_destination(const struct pl_process *process)
     return pl_file_header(&process->file)->destination.bytes != 0;
 }
 
-/* The copy has nowhere else to go. */
+/* The copy is at its destination. */
 static void settle_down(struct pl_header *header)
 {
     header->destination = (struct pl_text){0, 0};
@@ -592,17 +653,18 @@ static void settle_down(struct pl_header *header)
 static bool copy_to_destination(struct pl_process *process)
 {
     long r = -EEXIST;
+    give_up_claim(process);
     struct pl_header *room = (struct pl_header *) (void *) (process->scratch + PL_PATH_MAX);
     for (unsigned i = 0; i < ATTEMPTS && r == -EEXIST; i++)
-        if (!pl_path_final(process, i, process->scratch, PL_PATH_MAX))
+        if (!pl_path_final(process, attempt(i), process->scratch, PL_PATH_MAX))
             return false;
         else
             r = pl_file_copy(&process->file, process->scratch, room, settle_down);
     return r == 0;
 }
 
-/* Visits wait from now on, but for those that began before. They get a little time to end: a thread that is stopped, or
- * was thrown out of a visit, does not keep us. */
+/* New visits wait from now on. Visits that began before get a little time to end; we do not wait longer for a thread
+ * that is stopped or that left a visit by longjmp. */
 static void let_visits_end(const struct pl_process *process)
 {
     int dozes = VISIT_DOZES;
@@ -611,12 +673,12 @@ static void let_visits_end(const struct pl_process *process)
             pl_sys_doze(100000);
 }
 
-/* True when it is for the caller to say the last words. A vfork child shares our memory: it must not end us. */
+/* True if the caller is to write the final figures. A vfork child shares our memory: it must not end its parent. */
 static bool begin_end(struct pl_process *process)
 {
     if (!process->file.base || process->pid != pl_sys_getpid())
         return false;
-    if (process->state != PL_PROCESS_ON || !swap_if(&process->ender, 0, pl_thread_pointer())) {
+    if (process->state != PL_PROCESS_ON || !swap_if(&process->ender, 0, pl_arch_thread_pointer())) {
         wait_for_ender(process);
         return false;
     }
@@ -641,9 +703,9 @@ static void last_words(struct pl_process *process, enum pl_end how, int exit_sta
 {
     struct pl_header *header = pl_file_header(&process->file);
     if (pl_thread_mine(&pl_tls))
-        pl_live_tell(process, pl_tls.thread);
+        pl_era_tell(process, pl_tls.thread);
     pl_timeline_take(process, pl_timeline_now(process), true);
-    pl_budget_end(process);
+    pl_meter_end(process);
     if (!process->sandboxed) {
         pl_thread_book_all(process);
         header->end_monotonic_ns = pl_sys_clock_ns(CLOCK_MONOTONIC);
@@ -654,12 +716,14 @@ static void last_words(struct pl_process *process, enum pl_end how, int exit_sta
     store_release(&header->end, (uint32_t) how);
 }
 
-/* To its destination, unless `plimsoll run` is there to do it. */
+/* Moves the file to its destination, unless `plimsoll run` will do that. */
 static bool move(struct pl_process *process)
 {
     bool unwanted = pl_file_header(&process->file)->flags & PL_FLAG_NO_OUTPUT;
-    if (process->adrift || (unwanted && !will_be_collected(process)))
+    if (process->adrift || (unwanted && !will_be_collected(process))) {
+        give_up_claim(process);
         pl_sys_unlink(process->file.path);
+    }
     if (unwanted || !has_destination(process) || will_be_collected(process) || !copy_to_destination(process))
         return false;
     if (!process->adrift)
@@ -671,7 +735,7 @@ void pl_process_end(struct pl_process *process, enum pl_end how, int exit_status
 {
     if (load_relaxed(&process->sandboxed)) {
         if (process->state == PL_PROCESS_ON && process->file.base &&
-            (how == PL_END_EXIT || pl_file_header(&process->file)->end != PL_END_EXIT)) /* on its way out: _exit */
+            (how == PL_END_EXIT || pl_file_header(&process->file)->end != PL_END_EXIT)) /* exit() calls _exit() too */
             last_words(process, how, exit_status);
         return;
     }
@@ -680,11 +744,12 @@ void pl_process_end(struct pl_process *process, enum pl_end how, int exit_status
     last_words(process, how, exit_status);
     if (pl_front.ending)
         pl_front.ending(process);
-    move(process);
+    if (!move(process) && !will_be_collected(process))
+        pl_file_trim(&process->file);
     store_release(&process->ended, 1);
 }
 
-/* Shells fork for every command: what a child does between fork and exec is hardly ever of interest. */
+/* Shells fork for every command: what a child does between fork and exec is rarely of interest. */
 static bool is_trifle(const struct pl_process *process)
 {
     return process->forked && load_relaxed(&process->totals.calls) < TRIFLE_CALLS && !process->adrift;
@@ -697,6 +762,7 @@ bool pl_process_exec(struct pl_process *process, const char *path)
         return false;
     last_words(process, PL_END_EXEC, 0);
     if (is_trifle(process)) {
+        give_up_claim(process);
         pl_sys_unlink(process->file.path);
         return false;
     }
@@ -705,12 +771,12 @@ bool pl_process_exec(struct pl_process *process, const char *path)
 
 void pl_process_exec_failed(struct pl_process *process, bool copied)
 {
-    if (load_relaxed(&process->ender) != pl_thread_pointer() || process->pid != pl_sys_getpid())
+    if (load_relaxed(&process->ender) != pl_arch_thread_pointer() || process->pid != pl_sys_getpid())
         return;
     pl_file_header(&process->file)->end = PL_END_NONE;
     pl_file_header(&process->file)->end_monotonic_ns = 0;
     if (copied) {
-        pl_copy(process->file.path, process->scratch, pl_text_bytes(process->scratch) + 1);
+        pl_memory_copy(process->file.path, process->scratch, pl_text_bytes(process->scratch) + 1);
         process->adrift = true;
     }
     store_release(&process->ender, 0);

@@ -1,22 +1,22 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * sampler.c - exponential gaps and the weights that undo them.
+ * sampler.c - draws exponential gaps and computes the weights of samples.
  *
  * The hot path subtracts charges from a countdown and comes here on borrow. Because a gap is a whole number g =
- * floor(x) and charges are whole numbers, "g < charge" is the same event as "x < charge": rounding costs no bias at any
- * T.
+ * floor(x) and charges are whole numbers, "g < charge" is the same event as "x < charge": rounding causes no bias at
+ * any T.
  *
- * Invariant: between two calls either the countdown and `rest` are a gap that was drawn with mean `interval` (armed),
- * or the countdown is a mere delay (not armed). Only the first makes the allocation in which it runs out a sample.
+ * Invariant: between two calls, either the countdown and `rest` are a gap that was drawn with mean `interval` (armed),
+ * or the countdown is only a delay (not armed). Only if a gap runs out is the allocation a sample.
  *
- * When T has changed by the end of a part, the rest of the gap is thrown away and drawn afresh: behind the allocation
- * in which the part ends, never inside it. That the gap goes on is known to the last unit of the part, and to test this
- * allocation again would give it two chances.
+ * If T has changed by the end of a part, the rest of the gap is discarded and a new gap drawn. The new gap begins after
+ * the allocation in which the part ends, never inside it: this allocation has already been tested against the old gap,
+ * and testing it again would give it two chances.
  *
- * One thread owns a sampler and nobody else looks at it.
+ * One thread owns a sampler; no other thread reads it.
  */
-#include "maths.h"
-#include "sampler.h"
+#include "core/maths.h"
+#include "core/sampler.h"
 
 #define GAP_MAX (1ull << 62)
 #define UNIT_53 0x1p-53
@@ -26,7 +26,7 @@ static uint64_t rotate(uint64_t word, unsigned bits)
     return word << bits | word >> (64 - bits);
 }
 
-/* A bijection that scatters (the finaliser of SplitMix64): different inputs stay different and lose all likeness. */
+/* A bijection that mixes all bits (the finaliser of SplitMix64): similar inputs give very different outputs. */
 static uint64_t scatter(uint64_t word)
 {
     word = (word ^ word >> 30) * 0xbf58476d1ce4e5b9;
@@ -61,7 +61,7 @@ void pl_sampler_seed(struct pl_sampler *sampler, uint64_t seed, uint64_t stream)
 uint64_t pl_sampler_draw(struct pl_sampler *sampler, uint64_t interval)
 {
     double u = ((double) (int64_t) (next_random(sampler->state) >> 11) + 1.0) * UNIT_53;
-    double gap = -pl_log(u) * (double) interval;
+    double gap = -pl_maths_log(u) * (double) interval;
     sampler->interval = interval;
     sampler->rest = 0;
     sampler->armed = true;
@@ -70,7 +70,7 @@ uint64_t pl_sampler_draw(struct pl_sampler *sampler, uint64_t interval)
 
 double pl_sampler_weight(uint64_t charge, uint64_t interval)
 {
-    return 1.0 / pl_one_minus_exp_neg((double) charge / (double) interval);
+    return 1.0 / pl_maths_one_minus_exp_neg((double) charge / (double) interval);
 }
 
 static uint64_t begin_part(struct pl_sampler *sampler, uint64_t gap)

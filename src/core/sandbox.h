@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * sandbox.h - system calls by which a program gives up system calls (seccomp), or the processor's clock.
+ * sandbox.h - recognises system calls by which a program gives up system calls (seccomp) or the processor's clock.
  *
- * From then on each of ours may kill it. So the runtime has to know beforehand; and to go on as before if the program
- * was not let in.
+ * After such a call, any system call of ours may kill the program. So the runtime has to know about it before, and has
+ * to go on as usual if the kernel refuses it.
  */
 #ifndef PL_SANDBOX_H
 #define PL_SANDBOX_H
@@ -11,14 +11,14 @@
 #include <stdbool.h>
 
 struct pl_confining {
-    bool entering; /* seccomp */
-    bool stopping; /* the clock */
+    bool entering; /* enters seccomp */
+    bool stopping; /* makes reading the clock a fault */
 };
 
-/* Before the call: its number and its first two arguments. Nearly every call is none of these. */
+/* To be called before a system call, with its number and first two arguments. Nearly all calls are neither. */
 struct pl_confining pl_sandbox_before(long number, long a, long b);
 
-/* After it. */
+/* To be called after it. */
 void pl_sandbox_after(struct pl_confining confining, bool refused);
 
 #endif

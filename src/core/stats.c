@@ -2,27 +2,27 @@
 /*
  * stats.c - see stats.h.
  *
- * What is exact comes from thread and scope records; what becomes of blocks from tallies and rows. Each record that
- * counts is given to whoever asks with the thread and the tag that it belongs to.
+ * Exact calls and bytes come from thread and scope records; freed, live and peak figures from tallies and rows. Each
+ * record since the last reset is passed to a callback with its thread and tag.
  */
-#include "stats.h"
+#include "core/stats.h"
 
 #include <errno.h>
 
-#include "arch.h"
-#include "cold.h"
-#include "eras.h"
-#include "memory.h"
-#include "scopes.h"
-#include "text.h"
+#include "core/arch.h"
+#include "core/cold.h"
+#include "core/memory.h"
+#include "core/records/eras.h"
+#include "core/records/scopes.h"
+#include "core/text.h"
 
 #define ANY UINT32_MAX
 #define KEY_BYTES 1024
 #define PATH_BYTES 960
 #define PAGE_BYTES 4096u
-#define SHARES_MORE 16u /* that may come while we look */
+#define SHARES_MORE 16u /* room for threads and scopes that appear meanwhile */
 
-/* What became of the blocks of a row or tally. */
+/* The blocks of a row or tally: allocated, freed, held at the peak. */
 struct blocks {
     double made, made_bytes;
     double gone, gone_bytes;
@@ -41,9 +41,9 @@ static uint32_t count_of(const struct pl_process *process, enum pl_kind kind)
     return count < UINT32_MAX ? (uint32_t) count : UINT32_MAX;
 }
 
-/* ---- what became of blocks ---- */
+/* ---- blocks ---- */
 
-/* Has it changed since the peak? Then it has saved what it held. */
+/* Has the record changed since the peak? Then it has saved what it held at the peak. */
 static bool has_saved(const struct pl_process *process, uint32_t era)
 {
     return !pl_era_before(era, load_relaxed(&pl_file_header(&process->file)->peak.era));
@@ -60,7 +60,7 @@ static void read_tally(const struct pl_process *process, const struct pl_tally *
     const struct pl_remote *remote = tally->remote ? record_at(process, PL_KIND_REMOTE, tally->remote) : NULL;
     uint64_t gone = tally->freed_calls + (remote ? remote->calls : 0);
     uint64_t gone_bytes = tally->freed_bytes + (remote ? remote->bytes : 0);
-    /* After what was freed: nothing is freed before it is made. */
+    /* Read after the freed figures, so that no free is seen without its allocation. */
     uint64_t made = tally->calls, made_bytes = tally->bytes;
     uint64_t peak = made_bytes - gone_bytes;
     if (!peak_is_now(process)) {
@@ -133,7 +133,7 @@ static void each_row(const struct pl_process *process, see_blocks *see, void *co
 
 /* ---- adding up ---- */
 
-/* Whom the figures are about; ANY. */
+/* Figures of one thread or tag, or of ANY. */
 struct sum {
     uint32_t thread;
     uint32_t tag;
@@ -173,7 +173,7 @@ static uint64_t at_most(uint64_t figure, uint64_t bound)
     return figure < bound ? figure : bound;
 }
 
-/* Estimates of few samples may be far off; but what was never allocated is not there. */
+/* Estimates from few samples may be far off, but cannot be more than was allocated. */
 static void bound_blocks(struct pl_stats *stats)
 {
     uint64_t blocks = stats->counted.calls, bytes = stats->counted.bytes;
@@ -201,7 +201,7 @@ static bool is_current(const struct pl_process *process, const struct pl_thread_
     return load_acquire(&record->valid) && record->reset == load_relaxed(&process->resets);
 }
 
-/* What a thread has counted since figures began anew. */
+/* Adds what a thread has counted since the last reset. */
 static void add_thread(struct pl_counted *to, const struct pl_thread_record *record)
 {
     add_calls(to, record->calls, record->bytes, PLUS);
@@ -220,12 +220,13 @@ static void add_threads(const struct pl_process *process, const struct sum *sum)
 }
 
 /*
- * What threads have counted and not booked belongs to the tags that they name. Everybody goes on meanwhile, so each
- * thread's word is taken once, and before its scopes are looked at: a rest can come out too small then, not too large.
+ * What a thread has counted but not booked to a scope, its rest, belongs to the tag that its record names. Threads go
+ * on meanwhile, so each thread's record is read once, and before its scopes: a rest can then be too small, but not too
+ * large.
  */
 struct rest {
     uint32_t tag;
-    uint32_t current; /* it has seen the last reset */
+    uint32_t current; /* the thread has applied the last reset */
     struct pl_counted counted;
 };
 
@@ -241,13 +242,13 @@ static void take_scope(const struct pl_scope_record *scope, struct rests *rests,
                        void *context)
 {
     struct pl_counted counted = {.calls = 0};
-    add_calls(&counted, scope->calls, scope->bytes, PLUS); /* once, since it may be changing */
+    add_calls(&counted, scope->calls, scope->bytes, PLUS); /* read once, because it may be changing */
     if (scope->thread < rests->threads)
         add_calls(&rests->of[scope->thread].counted, counted.calls_of, counted.bytes, MINUS);
     see(context, number, scope, &counted);
 }
 
-/* Shows each scope's figures, as they were taken off its thread's. */
+/* Computes all rests. Passes the figures of each scope to `see`, exactly as they were subtracted from the thread's. */
 static bool find_rests(const struct pl_process *process, struct rests *out, see_scope *see, void *context)
 {
     uint32_t reset = load_relaxed(&process->resets);
@@ -297,7 +298,7 @@ static void add_entries(const struct pl_process *process, const struct sum *sum)
     }
 }
 
-/* Of a tag: what is booked to it, and what will be. */
+/* Adds what is booked to a tag. */
 static void add_scope(void *context, uint32_t number, const struct pl_scope_record *scope,
                       const struct pl_counted *counted)
 {
@@ -347,7 +348,7 @@ static void add_buckets(struct pl_bucket *to, const struct pl_bucket *from, uint
     }
 }
 
-/* What is gone first, by all threads: nothing goes before it is made. */
+/* The freed blocks of all threads are read first, so that no free is seen without its allocation. */
 static void add_sizes(struct pl_process *process, struct pl_stats *to)
 {
     add_buckets(to->live_sizes, process->gone, MINUS);
@@ -385,18 +386,18 @@ static int begin(struct pl_process *process, struct pl_stats *out)
     return pl_cold_bring_up_to_date(process, false) ? 0 : -ENODATA;
 }
 
-/* Computing with fractions must not show in the program's floating-point flags. */
+/* Saves the program's floating-point environment. */
 static void compute(const struct pl_process *process, struct sum *sum)
 {
-    struct pl_fp_state fp;
-    pl_fp_enter(&fp);
+    struct pl_arch_fp_state fp;
+    pl_arch_fp_enter(&fp);
     add_up(process, sum);
-    pl_fp_leave(&fp);
+    pl_arch_fp_leave(&fp);
 }
 
 static void compute_all(const struct pl_process *process, struct sum *sum)
 {
-    compute(process, sum); /* first: no block is freed before its call is counted */
+    compute(process, sum); /* first: a block's call is counted before the block is freed */
     add_threads(process, sum);
     add_entries(process, sum);
     bound_blocks(sum->to);
@@ -447,7 +448,7 @@ int pl_stats_tag(struct pl_process *process, uint32_t tag, struct pl_stats *out)
 
 /* ---- pairs ---- */
 
-/* A thread's figures under a tag. One that has no scopes has one tag, and a share of its own for it. */
+/* A thread's figures under a tag. A thread without scopes has one tag, and a separate share for it. */
 struct share {
     uint32_t tag;
     uint32_t seen;
@@ -461,7 +462,7 @@ struct shares {
     uint32_t scopes;
     uint32_t threads;
     struct room *room;
-    struct share *share; /* of the scopes, and behind them of the threads */
+    struct share *share; /* one for each scope, then one for each thread */
 };
 
 static struct share *share_of(const struct shares *all, uint32_t thread, uint32_t tag)
@@ -509,7 +510,7 @@ static void share_rests(const struct shares *all, const struct rests *rests)
     }
 }
 
-/* From the innermost name outwards, as far as there is room. */
+/* The path of a tag. If it does not fit, the outer names are replaced by an ellipsis. */
 static const char *path_of(const struct pl_process *process, uint32_t tag, char path[PATH_BYTES])
 {
     char *at = path + PATH_BYTES - 1;
@@ -529,14 +530,14 @@ static const char *path_of(const struct pl_process *process, uint32_t tag, char 
         if (*at)
             *--at = '/';
         at -= cut ? 3 : kept;
-        pl_copy(at, cut ? "\xe2\x80\xa6" : name, cut ? 3 : kept);
+        pl_memory_copy(at, cut ? "\xe2\x80\xa6" : name, cut ? 3 : kept);
         if (cut)
             break;
     }
     return *at ? at : "-";
 }
 
-/* The figures of struct pl_stats that are pairs: first those of every share, then those of the process only. */
+/* The figures of struct pl_stats that are shown as pairs: those of every share, and those of the process only. */
 /* clang-format off */
 #define FUNCTION(name, text) {text "_calls", offsetof(struct pl_stats, counted.calls_of[PL_FN_##name])},
 #define FIELD(field) {#field, offsetof(struct pl_stats, field)},
@@ -558,7 +559,7 @@ static const struct metric {
 
 typedef int see_pair(void *context, const char *key, uint64_t number);
 
-/* One page, so that it need not be on a stack, which may be small. */
+/* One page of memory, because the stack may be small. */
 struct room {
     char key[KEY_BYTES];
     char path[PATH_BYTES];
@@ -566,20 +567,20 @@ struct room {
 };
 _Static_assert(sizeof(struct room) <= PAGE_BYTES, "one page");
 
-/* The figures of room->stats. */
+/* Passes the figures of room->stats to `see`. */
 static int show_stats(struct room *room, const char *who, const char *tag, const struct metric *metric, size_t count,
                       see_pair *see, void *context)
 {
     int stop = 0;
     for (size_t i = 0; i < count && !stop; i++) {
-        struct pl_line line = pl_line_in(room->key, sizeof room->key);
-        pl_line_text(&line, who);
-        pl_line_char(&line, '.');
+        struct pl_text_line line = pl_text_line_in(room->key, sizeof room->key);
+        pl_text_line_text(&line, who);
+        pl_text_line_char(&line, '.');
         if (tag) {
-            pl_line_text(&line, tag);
-            pl_line_char(&line, '.');
+            pl_text_line_text(&line, tag);
+            pl_text_line_char(&line, '.');
         }
-        pl_line_text(&line, metric[i].name);
+        pl_text_line_text(&line, metric[i].name);
         const uint8_t *figure = (const uint8_t *) &room->stats + metric[i].at;
         stop = see(context, room->key, *(const uint64_t *) (const void *) figure);
     }
@@ -594,14 +595,14 @@ static int show_share(const struct shares *all, const struct share *share, uint3
     const struct pl_thread_record *record = record_at(all->process, PL_KIND_THREAD, thread);
     if (!share->seen)
         return 0;
-    struct pl_fp_state fp;
-    pl_fp_enter(&fp);
+    struct pl_arch_fp_state fp;
+    pl_arch_fp_enter(&fp);
     put_blocks(&share->blocks, &room->stats);
-    pl_fp_leave(&fp);
+    pl_arch_fp_leave(&fp);
     room->stats.counted = share->counted;
     bound_blocks(&room->stats);
     room->stats.entered = share->entered;
-    pl_copy(name, record->name, sizeof record->name);
+    pl_memory_copy(name, record->name, sizeof record->name);
     const char *path = path_of(all->process, share->tag, room->path);
     return show_stats(room, name, path, of_shares, COUNT(of_shares), see, context);
 }
@@ -620,15 +621,15 @@ static int show_shares(const struct shares *all, see_pair *see, void *context)
 
 static void find_shares(const struct shares *all, const struct rests *rests)
 {
-    struct pl_fp_state fp;
-    pl_fp_enter(&fp);
+    struct pl_arch_fp_state fp;
+    pl_arch_fp_enter(&fp);
     share_rests(all, rests);
     each_tally(all->process, share_blocks, (void *) (uintptr_t) all);
     each_row(all->process, share_blocks, (void *) (uintptr_t) all);
-    pl_fp_leave(&fp);
+    pl_arch_fp_leave(&fp);
 }
 
-/* The room, and all shares behind it. */
+/* Allocates the room, with all shares behind it. */
 static bool find_room(struct shares *all, size_t *bytes)
 {
     *bytes = PAGE_BYTES + pl_memory_pages(((size_t) all->scopes + all->threads) * sizeof *all->share);
@@ -656,7 +657,7 @@ static int show_all(struct shares *all, see_pair *see, void *context)
 int pl_stats_pairs(struct pl_process *process, see_pair *see, void *context)
 {
     size_t bytes;
-    if (!pl_process_start(process) && !process->file.base) /* the end may have begun, and its figures are whole */
+    if (!pl_process_start(process) && !process->file.base) /* not ON, but there is a file: ENDING, figures are final */
         return -ENODATA;
     struct shares all = {
         .process = process,

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * text.h - the few string functions the core needs, since it may not call libc's.
+ * text.h - the string functions that the core needs. It may not call libc's.
  */
 #ifndef PL_TEXT_H
 #define PL_TEXT_H
@@ -9,7 +9,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "compiler.h"
+#include "core/compiler.h"
 
 INLINE size_t pl_text_bytes(const char *text)
 {
@@ -19,14 +19,6 @@ INLINE size_t pl_text_bytes(const char *text)
     return n;
 }
 
-INLINE void pl_copy(void *to, const void *from, size_t bytes)
-{
-    uint8_t *t = to;
-    const uint8_t *f = from;
-    for (size_t i = 0; i < bytes; i++)
-        t[i] = f[i];
-}
-
 INLINE bool pl_text_same(const char *a, const char *b)
 {
     while (*a && *a == *b)
@@ -34,7 +26,7 @@ INLINE bool pl_text_same(const char *a, const char *b)
     return *a == *b;
 }
 
-/* The number that begins here; moves behind it. */
+/* Reads the number that begins at *at, and moves *at behind it. */
 INLINE uint64_t pl_text_take_number(const char **at)
 {
     uint64_t number = 0;
@@ -44,19 +36,19 @@ INLINE uint64_t pl_text_take_number(const char **at)
 }
 
 /* A bounded string under construction. `full` says that something did not fit; the text stays terminated. */
-struct pl_line {
+struct pl_text_line {
     char *at;
     size_t room; /* bytes left, the terminator included */
     bool full;
 };
 
-INLINE struct pl_line pl_line_in(char *buffer, size_t bytes)
+INLINE struct pl_text_line pl_text_line_in(char *buffer, size_t bytes)
 {
     buffer[0] = 0;
-    return (struct pl_line){buffer, bytes, false};
+    return (struct pl_text_line){buffer, bytes, false};
 }
 
-INLINE void pl_line_char(struct pl_line *line, char c)
+INLINE void pl_text_line_char(struct pl_text_line *line, char c)
 {
     if (line->room < 2) {
         line->full = true;
@@ -67,13 +59,13 @@ INLINE void pl_line_char(struct pl_line *line, char c)
     line->room--;
 }
 
-INLINE void pl_line_text(struct pl_line *line, const char *text)
+INLINE void pl_text_line_text(struct pl_text_line *line, const char *text)
 {
     while (*text)
-        pl_line_char(line, *text++);
+        pl_text_line_char(line, *text++);
 }
 
-INLINE void pl_line_number(struct pl_line *line, uint64_t number)
+INLINE void pl_text_line_number(struct pl_text_line *line, uint64_t number)
 {
     char digits[20];
     int n = 0;
@@ -81,7 +73,7 @@ INLINE void pl_line_number(struct pl_line *line, uint64_t number)
         digits[n++] = (char) ('0' + number % 10);
     while (number /= 10);
     while (n)
-        pl_line_char(line, digits[--n]);
+        pl_text_line_char(line, digits[--n]);
 }
 
 #endif

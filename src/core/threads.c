@@ -1,19 +1,20 @@
 /* SPDX-License-Identifier: MIT */
 /* threads.c - see threads.h. */
-#include "threads.h"
+#include "core/threads.h"
 
-#include "eras.h"
-#include "memory.h"
-#include "process.h"
-#include "rows.h"
-#include "scopes.h"
-#include "settings.h"
-#include "tallies.h"
-#include "text.h"
+#include "core/hash.h"
+#include "core/memory.h"
+#include "core/process.h"
+#include "core/records/eras.h"
+#include "core/records/rows.h"
+#include "core/records/scopes.h"
+#include "core/records/tallies.h"
+#include "core/text.h"
+#include "format/settings.h"
 
-#define ASK_AGAIN 4096 /* times that a thread without a block may want one, until there is another look for it */
+#define ASK_AGAIN 4096 /* after a thread got no block, only one in so many attempts searches again */
 #define PEEKS 4
-#define GOODBYES_MAX 4 /* as many rounds of destructors as pthreads make */
+#define GOODBYES_MAX 4 /* as many rounds of destructors as pthreads run */
 #define BLOCKS_AT_ONCE 3
 #define BLOCK_BYTES ((sizeof(struct pl_thread) + 63) & ~(size_t) 63)
 
@@ -37,23 +38,31 @@ static struct pl_thread *take_spare(struct pl_process *process)
     return NULL;
 }
 
-void pl_thread_spare(struct pl_process *process, unsigned blocks)
+/* Maps blocks, and prepends them to the list of all. The first is the caller's: it is in state `first`. */
+static struct pl_thread *map_blocks(struct pl_process *process, unsigned blocks, enum pl_thread_state first)
 {
     uint8_t *at = pl_memory_new(pl_memory_pages(blocks * BLOCK_BYTES));
-    if (!at)
+    if (!at) {
         pl_file_lost(&process->file, PL_LOSS_MEMORY);
-    for (unsigned i = 0; at && i < blocks; i++)
+        return NULL;
+    }
+    ((struct pl_thread *) (void *) at)->state = first;
+    for (unsigned i = 0; i < blocks; i++)
         prepend(process, (struct pl_thread *) (void *) (at + i * BLOCK_BYTES));
+    return (struct pl_thread *) (void *) at;
 }
 
-/* A few blocks come with each mapping; those not needed now wait in the list as new. */
+void pl_thread_spare(struct pl_process *process, unsigned blocks)
+{
+    map_blocks(process, blocks, PL_THREAD_NEW);
+}
+
+/* A mapping has room for a few blocks; those not needed now stay in the list, in state NEW, for any thread. */
 static struct pl_thread *new_block(struct pl_process *process)
 {
     struct pl_thread *thread = NULL;
-    if (fetch_add(&process->thread_count, 1) < PL_THREADS_MAX && !(thread = take_spare(process))) {
-        pl_thread_spare(process, BLOCKS_AT_ONCE);
-        thread = take_spare(process);
-    }
+    if (fetch_add(&process->thread_count, 1) < PL_THREADS_MAX && !(thread = take_spare(process)))
+        thread = map_blocks(process, BLOCKS_AT_ONCE, PL_THREAD_ALIVE);
     if (!thread)
         fetch_add(&process->thread_count, -1);
     return thread;
@@ -82,7 +91,7 @@ static struct pl_thread *find_block(struct pl_process *process, const char *name
 
 /* ---- registration ---- */
 
-/* Each call has its charge: if that has not moved meanwhile, the calls belong to it. */
+/* Every call changes the charge: if the charge is the same before and after, no call was counted in between. */
 uint64_t pl_thread_counters(const struct pl_thread *thread, const struct pl_tls *tls, uint64_t calls[PL_FN_COUNT])
 {
     uint64_t charge;
@@ -109,7 +118,7 @@ void pl_thread_totals(const struct pl_thread *thread, const struct pl_tls *tls, 
     *bytes = requested(charge, *calls);
 }
 
-/* Adds what the owner has counted to what earlier ones had. The results may be where the bases are. */
+/* Adds the owner's counts to those of earlier owners. `calls` and `bytes` may be thread->base_calls and base_bytes. */
 static void add_up(const struct pl_thread *thread, const uint64_t counted[PL_FN_COUNT], uint64_t charge,
                    uint64_t calls[PL_FN_COUNT], uint64_t *bytes)
 {
@@ -121,12 +130,12 @@ static void add_up(const struct pl_thread *thread, const uint64_t counted[PL_FN_
     *bytes = thread->base_bytes + requested(charge, all);
 }
 
-/* Out of line: making the record, and this, each take a good part of the stack that there is. */
-static __attribute__((noinline)) void write_totals(struct pl_thread_record *record, const struct pl_thread *thread,
-                                                   const struct pl_tls *tls)
+/* Out of line, to save stack: inlined, its frame would add to that of appending the record. */
+static OUT_OF_LINE void write_totals(struct pl_thread_record *record, const struct pl_thread *thread,
+                                     const struct pl_tls *tls)
 {
     uint64_t calls[PL_FN_COUNT], bytes, charge;
-    do { /* until no handler has counted in between, and written to the record itself */
+    do { /* until no signal handler has counted, and written to the record, in between */
         charge = pl_thread_counters(thread, tls, calls);
         add_up(thread, calls, charge, calls, &bytes);
         for (int i = 0; i < PL_FN_COUNT; i++)
@@ -135,8 +144,9 @@ static __attribute__((noinline)) void write_totals(struct pl_thread_record *reco
     } while (pl_thread_charge(thread, tls) != charge);
 }
 
-/* The same for another thread, by a copy of its counters and the charge that belongs to them. The thread may have
- * written more to its record since, and the copy may have been made between counting a call and taking its charge. */
+/* The same for another thread, from a copy of its counters and the charge that belongs to them. Only raises figures:
+ * the thread may have written more to its record since then, and the copy may be from between the counting of a call
+ * and the subtraction of its charge. */
 static void write_seen(struct pl_thread_record *record, const struct pl_thread *thread, const struct pl_tls *copy,
                        uint64_t charge)
 {
@@ -166,7 +176,7 @@ static void book_seen(struct pl_process *process, struct pl_thread *thread, cons
 static void publish(struct pl_process *process, struct pl_thread *thread, uint32_t number)
 {
     struct pl_thread_record *record = pl_file_record(&process->file, PL_KIND_THREAD, number);
-    pl_copy(record->name, thread->name, sizeof record->name);
+    pl_memory_copy(record->name, thread->name, sizeof record->name);
     record->tid = thread->tid;
     record->threads = thread->threads;
     record->alive = 1;
@@ -189,14 +199,14 @@ void pl_thread_attach(struct pl_process *process, struct pl_thread *thread)
     thread->record_at = at;
     if (thread == pl_tls.thread)
         ((struct pl_thread_record *) at)->tag = pl_tag_record(process, thread->muted ? thread->muted : pl_tls.tag);
-    signal_fence(); /* whoever is thrown out before this tries again; afterwards, the record is there */
+    signal_fence(); /* if left by longjmp before this, the next visit tries again; after it, the record is complete */
     thread->record = number;
-    pl_row_overflow(process, thread); /* now, while there is room */
+    pl_row_overflow(process, thread); /* now, while the file has room */
 }
 
 static void name_now(const struct pl_process *process, char name[16])
 {
-    pl_copy(name, process->comm, 16);
+    pl_memory_copy(name, process->comm, 16);
     if (!process->sandboxed)
         pl_process_thread_name(name);
 }
@@ -207,25 +217,28 @@ static void take_sizes(const struct pl_process *process, struct pl_thread *threa
     thread->size_span = load_relaxed(&process->size_to) - thread->size_from;
 }
 
-/* A thread that comes back between its destructors finds its block where it left it. */
+/* A thread that allocates again between rounds of destructors gets its own block back, unless another has taken it. */
 static struct pl_thread *reclaim(const struct pl_tls *tls)
 {
     return tls->left && swap_if(&tls->left->state, PL_THREAD_DEAD, PL_THREAD_ALIVE) ? tls->left : NULL;
 }
 
-struct pl_thread *pl_thread_register(struct pl_process *process, struct pl_tls *tls)
+/* Whether the thread may register; if not, it is not asked about often. */
+static bool may_register(struct pl_process *process, struct pl_tls *tls)
+{
+    if (tls->refused && ++tls->refused % ASK_AGAIN) /* a search takes long */
+        return false;
+    if (tls->goodbyes < GOODBYES_MAX)
+        return true;
+    pl_file_lost(&process->file, PL_LOSS_DEAD_THREAD);
+    return false;
+}
+
+/* A block for the calling thread, with everything that does not need the file. NULL: there is none. A function of its
+ * own, because the stack is small. */
+static COLD struct pl_thread *prepare(struct pl_process *process, struct pl_tls *tls)
 {
     char name[16];
-    if (pl_thread_mine(tls))
-        return tls->thread;
-    if (tls->thread) /* forked, and nobody told us: what the counters say is the parent's */
-        pl_process_forked(process, tls);
-    if (tls->refused && ++tls->refused % ASK_AGAIN) /* asking takes long */
-        return NULL;
-    if (tls->goodbyes >= GOODBYES_MAX) {
-        pl_file_lost(&process->file, PL_LOSS_DEAD_THREAD);
-        return NULL;
-    }
     name_now(process, name);
     struct pl_thread *thread = reclaim(tls);
     if (!thread)
@@ -236,10 +249,10 @@ struct pl_thread *pl_thread_register(struct pl_process *process, struct pl_tls *
         return NULL;
     }
     tls->refused = 0;
-    pl_copy(thread->name, name, sizeof thread->name);
-    thread->busy = pl_stack_pointer(); /* until it is ready: a handler that comes now is nested */
+    pl_memory_copy(thread->name, name, sizeof thread->name);
+    thread->busy = pl_arch_stack_pointer(); /* until it is ready, visits of signal handlers are nested */
     thread->slept = 0;
-    thread->threads += tls->goodbyes == 0; /* a thread that comes back between its destructors is no new one */
+    thread->threads += tls->goodbyes == 0; /* not a new thread if it allocates again between its destructors */
     if (!thread->threads)
         thread->threads = 1;
     thread->tid = process->sandboxed ? 0 : pl_sys_gettid();
@@ -255,28 +268,54 @@ struct pl_thread *pl_thread_register(struct pl_process *process, struct pl_tls *
         thread->booked_calls[i] = 0;
     if (!thread->record)
         thread->reset = load_relaxed(&process->resets);
-    pl_stack_bounds_find(&thread->walk.own, pl_stack_pointer());
-    pl_tracker_forget(thread);
-    pl_sampler_seed(&thread->sampler, process->seed, fetch_add(&process->streams, 1));
+    pl_bounds_find(&thread->walk.own, pl_arch_stack_pointer());
+    pl_tally_forget(thread);
+    uint64_t stream = fetch_add(&process->streams, 1);
+    pl_sampler_seed(&thread->sampler, process->seed, stream);
+    thread->visits = (uint32_t) pl_hash(process->seed, stream); /* or no visit of a short thread were ever timed */
+    return thread;
+}
+
+struct pl_thread *pl_thread_register(struct pl_process *process, struct pl_tls *tls)
+{
+    if (pl_thread_mine(tls))
+        return tls->thread;
+    if (tls->thread) /* forked without a call of our fork handler: the counters are still the parent's */
+        pl_process_forked(process, tls);
+    if (!may_register(process, tls))
+        return NULL;
+    struct pl_thread *before = load_relaxed(&tls->thread);
+    uint64_t began = pl_meter_begin(process);
+    struct pl_thread *thread = prepare(process, tls);
+    if (!thread)
+        return NULL;
     signal_fence();
     thread->tls = tls;
-    tls->thread = thread;
+    if (!swap_if(&tls->thread, before, thread)) { /* a signal handler came in between, and has registered this thread */
+        thread->tls = NULL;
+        thread->threads--;
+        thread->busy = 0;
+        store_release(&thread->state, PL_THREAD_DEAD);
+        return pl_thread_mine(tls);
+    }
     if (thread->record)
-        publish(process, thread, thread->record); /* taken over */
+        publish(process, thread, thread->record); /* a block that was taken over */
     pl_thread_attach(process, thread);
     pl_scope_forget(process, thread, tls);
     take_sizes(process, thread);
-    thread->changes = 0; /* the rest is for the visit to take note of */
+    thread->changes = 0; /* the coming visit applies the rest (pl_thread_catch_up) */
     signal_fence();
     thread->busy = 0;
     if (pl_front.thread_started)
         pl_front.thread_started();
+    pl_meter_aside(process, began);
     return thread;
 }
 
 /* ---- changes ---- */
 
-/* What was before has its figures in the file, and gets no more of them: new rows and tallies, new scopes. */
+/* After a reset: writes the thread's totals as the new baseline, then gives it new rows, tallies and scopes. The old
+ * ones stay in the file and only change when one of their blocks is freed. */
 static COLD void begin_anew(struct pl_process *process, struct pl_thread *thread, uint32_t reset)
 {
     pl_thread_book(process, thread, &pl_tls);
@@ -296,7 +335,7 @@ static COLD void begin_anew(struct pl_process *process, struct pl_thread *thread
     thread->overflow_row = 0;
     pl_tally_next_volume(thread);
     pl_scope_forget(process, thread, &pl_tls);
-    pl_live_forget(process, thread);
+    pl_era_forget(process, thread);
 }
 
 void pl_thread_catch_up(struct pl_process *process, struct pl_thread *thread)
@@ -318,7 +357,7 @@ void pl_thread_rename(struct pl_process *process, struct pl_thread *thread, cons
     }
     if (thread->record) {
         struct pl_thread_record *record = pl_file_record(&process->file, PL_KIND_THREAD, thread->record);
-        pl_copy(record->name, thread->name, sizeof record->name);
+        pl_memory_copy(record->name, thread->name, sizeof record->name);
     }
 }
 
@@ -339,23 +378,24 @@ void pl_thread_goodbye(struct pl_process *process, struct pl_tls *tls)
     struct pl_thread *thread = pl_thread_mine(tls);
     if (!thread)
         return;
-    pl_thread_enter(thread, tls, pl_stack_pointer());
+    uint64_t began = pl_meter_begin(process);
+    pl_thread_enter(thread, tls, pl_arch_stack_pointer());
     pl_scope_settle(process, thread, tls);
     if (!process->sandboxed)
         pl_process_thread_name(thread->name);
     pl_thread_book(process, thread, tls);
     if (process->file.base)
-        pl_live_tell(process, thread);
+        pl_era_tell(process, thread);
     thread->told_calls = thread->told_bytes = 0;
     uint64_t counted[PL_FN_COUNT], charge = pl_thread_counters(thread, tls, counted);
     add_up(thread, counted, charge, thread->base_calls, &thread->base_bytes);
     if (thread->record) {
         struct pl_thread_record *record = pl_file_record(&process->file, PL_KIND_THREAD, thread->record);
-        pl_copy(record->name, thread->name, sizeof record->name);
+        pl_memory_copy(record->name, thread->name, sizeof record->name);
         record->end_ns = process->sandboxed ? 0 : pl_sys_clock_ns(CLOCK_MONOTONIC);
         record->alive = 0;
     }
-    /* Zero again, as a new thread: should it allocate once more, it registers once more. */
+    /* Like a new thread: if it allocates again, it registers again. */
     uint32_t goodbyes = tls->goodbyes + 1;
     *tls = (struct pl_tls){
         .goodbyes = goodbyes,
@@ -368,13 +408,14 @@ void pl_thread_goodbye(struct pl_process *process, struct pl_tls *tls)
     thread->tls = NULL;
     thread->busy = 0;
     store_release(&thread->state, PL_THREAD_DEAD);
+    pl_meter_aside(process, began);
 }
 
 /*
- * Another thread may be ending while we look at its counters, and its memory go away: copy them with a call that fails
- * rather than faults. What the thread's block says of the countdown belongs to them, so neither is to change meanwhile:
- * that happens in visits only. It gives the charge, too, because the block may say something else right afterwards. At
- * the end of the process a visit that does not end was abandoned.
+ * Copies another thread's counters. That thread may be ending and its thread-local storage be unmapped, so a system
+ * call copies it, which fails instead of faulting. The countdown in the thread's block belongs to those counters, so
+ * neither may change during the copy: they only change in visits. The charge is computed here too, because the block
+ * may change right afterwards. At the end of the process, a visit that does not end was abandoned, and is ignored.
  */
 static bool peek(const struct pl_process *process, const struct pl_thread *thread, const struct pl_tls *tls,
                  struct pl_tls *copy, uint64_t *charge)
@@ -407,4 +448,14 @@ void pl_thread_book_all(struct pl_process *process)
         else if (peek(process, t, tls, &copy, &charge))
             book_seen(process, t, &copy, charge);
     }
+}
+
+bool pl_thread_none_counts(const struct pl_process *process)
+{
+    for (const struct pl_thread *thread = load_acquire(&process->threads); thread; thread = thread->next) {
+        uint32_t ticket = load_acquire(&thread->ticket);
+        if (load_relaxed(&thread->state) == PL_THREAD_ALIVE && ticket != PL_TICKET_NONE && ticket != PL_TICKET_NEW)
+            return false;
+    }
+    return true;
 }

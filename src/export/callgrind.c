@@ -2,28 +2,28 @@
 /*
  * callgrind.c - what each function and line allocates, and who calls whom, for KCachegrind and callgrind_annotate.
  *
- * The format knows self costs of lines, and calls from a line to a function with what the call cost all in all. So
- * stacks are taken apart into edges, and two things have to be decided.
+ * The format has self costs of lines, and calls from a line to a function with their inclusive cost. So stacks are
+ * split into edges, and two things have to be decided.
  *
- * A function that is in a stack several times has been entered once: only the first call to it costs something, the
- * others cost nothing. So what all calls of a function cost together is what was allocated below it, and never more
- * than the whole. The calls inside are still there, for tools that look for cycles.
+ * If a function is in a stack several times, only the first call to it has a cost, and the others have none. So the
+ * costs of all calls to a function add up to what was allocated below it, and never to more than the whole. The other
+ * calls are still there, for tools that look for cycles.
  *
  * How often a function was called is not known: `calls=` is how many allocations were made below the call.
  *
  * Everything is called from one function, "(everything)": readers take the costs of its calls for those of the program,
- * and without it would have nothing to compute the share of an outermost function from.
+ * and could not compute the share of an outermost function without it.
  */
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "export.h"
-#include "grow.h"
-#include "label.h"
-#include "metric.h"
-#include "pairs.h"
-#include "wording.h"
+#include "export/export.h"
+#include "export/label.h"
+#include "export/pairs.h"
+#include "export/wording.h"
+#include "reader/base/grow.h"
+#include "reader/describe.h"
 
 #define EVERYTHING "(everything)"
 #define UNKNOWN "???" /* valgrind's word */
@@ -36,19 +36,19 @@ struct cost {
 struct edge {
     uint32_t line;
     uint32_t callee;
-    uint32_t row; /* the last one that had it, and 1 */
+    uint32_t row; /* the last row that had it, plus 1 */
     int64_t calls;
     struct cost cost;
 };
 
 struct graph {
     const struct pl_flat *flat;
-    uint32_t root_line;    /* one more than there are: that of EVERYTHING */
+    uint32_t root_line;    /* that of EVERYTHING, after all others */
     struct cost *self;     /* by line */
     struct pl_pairs pairs; /* line and callee of each edge, in the order of `edge` */
     struct edge *edge;
     uint32_t edges, room;
-    uint32_t *entered; /* by function: the last row that had it, and 1 */
+    uint32_t *entered; /* by function: the last row that had it, plus 1 */
 };
 
 /* --- from stacks to edges --- */
@@ -121,8 +121,8 @@ struct writer {
     enum pl_metric order[PL_METRIC_COUNT];
 };
 
-/* A number says which name it is; numbers of names that are not there yet have the name behind them. Readers skip
- * blanks there, so that a name that begins with some has to show them. */
+/* Names have numbers; the first time, the name follows its number. Readers skip blanks there, so blanks at the start of
+ * a name are made visible. */
 static void put_name(const struct writer *writer, const char *word, enum name_kind kind, uint32_t number,
                      const char *name)
 {
@@ -194,7 +194,7 @@ static void put_cost(const struct writer *writer, uint32_t line, const struct co
     put_values(writer, cost->value);
 }
 
-/* Without any calls the line behind it would count as the function's own. */
+/* With `calls=0`, the next line would count as the function's self cost. */
 static void put_edge(const struct writer *writer, const struct edge *edge)
 {
     put_callee(writer, edge->callee);
@@ -211,7 +211,7 @@ static bool is_nothing(const struct cost *cost)
     return true;
 }
 
-/* Lines that only call have a cost too: annotating a file in which no line has one confuses callgrind_annotate. */
+/* Lines that only call have a cost of 0: annotating a file in which no line has one confuses callgrind_annotate. */
 static void put_self(const struct writer *writer, uint32_t line)
 {
     if (is_nothing(&writer->graph->self[line]))
@@ -267,7 +267,7 @@ static void put_graph(const struct writer *writer, struct graph *graph)
 
 /* --- the whole --- */
 
-/* Tools sort by the first. */
+/* Tools sort by the first metric. */
 static void choose_order(struct writer *writer, enum pl_metric first)
 {
     int at = 0;
@@ -287,7 +287,7 @@ static void put_head(const struct writer *writer, const struct pl_profile *profi
             profile->header.pid, command, subtitle);
     fputs("positions: line\n", writer->out);
     for (int i = 0; i < PL_METRIC_COUNT; i++) {
-        const struct pl_metric_info *info = pl_metric_of(profile, writer->order[i]);
+        const struct pl_metric_info *info = pl_describe_metric(profile, writer->order[i]);
         fprintf(writer->out, "event: %s : %s\n", info->key, info->help);
     }
     fputs("events:", writer->out);

@@ -2,8 +2,8 @@
 /*
  * collapsed.c - a line for each stack, "main;parse;strdup 4096": what flamegraph.pl and many others read.
  *
- * The last blank of a line separates the figure, and flamegraph.pl takes a second number in front of it for another
- * one. So names are made to fit: see tame(). A difference has both, what it was before and what it is now.
+ * The last blank of a line separates the figure, and flamegraph.pl takes a number before it for a second figure. So
+ * names are changed to fit: see tame(). A difference has two figures, before and now.
  *
  * Invariant: the lines' figures add up to flat's total of the metric, or to those of before and now.
  */
@@ -11,21 +11,21 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cleaned.h"
-#include "export.h"
-#include "grow.h"
+#include "export/export.h"
+#include "export/wording.h"
+#include "reader/base/grow.h"
 
 struct writer {
     FILE *out;
     const struct pl_flat *flat;
     enum pl_metric metric;
     uint32_t *stack; /* room for one */
-    struct pl_cleaned names;
+    struct pl_wording_names names;
 };
 
 /* --- names --- */
 
-/* Blanks of all sorts but the plain one: regular expressions know them as \s. */
+/* All blanks but the plain one: regular expressions match them as \s. */
 static void replace_spaces(char *name)
 {
     static const char *const spaces[] = {
@@ -48,7 +48,7 @@ static void join_number(char *name)
         *blank = '_';
 }
 
-/* Blanks at the ends get lost with those who trim what they read; the one before a number at the end misleads. */
+/* Some readers trim blanks at the ends; a blank before a number at the end would separate a figure. */
 static void tame(char *name)
 {
     for (char *at = name; (at = strchr(at, ';'));)
@@ -67,7 +67,7 @@ static void put_stack(struct writer *writer, uint32_t number)
     for (uint32_t i = 0; i < depth; i++) {
         if (i)
             fputc_unlocked(';', writer->out);
-        fputs_unlocked(pl_cleaned_name(&writer->names, writer->stack[i]), writer->out);
+        fputs_unlocked(pl_wording_name(&writer->names, writer->stack[i]), writer->out);
     }
 }
 
@@ -91,11 +91,11 @@ void pl_export_collapsed(const struct pl_profile *profile, const struct pl_expor
         .flat = flat,
         .metric = options->metric,
         .stack = pl_grow_zeroed(flat->depth_max + 1ull, sizeof *writer.stack),
-        .names = pl_cleaned_new(flat, tame),
+        .names = pl_wording_names_new(flat, tame),
     };
     (void) profile;
     for (uint32_t i = 0; i < flat->rows; i++)
         put_row(&writer, &flat->row[i]);
-    pl_cleaned_free(&writer.names);
+    pl_wording_names_free(&writer.names);
     free(writer.stack);
 }

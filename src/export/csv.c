@@ -2,7 +2,7 @@
 /*
  * csv.c - a table of sites for spreadsheets (RFC 4180): a row for each stack, tag and name of threads.
  *
- * The columns in front say where: the function that report names a site after, its tag and its thread. Then come the
+ * The first columns tell where: the function that report names a site after, its tag and its thread. Then come the
  * figures, and the whole stack. Control characters become their pictures, so a row is one line; and a text that a
  * spreadsheet would take for a formula has an apostrophe in front.
  *
@@ -13,27 +13,28 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cleaned.h"
-#include "export.h"
-#include "grow.h"
-#include "label.h"
-#include "path.h"
+#include "analysis/path.h"
+#include "export/export.h"
+#include "export/label.h"
+#include "export/wording.h"
+#include "reader/base/grow.h"
+#include "reader/site.h"
 
 #define LINE_END "\r\n"
 #define CALLED_BY " < "
-#define TAG_BYTES_MAX 4096 /* of a path: those of a deep tree would be most of the file */
+#define TAG_BYTES_MAX 4096 /* of a path: longer ones of a deep tree would be most of the file */
 
-#define MOST 0x1p62 /* that a figure can be, in a damaged profile */
+#define MOST 0x1p62 /* limits figures of a damaged profile */
 
 struct writer {
     FILE *out;
     const struct pl_profile *profile;
     const struct pl_flat *flat;
-    struct pl_spots *spots;
-    struct pl_cleaned names;
-    uint32_t *frame, *line, *spot;  /* room for one stack each */
-    uint32_t *first_site, *site_of; /* of row i: site_of[first_site[i]] .. site_of[first_site[i + 1] - 1] */
-    struct pl_estimate estimate[PL_METRIC_COUNT]; /* of the row at hand */
+    struct pl_locations *locations;
+    struct pl_wording_names names;
+    uint32_t *frame, *line, *location; /* room for one stack each */
+    uint32_t *first_site, *site_of;    /* of row i: site_of[first_site[i]] .. site_of[first_site[i + 1] - 1] */
+    struct pl_estimate estimate[PL_METRIC_COUNT]; /* of the current row */
 };
 
 /* --- texts --- */
@@ -76,29 +77,29 @@ static void put_text(FILE *out, const char *text)
 
 /* --- where --- */
 
-/* Those of the last places of a frame: a flat may leave out what was inlined, the innermost ones. */
-static const uint32_t *last_spots(const struct pl_spots *spots, uint32_t frame, uint32_t count)
+/* The locations of the last `count` places of a frame: a flat may leave out the innermost ones, which were inlined. */
+static const uint32_t *last_locations(const struct pl_locations *locations, uint32_t frame, uint32_t count)
 {
-    return &spots->of_place[spots->of_frame[frame + 1] - count];
+    return &locations->of_place[locations->of_frame[frame + 1] - count];
 }
 
-/* The function that is one's own, as in report: a line of flat. */
+/* The line of the function that report names the site after. */
 static uint32_t own_line(struct writer *writer, uint32_t stack)
 {
     uint32_t frames = pl_flat_frames(writer->flat, stack, writer->frame), count = 0;
     for (uint32_t f = 0; f < frames; f++) {
         const uint32_t *line;
         uint32_t lines = pl_flat_frame_lines(writer->flat, writer->frame[f], &line);
-        const uint32_t *spot = last_spots(writer->spots, writer->frame[f], lines);
+        const uint32_t *location = last_locations(writer->locations, writer->frame[f], lines);
         for (uint32_t p = 0; p < lines; p++) {
-            if (count && writer->spot[count - 1] == spot[p])
+            if (count && writer->location[count - 1] == location[p])
                 continue;
             writer->line[count] = line[p];
-            writer->spot[count++] = spot[p];
+            writer->location[count++] = location[p];
         }
     }
     if (count)
-        return writer->line[pl_path_own(writer->spots, writer->spot, count)];
+        return writer->line[pl_path_own(writer->locations, writer->location, count)];
     return writer->line[pl_flat_stack(writer->flat, stack, writer->line) - 1];
 }
 
@@ -119,7 +120,7 @@ static void put_tag(struct writer *writer, const struct pl_tag_view *tag)
     put_text(writer->out, strlen(tag->path) <= TAG_BYTES_MAX ? tag->path : tag->name);
 }
 
-/* Lines of a stack without those in front: tags and threads, which --by puts there, have columns already. */
+/* Lines of a stack that are code: the tags and threads that --by puts in front have columns of their own. */
 static uint32_t count_code(struct writer *writer, uint32_t stack)
 {
     uint32_t frames = pl_flat_frames(writer->flat, stack, writer->frame), count = 0;
@@ -133,11 +134,11 @@ static uint32_t count_code(struct writer *writer, uint32_t stack)
 static void put_stack(struct writer *writer, uint32_t stack)
 {
     uint32_t depth = pl_flat_stack(writer->flat, stack, writer->line), front = depth - count_code(writer, stack);
-    begin_text(writer->out, pl_cleaned_name(&writer->names, writer->line[depth - 1]));
+    begin_text(writer->out, pl_wording_name(&writer->names, writer->line[depth - 1]));
     for (uint32_t i = depth; i-- > front;) {
         uint32_t line = writer->flat->line[writer->line[i]].line;
         fputs_unlocked(i + 1 < depth ? CALLED_BY : "", writer->out);
-        put_part(writer->out, pl_cleaned_name(&writer->names, writer->line[i]));
+        put_part(writer->out, pl_wording_name(&writer->names, writer->line[i]));
         if (line)
             fprintf(writer->out, ":%" PRIu32, line);
     }
@@ -146,7 +147,7 @@ static void put_stack(struct writer *writer, uint32_t stack)
 
 /* --- figures --- */
 
-/* Sites by the row that they are in. */
+/* Groups sites by row. */
 static void group_sites(struct writer *writer)
 {
     const struct pl_flat *flat = writer->flat;
@@ -169,8 +170,8 @@ static void estimate_row(struct writer *writer, uint32_t row)
 {
     struct pl_figures sum = {0};
     for (uint32_t i = writer->first_site[row]; i < writer->first_site[row + 1]; i++)
-        pl_figures_add(&sum, &writer->profile->site[writer->site_of[i]].figures);
-    pl_figures_estimate(&sum, writer->estimate);
+        pl_site_add_figures(&sum, &writer->profile->site[writer->site_of[i]]);
+    pl_estimate_figures(&sum, writer->estimate);
 }
 
 static int64_t value(const struct writer *writer, const struct pl_flat_row *row, int metric)
@@ -185,7 +186,7 @@ static int64_t before(const struct writer *writer, const struct pl_flat_row *row
     return row->base[metric];
 }
 
-/* Values are rounded site by site, so they may lie outside by a little. */
+/* Values are rounded site by site, so they may lie a little outside of their interval. */
 static int64_t low(const struct writer *writer, const struct pl_flat_row *row, int metric)
 {
     double bound = floor(writer->estimate[metric].low);
@@ -213,7 +214,7 @@ static const struct figure {
 };
 #define FIGURES (sizeof figures / sizeof *figures)
 
-/* Of a difference, intervals are for `plimsoll diff` to find. */
+/* A difference has no intervals here: `plimsoll diff` computes them. */
 static bool wanted(const struct pl_profile *profile, enum when when)
 {
     bool of[] = {
@@ -257,11 +258,11 @@ void pl_export_csv(const struct pl_profile *profile, const struct pl_export_opti
         .out = out,
         .profile = profile,
         .flat = flat,
-        .spots = pl_spots_new(profile, &(struct pl_spot_options){.full_names = true}),
-        .names = pl_cleaned_new(flat, NULL),
+        .locations = pl_locations_new(profile, &(struct pl_location_options){.full_names = true}),
+        .names = pl_wording_names_new(flat, NULL),
         .frame = pl_grow_zeroed(flat->depth_max + 1ull, sizeof *writer.frame),
         .line = pl_grow_zeroed(flat->depth_max + 1ull, sizeof *writer.line),
-        .spot = pl_grow_zeroed(flat->depth_max + 1ull, sizeof *writer.spot),
+        .location = pl_grow_zeroed(flat->depth_max + 1ull, sizeof *writer.location),
     };
     group_sites(&writer);
     put_header(&writer);
@@ -269,9 +270,9 @@ void pl_export_csv(const struct pl_profile *profile, const struct pl_export_opti
         put_row(&writer, i);
     free(writer.site_of);
     free(writer.first_site);
-    free(writer.spot);
+    free(writer.location);
     free(writer.line);
     free(writer.frame);
-    pl_cleaned_free(&writer.names);
-    pl_spots_free(writer.spots);
+    pl_wording_names_free(&writer.names);
+    pl_locations_free(writer.locations);
 }

@@ -2,38 +2,33 @@
 /*
  * dhat.c - for valgrind's dh_view.html and the Firefox Profiler: DHAT's JSON, version 2. A stack is a "program point".
  *
- * DHAT knows two things of each block that a profile has only sums of. Lifetimes are in histograms: their total is that
- * of the middles of the buckets, and of the ages of what is still there. The most that a stack ever held is known for a
- * few moments: the peak of the whole, the end, and the snapshots of the timeline; the largest of these stands for it.
- * Both are said in docs/exports.md. What DHAT knows of reads and writes, nobody here knows, and the file says so.
+ * DHAT knows two things of each block that a profile has only sums of. Lifetimes are in histograms: their total is
+ * computed from the middles of the buckets, and from the ages of live blocks. The most that a stack ever held is known
+ * only at a few times: the peak of the whole, the end, and the heap compositions; the largest of these is taken.
+ * docs/exports.md says both. DHAT also counts reads and writes; these are not known here, and the file says so.
  *
- * The viewer refuses files in which a stack occurs twice. Those of a flat are all different.
+ * The viewer refuses files in which a stack occurs twice. The stacks of a flat are all different.
  */
 #include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
 
-#include "export.h"
-#include "grow.h"
-#include "json.h"
-#include "wording.h"
+#include "export/export.h"
+#include "export/json.h"
+#include "export/wording.h"
+#include "reader/base/grow.h"
+#include "reader/site.h"
 
 #define US_PER_S 1e6
 #define SHORT_LIVED_US 10 /* blocks that live no longer on average are worth a look */
 
-/* What is known of a row beside its values. */
+/* Figures of a row besides its values. */
 struct extra {
     double lifetimes_us;
     double most_bytes, most_blocks;
 };
 
 /* --- lifetimes --- */
-
-/* Of a bucket, which is as wide as it is far from 0. */
-static double middle_of(unsigned bucket)
-{
-    return bucket ? 1.5 * pl_life_bucket_from(bucket) : 0.5;
-}
 
 static double age_of(const struct pl_profile *profile, unsigned class)
 {
@@ -45,7 +40,7 @@ static double lifetimes_s(const struct pl_profile *profile, const struct pl_spre
 {
     double sum = 0;
     for (unsigned i = 0; i < PL_LIFE_BUCKETS; i++)
-        sum += spread->lives[i] * middle_of(i) * profile->unit_s;
+        sum += spread->lives[i] * pl_life_bucket_middle(i) * profile->unit_s;
     for (unsigned i = 0; i < PL_COHORTS; i++)
         sum += spread->ages[i] * age_of(profile, i);
     return sum;
@@ -61,15 +56,15 @@ static void see(struct extra *extra, double bytes, double blocks)
     }
 }
 
-static void see_snapshot(const struct pl_flat *flat, const struct pl_snapshot_view *snapshot, struct extra *extra)
+static void see_snapshot(const struct pl_flat *flat, const struct pl_composition_view *composition, struct extra *extra)
 {
     struct extra *sum = pl_grow_zeroed(flat->rows + 1ull, sizeof *sum);
-    for (uint32_t i = 0; i < snapshot->shares; i++) {
-        uint32_t row = flat->row_of_site[snapshot->share[i].site];
+    for (uint32_t i = 0; i < composition->shares; i++) {
+        uint32_t row = flat->row_of_site[composition->share[i].site];
         if (row == PL_FLAT_NONE)
             continue;
-        sum[row].most_bytes += snapshot->share[i].bytes;
-        sum[row].most_blocks += snapshot->share[i].objects;
+        sum[row].most_bytes += composition->share[i].bytes;
+        sum[row].most_blocks += composition->share[i].objects;
     }
     for (uint32_t i = 0; i < flat->rows; i++)
         see(&extra[i], sum[i].most_bytes, sum[i].most_blocks);
@@ -79,16 +74,18 @@ static void see_snapshot(const struct pl_flat *flat, const struct pl_snapshot_vi
 static struct extra *find_extras(const struct pl_profile *profile, const struct pl_flat *flat)
 {
     struct extra *extra = pl_grow_zeroed(flat->rows + 1ull, sizeof *extra);
-    for (uint32_t i = profile->base_sites; i < profile->sites; i++)
+    for (uint32_t i = profile->base_sites; i < profile->sites; i++) {
+        struct pl_spread spread = pl_site_spread(&profile->site[i]);
         if (flat->row_of_site[i] != PL_FLAT_NONE)
-            extra[flat->row_of_site[i]].lifetimes_us += US_PER_S * lifetimes_s(profile, &profile->site[i].spread);
+            extra[flat->row_of_site[i]].lifetimes_us += US_PER_S * lifetimes_s(profile, &spread);
+    }
     for (uint32_t i = 0; i < flat->rows; i++) {
         const int64_t *value = flat->row[i].value;
         see(&extra[i], (double) value[PL_METRIC_PEAK_SPACE], (double) value[PL_METRIC_PEAK_OBJECTS]);
         see(&extra[i], (double) value[PL_METRIC_INUSE_SPACE], (double) value[PL_METRIC_INUSE_OBJECTS]);
     }
-    for (uint32_t i = 0; i < profile->snapshots && !profile->difference; i++)
-        see_snapshot(flat, &profile->snapshot[i], extra);
+    for (uint32_t i = 0; i < profile->compositions && !profile->difference; i++)
+        see_snapshot(flat, &profile->composition[i], extra);
     return extra;
 }
 
@@ -121,7 +118,7 @@ static void put_head(struct pl_json *json, const struct pl_profile *profile)
     free(command);
 }
 
-/* Frame 0 is the root, so that lines have their number and 1. */
+/* Frame 0 is the root, so line i is frame i + 1. */
 static void put_frames(struct pl_json *json, const uint32_t *line, uint32_t lines)
 {
     pl_json_key(json, "fs");

@@ -7,32 +7,31 @@
 
 #include <stdio.h>
 
-#include "flat.h"
-#include "profile.h"
-#include "suppress.h"
-#include "tagtree.h"
+#include "analysis/tags/tagtree.h"
+#include "export/flat.h"
+#include "reader/profile.h"
 
-/* What a format is like. */
+/* Properties of a format. */
 enum pl_export_trait {
-    PL_EXPORT_TAGS = 1u << 0,   /* about the tree of tags: options->forest is there */
-    PL_EXPORT_STACKS = 1u << 1, /* about stacks: options->flat is there */
-    PL_EXPORT_APART = 1u << 2,  /* of a stack it can say under which tag and in which thread: rows tell them apart */
-    PL_EXPORT_ONE_METRIC = 1u << 3, /* of one metric: the others have all of them */
-    PL_EXPORT_SIGNED = 1u << 4,     /* figures may be negative, so that it can carry a difference */
+    PL_EXPORT_TAGS = 1u << 0,   /* about the tree of tags: options->forest is set */
+    PL_EXPORT_STACKS = 1u << 1, /* about stacks: options->flat is set */
+    PL_EXPORT_APART = 1u << 2,  /* it can say under which tag and in which thread a stack is: rows are split by these */
+    PL_EXPORT_ONE_METRIC = 1u << 3, /* it has one metric; other formats have all of them */
+    PL_EXPORT_SIGNED = 1u << 4,     /* figures may be negative, so that it can hold a difference */
     PL_EXPORT_BINARY = 1u << 5,     /* not for terminals */
-    PL_EXPORT_BY_NODE = 1u << 6,    /* small ones are taken together node by node, by the format: flat has them all */
-    PL_EXPORT_OVER_TIME = 1u << 7,  /* the heap over time: live, unless told otherwise */
-    PL_EXPORT_WHOLE = 1u << 8,      /* everything is in it: there is nothing to group, and nothing to leave out */
+    PL_EXPORT_BY_NODE = 1u << 6,    /* the format itself combines small ones, node by node: flat has them all */
+    PL_EXPORT_OVER_TIME = 1u << 7,  /* the heap over time: of live memory, unless told otherwise */
+    PL_EXPORT_WHOLE = 1u << 8,      /* it has everything: nothing is grouped, and nothing left out */
 };
 
 /*
  * X(name, word, traits, threshold, help): pl_export_NAME() is the function, --format WORD the option. Stacks, or tags,
- * with less than `threshold` percent of the whole are taken together, unless told otherwise; they are never left out.
+ * with less than `threshold` percent of the whole are combined, unless told otherwise; they are never left out.
  */
 #define PL_EXPORT_FORMATS(X)                                                                                           \
-    X(json, "json", PL_EXPORT_WHOLE | PL_EXPORT_SIGNED, 0, "everything, by the schema of docs/json.md")                \
+    X(json, "json", PL_EXPORT_WHOLE | PL_EXPORT_SIGNED, 0, "everything, in the schema of docs/json.md")                \
     X(pprof, "pprof", PL_EXPORT_STACKS | PL_EXPORT_APART | PL_EXPORT_SIGNED | PL_EXPORT_BINARY, 0,                     \
-      "for go tool pprof, and whatever else reads profile.proto")                                                      \
+      "for go tool pprof, and other readers of profile.proto")                                                         \
     X(speedscope, "speedscope", PL_EXPORT_STACKS, 0, "for speedscope.app, a profile for each metric")                  \
     X(collapsed, "collapsed", PL_EXPORT_STACKS | PL_EXPORT_ONE_METRIC | PL_EXPORT_SIGNED, 0,                           \
       "a line for each stack, for flamegraph.pl and many others")                                                      \
@@ -45,40 +44,22 @@ enum pl_export_trait {
     X(dot, "dot", PL_EXPORT_STACKS | PL_EXPORT_BY_NODE | PL_EXPORT_ONE_METRIC | PL_EXPORT_SIGNED, 0.5,                 \
       "the call graph for Graphviz")                                                                                   \
     X(svg, "svg", PL_EXPORT_STACKS | PL_EXPORT_BY_NODE | PL_EXPORT_ONE_METRIC | PL_EXPORT_SIGNED, 0.1,                 \
-      "a picture of the call tree: a flame graph to look at in a browser")                                             \
+      "a picture of the call tree: a flame graph for a browser")                                                       \
     X(tags_json, "tags-json", PL_EXPORT_TAGS, 0, "the tree of tags with its figures, also in docs/json.md")            \
     X(tags_dot, "tags-dot", PL_EXPORT_TAGS | PL_EXPORT_ONE_METRIC, 1, "the tree of tags for Graphviz")                 \
-    X(tags_svg, "tags-svg", PL_EXPORT_TAGS | PL_EXPORT_ONE_METRIC, 0.1, "a picture of the tree of tags")               \
-    X(page, "page", PL_EXPORT_WHOLE | PL_EXPORT_SIGNED | PL_EXPORT_BINARY, 0,                                          \
-      "what the page of `plimsoll html` is given: columns, by docs/page-data.md")
+    X(tags_svg, "tags-svg", PL_EXPORT_TAGS | PL_EXPORT_ONE_METRIC, 0.1, "a picture of the tree of tags")
 
-/* What the page is to say beside the profile's figures. What is NULL, or false, goes without saying. */
-struct pl_page_about {
-    const char *subject;                  /* the file or the pid, as one would type it */
-    const char *title;                    /* "indexer data/": the program and how it was called */
-    const char *title_live;               /* "Live", "Never freed": what live memory is to be called */
-    bool live;                            /* a process that is running, and will be looked at again */
-    double since_s, until_s;              /* the stretch of time to show first; 0: from the start, until the end */
-    bool no_sources;                      /* no lines of source code */
-    struct pl_suppressions *suppressions; /* of leaks; NULL: the built-in ones */
-    /* Of a difference of two profiles: both, and what they are called. */
-    const struct pl_profile *before, *after;
-    const char *before_subject;
-};
-
-/* What formats need to know beside the profile. */
+/* What formats need to know besides the profile. */
 struct pl_export_options {
     const char *selection;      /* which part of a profile this is, in words; NULL: all of it */
     enum pl_metric metric;      /* the one of ONE_METRIC, and of the tree's order; for others the one to show first */
     double threshold;           /* a fraction of the whole */
     unsigned by;                /* enum pl_flat_by */
-    const struct pl_flat *flat; /* of STACKS: threshold (but of BY_NODE) and `by` are in it already */
-    const struct pl_tag_forest *forest; /* of TAGS: grown for `metric`; threshold is theirs to honour */
-    struct pl_page_about page;          /* of page */
+    const struct pl_flat *flat; /* of STACKS: threshold (except for BY_NODE) and `by` have been applied */
+    const struct pl_tag_forest *forest; /* of TAGS: grown for `metric`; formats apply the threshold */
 };
 
-/* Writes as it goes: nothing the size of the profile is built in memory, but for page's tree of calls. Errors stay in
- * the stream (ferror). */
+/* Writes as it goes: nothing of the size of the profile is built in memory. Errors stay in the stream (ferror). */
 typedef void pl_export_function(const struct pl_profile *profile, const struct pl_export_options *options, FILE *out);
 
 #define PL_DECLARE(name, word, traits, threshold, help) pl_export_function pl_export_##name;

@@ -4,12 +4,12 @@
  *
  * Three tables are filled one after the other, each found through an index: functions and lines from the places of
  * frames, stacks from the profile's (those that look the same are one), rows from sites. With a threshold, rows are
- * made twice: first to see which stacks are small, then with those taken together.
+ * made twice: first to see which stacks are small, then with those combined.
  *
- * A stack ends with whoever wanted memory: functions that only hand it on (operator new, and what the rules for names
- * say of others) are left out at the innermost end, as in reports.
+ * A stack ends with the function that wanted memory: functions that only pass it on (operator new, and others that the
+ * rules for names mark) are left out at the innermost end, as in reports.
  */
-#include "flat.h"
+#include "export/flat.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -17,16 +17,18 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "arena.h"
-#include "grow.h"
-#include "index.h"
-#include "shorten.h"
-#include "spot.h"
+#include "analysis/names/shorten.h"
+#include "analysis/location.h"
+#include "analysis/traits.h"
+#include "reader/base/arena.h"
+#include "reader/base/grow.h"
+#include "reader/base/index.h"
+#include "reader/site.h"
 
 #define NONE PL_FLAT_NONE
-#define WHOLE_MAX 0x1p60 /* of all sites together, so that formats can add up what they like */
+#define WHOLE_MAX 0x1p60 /* of all sites together, so that formats can add up figures */
 
-/* What stands in the place of a stack. */
+/* What takes the place of a stack. */
 enum stand_in {
     OVERFLOW,
     OTHER_SIZES,
@@ -36,10 +38,10 @@ enum stand_in {
 
 struct stack {
     uint32_t of;     /* of the profile; or, beyond its stacks, a stand-in */
-    uint32_t tag;    /* in front of it; NONE: nothing is */
+    uint32_t tag;    /* in front of it; NONE: none */
     uint32_t thread; /* likewise */
     uint32_t small;  /* stacks that it stands for */
-    uint32_t line;   /* which says so */
+    uint32_t line;   /* that says so: "(12 more below 0.5%)" */
 };
 
 struct pl_flat_private {
@@ -51,9 +53,9 @@ struct pl_flat_private {
     uint32_t *frame_line;
     uint32_t *tag_line, *thread_line; /* NONE: not needed yet */
     uint32_t stand_in_line[SMALL];
-    bool *hands_on;       /* by frame: nothing but an allocator */
+    bool *hands_on;       /* by frame: all its functions are allocators */
     uint8_t *skip;        /* by stack of the profile: how many frames are the allocator's */
-    bool several;         /* builds, perhaps: directories tell nothing apart */
+    bool several;         /* there may be several builds: directories are ignored */
     uint32_t *same_stack; /* by stack of the profile: the first that looks like it */
     struct stack *stack;
 };
@@ -65,7 +67,7 @@ struct maker {
     struct pl_index functions, lines, stacks, rows;
     uint64_t *address; /* by function: of those without a name */
     bool *small;       /* by number of stack; NULL: none is */
-    double most;       /* of a site: what is more was made up */
+    double most;       /* of a site: more is damage */
 };
 
 int64_t pl_flat_round(const struct pl_estimate *estimate)
@@ -73,7 +75,7 @@ int64_t pl_flat_round(const struct pl_estimate *estimate)
     return llround(estimate->value);
 }
 
-/* --- modules and threads that are the same to a reader --- */
+/* --- modules and threads that look the same --- */
 
 struct named {
     const struct pl_profile *profile;
@@ -123,7 +125,7 @@ static void find_alike(struct maker *maker)
 
 struct function_key {
     const struct maker *maker;
-    struct pl_flat_function function; /* a name of NULL: it is at `address`, and that is all there is to know */
+    struct pl_flat_function function; /* name NULL: nothing but `address` is known */
     uint64_t address;
 };
 
@@ -147,7 +149,7 @@ static bool is_function(const void *context, uint32_t number)
 static const char *name_address(const struct maker *maker, uint32_t module, uint64_t address)
 {
     char *text;
-    const char *object = module == NONE ? "" : basename(maker->profile->module[module].path);
+    const char *object = module == NONE ? "" : pl_traits_module(maker->profile, module);
     int bytes = asprintf(&text, "%s%s0x%" PRIx64, object, *object ? "+" : "", address);
     pl_grow_check(bytes < 0 ? NULL : text, 1, 1);
     const char *name = pl_arena_text(maker->inside->arena, text, (size_t) bytes);
@@ -218,7 +220,7 @@ static uint32_t line_of_place(struct maker *maker, const struct pl_frame_view *f
         key.address = frame->address;
         return intern_line(maker, intern_function(maker, &key), 0);
     }
-    key.function.name = maker->inside->several ? pl_spot_common_name(maker->inside->arena, place) : place->function;
+    key.function.name = maker->inside->several ? pl_location_common_name(maker->inside->arena, place) : place->function;
     key.function.linkage = *place->linkage ? place->linkage : place->function;
     key.function.file = pl_shorten_straight(maker->inside->arena, place->file);
     return intern_line(maker, intern_function(maker, &key), place->line);
@@ -229,7 +231,7 @@ static uint32_t places_of(const struct pl_frame_view *frame)
     return frame->places ? frame->places : 1;
 }
 
-/* The innermost functions of a frame, inlined there, that only hand memory on. */
+/* The innermost functions of a frame, inlined there, that only pass memory on. */
 static uint32_t allocators_in(const struct pl_frame_view *frame)
 {
     uint32_t count = 0;
@@ -255,8 +257,8 @@ static void make_lines(struct maker *maker)
 /* --- stacks --- */
 
 /*
- * Where the allocator ends: whatever an allocation function calls is part of it. But some run other people's code, so
- * only the innermost frames are asked. The last frame of all stays.
+ * Where the allocator ends: everything that an allocation function calls is part of it. But some run other people's
+ * code, so only the innermost frames are searched. The outermost frame stays.
  */
 #define ALLOCATOR_DEPTH 12
 static void find_allocators(struct maker *maker)
@@ -358,7 +360,7 @@ static uint32_t intern_stack(struct maker *maker, struct stack stack)
     return *slot - 1;
 }
 
-/* What is in front gets its lines when it is first needed. */
+/* Makes the lines of the thread and tags in front, when they are first needed. */
 static void make_front(struct maker *maker, const struct stack *stack)
 {
     const struct pl_profile *profile = maker->profile;
@@ -423,13 +425,17 @@ static uint32_t row_of(struct maker *maker, const struct pl_site_view *site)
     return *slot - 1;
 }
 
-/* A damaged file may have figures that are no whole numbers, or not when added up. So far all of them can be. */
+/* The limit for a figure of a site. A damaged file may have figures that are too large for whole numbers, or become so
+ * when added up. */
 static double most_of_a_site(const struct pl_profile *profile)
 {
     double whole[PL_METRIC_COUNT] = {0}, most = 0;
-    for (uint32_t i = 0; i < profile->sites; i++)
+    for (uint32_t i = 0; i < profile->sites; i++) {
+        struct pl_estimate metric[PL_METRIC_COUNT];
+        pl_site_estimate(&profile->site[i], metric);
         for (int m = 0; m < PL_METRIC_COUNT; m++)
-            most = fmax(most, whole[m] += profile->site[i].metric[m].value);
+            most = fmax(most, whole[m] += metric[m].value);
+    }
     return most <= WHOLE_MAX ? WHOLE_MAX : WHOLE_MAX / profile->sites;
 }
 
@@ -441,8 +447,10 @@ static void add_sites(struct maker *maker)
         bool base = i < profile->base_sites;
         flat->row_of_site[i] = row_of(maker, &profile->site[i]);
         struct pl_flat_row *row = &flat->row[flat->row_of_site[i]];
+        struct pl_estimate metric[PL_METRIC_COUNT];
+        pl_site_estimate(&profile->site[i], metric);
         for (int m = 0; m < PL_METRIC_COUNT; m++) {
-            double figure = fmin(profile->site[i].metric[m].value, maker->most);
+            double figure = fmin(metric[m].value, maker->most);
             int64_t value = pl_flat_round(&(struct pl_estimate){.value = figure});
             row->value[m] += base ? -value : value;
             row->base[m] += base ? value : 0;
@@ -450,9 +458,9 @@ static void add_sites(struct maker *maker)
     }
 }
 
-/* --- what is too small to be shown by itself --- */
+/* --- rows that are too small to be shown --- */
 
-/* By number of stack; NULL: all are large enough. */
+/* By number of stack; NULL: fewer than two are small. */
 static bool *find_small(struct maker *maker)
 {
     struct pl_flat *flat = maker->flat;
@@ -479,7 +487,7 @@ static struct stack *small_ones_with(struct maker *maker, uint32_t number)
     return &maker->inside->stack[intern_stack(maker, stack)];
 }
 
-/* Behind each thread or tag of its own. One alone may as well be itself. */
+/* Counts small stacks for each thread or tag in front of them. A single one stays as it is. */
 static void count_small(struct maker *maker)
 {
     uint32_t stacks = maker->flat->stacks;
@@ -499,7 +507,7 @@ static void name_small(struct maker *maker, struct stack *stack)
     stack->line = line_that_says(maker, PL_FLAT_OTHER, pl_arena_text(maker->inside->arena, text, (size_t) bytes));
 }
 
-/* Numbers of stacks stay, as they are found in the same order; those that stand for small ones come behind them. */
+/* Stacks keep their numbers, as they are found in the same order; those that stand for small ones come after them. */
 static void add_sites_again(struct maker *maker)
 {
     struct pl_flat *flat = maker->flat;
@@ -554,7 +562,7 @@ static void drop_empty(struct pl_flat *flat)
     flat->rows = kept;
 }
 
-/* Rows have moved; those that were left out are nobody's. */
+/* Rows have moved; sites of dropped rows have none. */
 static void renumber(struct maker *maker, struct pl_flat_row *before)
 {
     struct pl_flat *flat = maker->flat;
@@ -623,7 +631,7 @@ static void make_room(struct maker *maker)
     maker->rows = pl_index_new(arena, profile->sites);
 }
 
-/* Whatever is in front takes part in the depth. */
+/* Threads and tags in front add to the depth. */
 static void allow_front(struct maker *maker)
 {
     uint32_t deepest = 0;
@@ -645,7 +653,7 @@ struct pl_flat *pl_flat_new(const struct pl_profile *profile, const struct pl_fl
     make_room(&maker);
     find_alike(&maker);
     make_lines(&maker);
-    flat->inside->stand_in_line[OVERFLOW] = line_that_says(&maker, PL_FLAT_OTHER, pl_spots_no_stack(profile));
+    flat->inside->stand_in_line[OVERFLOW] = line_that_says(&maker, PL_FLAT_OTHER, pl_locations_no_stack(profile));
     flat->inside->stand_in_line[OTHER_SIZES] = line_that_says(&maker, PL_FLAT_OTHER, "(other sizes)");
     find_allocators(&maker);
     find_same_stacks(&maker);

@@ -12,9 +12,9 @@
 #ifndef PL_FLAT_H
 #define PL_FLAT_H
 
-#include "profile.h"
+#include "reader/profile.h"
 
-/* What is in front of a stack, as if it had been called from there. */
+/* Which frames --by puts in front of a stack, as if they had called it. */
 enum pl_flat_by {
     PL_FLAT_BY_STACK = 0,
     PL_FLAT_BY_TAG = 1,
@@ -28,14 +28,14 @@ enum pl_flat_kind {
     PL_FLAT_OTHER,  /* "(12 more below 0.5%)", "(other sizes)": not code at all */
 };
 
-/* Functions are told apart by name, file and module. Texts are never NULL; they are any bytes but NUL. */
+/* Functions are identified by name, file and module. Texts are never NULL; they are any bytes but NUL. */
 struct pl_flat_function {
     const char *name;    /* demangled; "libfoo.so+0x1234" where it is not known; never "" */
     const char *linkage; /* mangled; the name if there is no other */
     const char *file;    /* "" if unknown */
-    uint32_t module;     /* index into profile->module; PL_FLAT_NONE for what is not code */
+    uint32_t module;     /* index into profile->module; PL_FLAT_NONE for tags and threads, which are not code */
     enum pl_flat_kind kind;
-    uint32_t start_line; /* of the lines that are known, the first: 0 if none */
+    uint32_t start_line; /* the first of its known lines; 0 if there is none */
 };
 #define PL_FLAT_NONE UINT32_MAX
 
@@ -45,13 +45,13 @@ struct pl_flat_line {
     uint32_t line; /* 0: not known */
 };
 
-/* A stack, under a tag, in threads of one name. Where a profile is a difference, values are what changed. */
+/* A stack, under a tag, in threads of one name. In a difference, values are changes. */
 struct pl_flat_row {
     uint32_t stack;  /* of a flat, not of the profile: for pl_flat_stack() */
     uint32_t tag;    /* index into profile->tag */
     uint32_t thread; /* a thread with this name: index into profile->thread; PL_FLAT_NONE: of many */
     int64_t value[PL_METRIC_COUNT];
-    int64_t base[PL_METRIC_COUNT]; /* what it was before: value + base is what it is. 0 unless it is a difference */
+    int64_t base[PL_METRIC_COUNT]; /* the figure before: value + base is the figure now. 0 unless it is a difference */
 };
 
 struct pl_flat {
@@ -67,22 +67,23 @@ struct pl_flat {
     uint32_t *row_of_site; /* by index into profile->site */
     int64_t total[PL_METRIC_COUNT];
     int64_t base_total[PL_METRIC_COUNT];
-    uint32_t shrank; /* rows with figures that were negative and count 0 now */
+    uint32_t shrank; /* rows with negative figures that were set to 0 */
     struct pl_flat_private *inside;
 };
 
 struct pl_flat_options {
     unsigned by;           /* enum pl_flat_by */
-    bool apart;            /* rows tell tags and threads apart even where `by` does not: for formats with labels */
+    bool apart;            /* rows are split by tag and thread even if `by` does not: for formats with labels */
     enum pl_metric metric; /* of the threshold */
     double threshold;      /* a fraction: stacks with less of the whole become one row of kind OTHER */
-    bool no_negatives;     /* the format has no sign: what shrank counts 0, and is counted in `shrank` */
+    bool no_negatives;     /* for formats without a sign: negative figures become 0; `shrank` counts their rows */
 };
 
 struct pl_flat *pl_flat_new(const struct pl_profile *profile, const struct pl_flat_options *options);
 void pl_flat_free(struct pl_flat *flat);
 
-/* The lines of a stack, outermost first, into room for depth_max. Returns how many. Calls to itself are all there. */
+/* The lines of a stack, outermost first, into room for depth_max. Returns how many. Recursive calls are all
+ * included. */
 uint32_t pl_flat_stack(const struct pl_flat *flat, uint32_t stack, uint32_t *line);
 
 /*

@@ -1,31 +1,31 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * heaptrack.c - for heaptrack_print and heaptrack_gui: a story that has the profile's figures.
+ * heaptrack.c - for heaptrack_print and heaptrack_gui: made-up events that have the profile's figures.
  *
- * Heaptrack's file is a list of events: each allocation, each free. A profile has no events, only their sums, so some
- * are made up that add up to the same: calls, bytes, what was live at the peak and at the end, temporary allocations,
- * of each stack. The story has four acts:
+ * Heaptrack's file is a list of events: each allocation, each free. A profile has no events, only their sums, so events
+ * are made up that add up to the same, for each stack: calls, bytes, live blocks at the peak and at the end,
+ * temporary allocations. There are four acts:
  *
- *   1. what was gone before the peak, or came after it and is gone: allocated and freed at once
- *   2. what was live at the peak is allocated: now the heap is as large as it ever gets
- *   3. what was live at the peak and not at the end is freed
- *   4. what is live at the end and was not at the peak is allocated
+ *   1. blocks that were live neither at the peak nor at the end are allocated and freed at once
+ *   2. blocks that were live at the peak are allocated: now the heap is as large as it ever gets
+ *   3. blocks that were live at the peak but not at the end are freed
+ *   4. blocks that are live at the end but were not at the peak are allocated
  *
  * Blocks of a stack have its mean size, some of them a byte more, so that bytes agree to the unit. With more than
  * EVENTS_MAX events, one stands for several: bytes still agree, calls are fewer, and the command line says so.
  *
- * Heaptrack calls an allocation temporary when the next event frees it. Events name a pair of size and stack, not a
- * block, and so a free is made to look otherwise by naming a pair that was written twice.
+ * Heaptrack calls an allocation temporary if the next event frees it. Events refer to a pair of size and stack, not to
+ * a block. So where a free must not look temporary, it refers to a second copy of the pair.
  */
 #include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "export.h"
-#include "grow.h"
-#include "label.h"
-#include "wording.h"
+#include "export/export.h"
+#include "export/label.h"
+#include "export/wording.h"
+#include "reader/base/grow.h"
 
 #define EVENTS_MAX (1 << 23) /* some 60 MB of text */
 #define PAGE_BYTES 4096
@@ -43,7 +43,7 @@ struct parts {
     struct blocks end_only;
     struct blocks passing;  /* neither */
     uint64_t temporary;     /* of those that pass */
-    bool temporary_at_peak; /* and one that did not: it was the last before the peak */
+    bool temporary_at_peak; /* one more was live at the peak: the last one allocated before it */
 };
 
 static uint64_t least(uint64_t a, uint64_t b)
@@ -68,9 +68,9 @@ static bool is_possible(struct blocks all, struct blocks some)
 }
 
 /*
- * How much of what was live at the peak is still live is not known: as much as possible, as then the fewest calls are
- * needed. Where all blocks of one of the two would have to be among the other's, and their bytes cannot be, it is one
- * block less.
+ * The profile does not say how many of the blocks live at the peak are still live at the end. We assume as many as
+ * possible, because that takes the fewest calls. If all blocks of one would have to be among the other's, but their
+ * bytes cannot be, it is one block less.
  */
 static struct blocks choose_survivors(struct blocks all, struct blocks peak, struct blocks end)
 {
@@ -132,7 +132,7 @@ struct writer {
     const struct pl_profile *profile;
     const struct pl_flat *flat;
     uint64_t scale;
-    uint32_t last_at_peak; /* the row that act 2 ends with; PL_FLAT_NONE: whichever */
+    uint32_t last_at_peak; /* the row that act 2 ends with; PL_FLAT_NONE: any */
     uint32_t strings;
     uint32_t *trace; /* by row */
     uint32_t *freed; /* by row: the pair that its blocks are freed by in act 3 */
@@ -168,7 +168,7 @@ static void put_strings(struct writer *writer, struct strings *strings)
     free(same_file);
 }
 
-/* Lines have their number and 1. */
+/* Line i has the number i + 1. */
 static void put_lines(struct writer *writer)
 {
     const struct pl_flat *flat = writer->flat;
@@ -191,8 +191,8 @@ static void put_lines(struct writer *writer)
     free(address);
 }
 
-/* A stack is a list of its lines, each naming the one before it. What a stack has in common with the last one is not
- * written again. */
+/* A stack is a list of its lines, each referring to the one before it. Lines that a stack shares with the last one are
+ * not written again. */
 static void put_stacks(struct writer *writer)
 {
     const struct pl_flat *flat = writer->flat;
@@ -255,7 +255,7 @@ static void put_allocations(struct writer *writer, uint32_t row, struct blocks b
             put_event(writer, '+', put_pair(writer, row, sizes.size[i]), sizes.count[i]);
 }
 
-/* A pair that is never allocated from, only freed by, looks like another block. */
+/* A free by a pair that nothing was allocated from looks like that of another block. */
 static void put_passing(struct writer *writer, uint32_t row, const struct parts *parts)
 {
     struct sizes sizes = sizes_of(parts->passing);
@@ -272,7 +272,7 @@ static void put_passing(struct writer *writer, uint32_t row, const struct parts 
     }
 }
 
-/* Those that will be freed are written such that act 3 finds the pairs to do it by. */
+/* For blocks that will be freed, writes a second copy of their pairs first: act 3 frees by that. */
 static void put_at_peak(struct writer *writer, uint32_t row, const struct parts *parts)
 {
     struct sizes sizes = sizes_of(parts->peak_only);
@@ -315,7 +315,7 @@ static void put_time(const struct writer *writer, double seconds)
     fprintf(writer->out, "c %" PRIx64 "\n", (uint64_t) llround(1e3 * fmax(seconds, 0)));
 }
 
-/* One block may be temporary and part of the peak: that of the last allocation before it. */
+/* One block may be temporary and live at the peak: that of the last allocation before it. */
 static void put_peak(struct writer *writer)
 {
     uint32_t last = writer->last_at_peak;
@@ -335,7 +335,7 @@ static void put_rss(const struct writer *writer)
     fprintf(writer->out, "R %" PRIx64 "\n", (uint64_t) (most / PAGE_BYTES));
 }
 
-/* To heaptrack, pair 0 is also what was last allocated when nothing was: it is never used. */
+/* Heaptrack takes pair 0 for the last allocation before there is any, so it is not used. */
 static void put_story(struct writer *writer)
 {
     if (writer->flat->rows)
@@ -370,7 +370,7 @@ static void put_head(const struct writer *writer, const struct pl_export_options
     fprintf(writer->out, "v 10400 3\nX %s", command);
     if (writer->scale > 1)
         fprintf(writer->out, " (too many calls for this format: one stands for %" PRIu64 ")", writer->scale);
-    fprintf(writer->out, "\n# written by plimsoll: %s\n# events are made up: they have the profile's figures\n",
+    fprintf(writer->out, "\n# written by plimsoll: %s\n# events are made up: they add up to the profile's figures\n",
             subtitle);
     fprintf(writer->out, "I %x 0\n", PAGE_BYTES);
     free(subtitle);

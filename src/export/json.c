@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * json.c - writing JSON.
+ * json.c - writes JSON.
  *
  * Large profiles are a hundred million characters of it, nearly all of them plain text and whole numbers: these are
  * written in pieces as long as possible, and without printf. Nobody else writes to the file meanwhile.
  */
-#include "json.h"
+#include "export/json.h"
 
 #include <inttypes.h>
 #include <math.h>
 #include <string.h>
 
-#include "utf8.h"
+#include "reader/base/utf8.h"
 
 #define PATH_BYTES_MAX 4096
 #define WHOLE_MAX 1e15 /* beyond which %.15g has an exponent */
@@ -142,7 +142,7 @@ void pl_json_add_bool(struct pl_json *json, const char *name, bool truth)
     fputs_unlocked(truth ? "true" : "false", json->out);
 }
 
-/* Damaged profiles may hold what JSON cannot. Whole numbers are written as printf would. */
+/* Damaged profiles may have numbers that JSON does not have. Whole numbers are written as printf would. */
 void pl_json_real(struct pl_json *json, double number)
 {
     double size = fabs(number);
@@ -168,7 +168,7 @@ void pl_json_add_known(struct pl_json *json, const char *name, double number)
     pl_json_add_real(json, name, number > 0 ? number : NAN);
 }
 
-/* Histograms end early, as nearly all of most of them is empty: what is not there is 0. */
+/* Zeros at the end are left out, as most histograms are nearly empty. */
 void pl_json_add_histogram(struct pl_json *json, const char *name, const double *count, unsigned counts)
 {
     pl_json_key(json, name);
@@ -216,7 +216,7 @@ void pl_json_add_functions(struct pl_json *json, const char *name, const uint64_
     pl_json_end(json, '}');
 }
 
-/* A tag that is in no other has no path but its name, however long. */
+/* The path of a tag that is in no other is its name: it is written however long it is. */
 void pl_json_add_path(struct pl_json *json, const char *name, const struct pl_profile *profile, uint32_t tag)
 {
     const struct pl_tag_view *view = &profile->tag[tag];

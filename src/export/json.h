@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * json.h - writing JSON: its grammar, and the figures of profiles in it.
+ * json.h - writes JSON: its grammar, and the figures of profiles.
  *
- * Values are written as they come; a struct pl_json remembers only whether the next one needs a comma in front. Text is
- * whatever bytes programs use for names, and is valid JSON in the end: see docs/json.md for what becomes of the rest.
+ * Values are written as they come; a struct pl_json remembers only whether the next one needs a comma in front. Texts
+ * may be any bytes, as programs use them for names, and become valid JSON: see docs/json.md for what becomes of the
+ * rest.
  */
 #ifndef PL_JSON_H
 #define PL_JSON_H
@@ -12,7 +13,7 @@
 #include <stdint.h>
 #include <stdio.h>
 
-#include "profile.h"
+#include "reader/profile.h"
 
 struct pl_json {
     FILE *out;
@@ -43,7 +44,7 @@ void pl_json_add_estimate(struct pl_json *json, const char *name, const struct p
 void pl_json_add_metrics(struct pl_json *json, const struct pl_estimate metric[PL_METRIC_COUNT]);
 void pl_json_add_functions(struct pl_json *json, const char *name, const uint64_t calls[PL_FN_MAX]);
 
-/* A tag's path; null where it is so long that those of all tags of a deep tree would be most of the file. */
+/* A tag's path; null if it is so long that the paths of a deep tree would be most of the file. */
 void pl_json_add_path(struct pl_json *json, const char *name, const struct pl_profile *profile, uint32_t tag);
 
 /* "root", "named", "off", "paused": what sort of tag this is. */

@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * label.c - what all pictures say.
+ * label.c - the texts of all pictures: names and headings.
  */
-#include "label.h"
+#include "export/label.h"
 
 #include <inttypes.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "grow.h"
-#include "metric.h"
-#include "utf8.h"
+#include "reader/base/grow.h"
+#include "reader/base/utf8.h"
+#include "reader/describe.h"
 
-#define CUT_IN_THE_MIDDLE 16 /* columns: less are better spent on one end */
+#define CUT_IN_THE_MIDDLE 16 /* columns: with fewer, only the end is cut */
 
 #define PICTURES 0x2400u /* of the control characters, in their order */
 #define PICTURE_OF_DELETE 0x2421u
@@ -31,13 +31,13 @@ char *pl_label_print(const char *format, ...)
 
 /* --- names --- */
 
-/* Those that end a line, and those that turn what follows around. */
+/* Characters that end a line, or change the direction of the text after them. */
 static bool rules_text(uint32_t character)
 {
     return (character >= 0x2028 && character <= 0x202e) || (character >= 0x2066 && character <= 0x2069);
 }
 
-/* What is shown for a character: itself, unless it commands, does not exist, or is not allowed in XML. */
+/* What is shown for a character: itself, unless it is a control character, invalid, or not allowed in XML. */
 static uint32_t harmless(uint32_t character)
 {
     if (character < 0x20)
@@ -48,7 +48,7 @@ static uint32_t harmless(uint32_t character)
     return wrong || rules_text(character) ? REPLACEMENT : character;
 }
 
-/* Of the three bytes that pictures and the replacement take. */
+/* Pictures and the replacement take three bytes each. */
 static char *put_three(char *to, uint32_t character)
 {
     *to++ = (char) (0xe0 | character >> 12);
@@ -112,19 +112,19 @@ static char *whose(const struct pl_profile *profile)
     return pl_label_clean(profile->comm);
 }
 
-/* "pid 4711 · exited 0", or of how many it was made. */
+/* "pid 4711 · exited 0", or how many profiles were merged. */
 static char *which(const struct pl_profile *profile)
 {
     char ending[256];
     if (profile->merged)
-        return pl_label_print("%" PRIu32 " profiles as one", profile->merged);
-    pl_profile_ending(profile, ending, sizeof ending);
+        return pl_label_print("%" PRIu32 " profiles merged", profile->merged);
+    pl_describe_ending(profile, ending, sizeof ending);
     return pl_label_print("pid %" PRIu32 " · %s", profile->header.pid, ending);
 }
 
 char *pl_label_title(const struct pl_profile *profile, const struct pl_export_options *options)
 {
-    const struct pl_metric_info *metric = pl_metric_of(profile, options->metric);
+    const struct pl_metric_info *metric = pl_describe_metric(profile, options->metric);
     char *name = whose(profile);
     const char *what = profile->difference ? "change of " : "";
     char *title = pl_label_print("%s: %s%s, %s", name, what, metric->word, metric->help);
@@ -136,10 +136,25 @@ char *pl_label_subtitle(const struct pl_profile *profile, const struct pl_export
 {
     const char *selection = options->selection;
     char method[256], *process = which(profile);
-    pl_profile_method(profile, method, sizeof method);
+    pl_describe_method(profile, method, sizeof method);
     char *text = pl_label_print("%s%s%s · %s", selection ? selection : "", selection ? " · " : "", process, method);
     char *clean = pl_label_clean(text);
     free(process);
     free(text);
     return clean;
+}
+
+/* --- XML --- */
+
+void pl_label_xml(FILE *out, const char *clean)
+{
+    static const char special[] = "&<>\"'";
+    static const char *const entity[] = {"&amp;", "&lt;", "&gt;", "&quot;", "&#39;"};
+    for (; *clean; clean++) {
+        const char *at = strchr(special, *clean);
+        if (at)
+            fputs(entity[at - special], out);
+        else
+            fputc(*clean, out);
+    }
 }

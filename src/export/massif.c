@@ -2,18 +2,19 @@
 /*
  * massif.c - the heap over time, for ms_print and massif-visualizer.
  *
- * Massif's file is a list of snapshots in order of time, some of them with a tree of who held the heap. The moments of
- * the timeline give those without; the profile's own snapshots, the peak and the end give those with a tree. A part of
- * a profile has no moments: they are about the process.
+ * Massif's file is a list of its snapshots in order of time, some of them with a tree of who held the heap. The moments
+ * of the timeline give those without a tree; the heap compositions, the peak and the end give those with one. A part of
+ * a profile has no moments: they are about the whole process.
  *
- * Trees have the allocating function on top and its callers below it. One is written by sorting rows by their
- * innermost line, then each group of them by the next one, and so on; groups that are too small are taken together, as
- * massif does it. So there is never a tree in memory, only rows and the way down.
+ * Trees have the allocating function on top and its callers below it. One is written by sorting rows by their innermost
+ * line, then each group of them by the next one, and so on; groups that are too small are combined, as massif does. So
+ * there is never a tree in memory, only rows and the way down.
  *
- * Whatever metric is asked for takes the place of massif's bytes. Of temporary allocations only the end is known.
+ * The chosen metric takes the place of massif's bytes. Of temporary allocations only the end is known.
  *
- * Moments are what threads have told so far, the peak and the snapshots are counted: each is right to within what
- * threads keep to themselves for a while. So nothing is drawn higher than the peak because of that alone.
+ * Moments have what threads had reported by then; the peak and the heap compositions are counted. They may differ by
+ * what threads had not reported yet. So a moment that is higher than the peak by no more than that is drawn as high as
+ * the peak.
  */
 #include <inttypes.h>
 #include <math.h>
@@ -21,20 +22,20 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "export.h"
-#include "figure.h"
-#include "grow.h"
-#include "label.h"
-#include "metric.h"
-#include "wording.h"
+#include "analysis/figure.h"
+#include "export/export.h"
+#include "export/label.h"
+#include "export/wording.h"
+#include "reader/base/grow.h"
+#include "reader/describe.h"
 
 #define SNAPSHOTS_ABOUT 100 /* massif's own number */
 #define BRIEF_RUN_S 10      /* whole milliseconds are too coarse for it */
-#define DEPTH_MAX 30        /* likewise: of deeper stacks the outer part is not shown */
+#define DEPTH_MAX 30        /* massif's own, too: of deeper stacks the outer part is not shown */
 #define NOWHERE UINT32_MAX  /* the stack ends here */
 #define NO_METRIC PL_METRIC_COUNT
 
-/* --- what is drawn --- */
+/* --- the values of the graph --- */
 
 /* Where the metric is found at each time. */
 struct curve {
@@ -44,7 +45,8 @@ struct curve {
 };
 #define OVER_TIME(moment, share)                                                                                       \
     .over_time = true, .in_moment = offsetof(struct pl_moment_view, moment),                                           \
-    .in_snapshot = offsetof(struct pl_snapshot_view, moment), .in_share = offsetof(struct pl_snapshot_share, share)
+    .in_snapshot = offsetof(struct pl_composition_view, moment),                                                       \
+    .in_share = offsetof(struct pl_composition_share, share)
 
 static const struct curve curves[PL_METRIC_COUNT] = {
     [PL_METRIC_ALLOC_OBJECTS] = {PL_METRIC_ALLOC_OBJECTS, NO_METRIC, OVER_TIME(allocated_calls, calls)},
@@ -82,16 +84,16 @@ struct massif {
     const struct curve *curve;
     double threshold;
     uint64_t *address; /* by line */
-    uint32_t *line;    /* of the stack at hand, outermost first */
+    uint32_t *line;    /* of the current stack, outermost first */
     struct item *item;
-    int64_t *of_row; /* sums of the shares of a snapshot; 0 again when they are taken */
+    int64_t *of_row; /* sums of the shares of a heap composition; 0 again when they have been used */
     int64_t total;   /* of the tree that is being written */
     uint32_t written;
 };
 
 /* --- trees --- */
 
-/* Massif's readers take what is behind a # for a comment, wherever it is. */
+/* Massif's readers take everything after a # for a comment, wherever it is. */
 static void put_text(FILE *out, const char *text)
 {
     char *clean = pl_label_clean(text);
@@ -187,7 +189,7 @@ static void put_small(const struct massif *massif, const struct groups *all, uin
                 100 * massif->threshold);
 }
 
-/* The rest of a stack that nobody shares. */
+/* The rest of a stack that no other row shares. */
 static void put_alone(const struct massif *massif, const struct item *item, uint32_t depth)
 {
     uint32_t lines = pl_flat_stack(massif->flat, massif->flat->row[item->row].stack, massif->line);
@@ -223,11 +225,11 @@ static void put_tree(const struct massif *massif, uint32_t items, int64_t left_o
         put_group(massif, &top.group[i], 0);
     put_small(massif, &top, 1);
     if (left_out > 0)
-        fprintf(massif->out, " n0: %" PRId64 " (too small to be named when this was taken)\n", left_out);
+        fprintf(massif->out, " n0: %" PRId64 " (too small to be listed at this time)\n", left_out);
     free(top.group);
 }
 
-/* --- snapshots --- */
+/* --- massif's snapshots --- */
 
 enum kind {
     MOMENT,
@@ -251,14 +253,14 @@ static void put_instant(struct massif *massif, const struct instant *instant, co
             tree);
 }
 
-/* A sum of peaks is of no time. */
+/* The sum of several peaks has no time. */
 static bool has_peak(const struct massif *massif)
 {
     enum pl_metric peak = massif->curve->peak;
     return peak != NO_METRIC && massif->flat->total[peak] > 0 && !massif->profile->merged;
 }
 
-/* Blocks may well have been more at another time: the peak is that of bytes. */
+/* The peak is that of bytes: there may have been more blocks at another time. */
 static bool is_bounded(const struct massif *massif)
 {
     return has_peak(massif) && massif->curve->peak == PL_METRIC_PEAK_SPACE;
@@ -300,13 +302,13 @@ static void put_end(struct massif *massif, const struct instant *instant)
 
 static void put_snapshot(struct massif *massif, const struct instant *instant)
 {
-    const struct pl_snapshot_view *snapshot = &massif->profile->snapshot[instant->index];
+    const struct pl_composition_view *composition = &massif->profile->composition[instant->index];
     int64_t sum = 0;
     uint32_t items = 0;
-    for (uint32_t i = 0; i < snapshot->shares; i++) {
-        uint32_t row = massif->flat->row_of_site[snapshot->share[i].site];
+    for (uint32_t i = 0; i < composition->shares; i++) {
+        uint32_t row = massif->flat->row_of_site[composition->share[i].site];
         if (row != PL_FLAT_NONE)
-            massif->of_row[row] += whole_at(&snapshot->share[i], massif->curve->in_share);
+            massif->of_row[row] += whole_at(&composition->share[i], massif->curve->in_share);
     }
     for (uint32_t i = 0; i < massif->flat->rows; i++) {
         if (massif->of_row[i])
@@ -314,7 +316,7 @@ static void put_snapshot(struct massif *massif, const struct instant *instant)
         sum += massif->of_row[i];
         massif->of_row[i] = 0;
     }
-    massif->total = below_peak(massif, whole_at(snapshot, massif->curve->in_snapshot));
+    massif->total = below_peak(massif, whole_at(composition, massif->curve->in_snapshot));
     massif->total = massif->total < sum ? sum : massif->total;
     put_instant(massif, instant, "detailed");
     put_tree(massif, items, massif->total - sum);
@@ -332,13 +334,13 @@ static int by_time(const void *left, const void *right)
 
 static bool has_snapshot(const struct pl_profile *profile, double seconds)
 {
-    for (uint32_t i = 0; i < profile->snapshots; i++)
-        if (profile->snapshot[i].seconds == seconds)
+    for (uint32_t i = 0; i < profile->compositions; i++)
+        if (profile->composition[i].seconds == seconds)
             return true;
     return false;
 }
 
-/* Between two moments of the run: the heap goes on being as high as it is. */
+/* A difference between two moments of one run. Moments have the whole height of the heap, not its change. */
 static bool is_stretch(const struct pl_profile *profile)
 {
     return profile->difference && profile->until_s > 0;
@@ -355,18 +357,18 @@ static uint32_t choose(const struct massif *massif, struct instant *instant)
     const struct pl_profile *profile = massif->profile;
     bool stretch = is_stretch(profile), over_time = massif->curve->over_time && (!profile->difference || stretch);
     uint32_t count = 0, moments = over_time && !profile->part ? profile->moments : 0;
-    uint32_t snapshots = over_time ? profile->snapshots : 0, step = 1 + moments / SNAPSHOTS_ABOUT;
+    uint32_t compositions = over_time ? profile->compositions : 0, step = 1 + moments / SNAPSHOTS_ABOUT;
     double end_s = profile->duration_s;
     for (uint32_t i = 0; i < moments; i += step)
         if (is_within(profile, profile->moment[i].seconds) && !has_snapshot(profile, profile->moment[i].seconds))
             instant[count++] = (struct instant){profile->moment[i].seconds, MOMENT, i};
-    for (uint32_t i = 0; i < snapshots; i++)
-        instant[count++] = (struct instant){profile->snapshot[i].seconds, SNAPSHOT, i};
+    for (uint32_t i = 0; i < compositions; i++)
+        instant[count++] = (struct instant){profile->composition[i].seconds, SNAPSHOT, i};
     if (has_peak(massif))
         instant[count++] = (struct instant){profile->peak_s, PEAK, 0};
     for (uint32_t i = 0; i < count; i++)
         end_s = fmax(end_s, instant[i].seconds);
-    if (!stretch || count == 0) /* what changed is not what there was */
+    if (!stretch || count == 0) /* rows have changes, not live bytes */
         instant[count++] = (struct instant){end_s, END, 0};
     qsort(instant, count, sizeof *instant, by_time);
     return count;
@@ -374,7 +376,7 @@ static uint32_t choose(const struct massif *massif, struct instant *instant)
 
 static void put_head(const struct massif *massif, const struct pl_export_options *options)
 {
-    const struct pl_metric_info *info = pl_metric_of(massif->profile, options->metric);
+    const struct pl_metric_info *info = pl_describe_metric(massif->profile, options->metric);
     char *command = pl_wording_command(massif->profile), *subtitle = pl_label_subtitle(massif->profile, options);
     char slack[2 * PL_FIGURE_BYTES] = "";
     if (is_bounded(massif))
@@ -393,7 +395,7 @@ static void put_instants(struct massif *massif)
     static void (*const put[])(struct massif *, const struct instant *) = {
         [MOMENT] = put_moment, [SNAPSHOT] = put_snapshot, [PEAK] = put_peak, [END] = put_end};
     const struct pl_profile *profile = massif->profile;
-    struct instant *instant = pl_grow_zeroed(profile->moments + profile->snapshots + 2ull, sizeof *instant);
+    struct instant *instant = pl_grow_zeroed(profile->moments + profile->compositions + 2ull, sizeof *instant);
     uint32_t count = choose(massif, instant);
     for (uint32_t i = 0; i < count; i++)
         put[instant[i].kind](massif, &instant[i]);

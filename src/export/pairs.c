@@ -2,11 +2,11 @@
 /*
  * pairs.c - pairs of numbers, numbered.
  */
-#include "pairs.h"
+#include "export/pairs.h"
 
 #include <stdlib.h>
 
-#include "grow.h"
+#include "reader/base/grow.h"
 
 struct wanted {
     const struct pl_pair *pairs;

@@ -5,7 +5,7 @@
 #ifndef PL_PAIRS_H
 #define PL_PAIRS_H
 
-#include "index.h"
+#include "reader/base/index.h"
 
 struct pl_pair {
     uint32_t first, second;

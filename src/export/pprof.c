@@ -3,25 +3,26 @@
  * pprof.c - a profile for `go tool pprof`: profile.proto, gzipped.
  *
  * A sample is a row of the flat profile: locations, a value for each metric, and labels. Strings, functions, mappings
- * and locations are written when they are first named and have numbers from then on; a reader that has all of the file
- * does not mind where in it they are. So nothing is kept but these numbers.
+ * and locations are written when they are first needed, and have numbers from then on; readers accept them in any
+ * order. So only these numbers are kept.
  *
  * A frame is one location: its address, and a line for each function that runs there, the innermost first. What is not
  * code, and has no address (tags and threads in front of a stack, "(12 more below 0.5%)"), is a location of one line.
  *
- * Of a difference each sample is written twice, as `pprof -diff_base` does it: what it is, and what it was, negative
- * and marked as the base. They add up to what changed, and pprof shows percentages of what was.
+ * In a difference each sample is written twice, as `pprof -diff_base` does it: the values now, and the values before,
+ * negative and marked as the base. They add up to the change, and pprof shows percentages of the base.
  */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "arena.h"
-#include "export.h"
-#include "grow.h"
-#include "gzip.h"
-#include "index.h"
-#include "proto.h"
+#include "export/export.h"
+#include "export/gzip.h"
+#include "export/proto.h"
+#include "reader/base/arena.h"
+#include "reader/base/grow.h"
+#include "reader/base/index.h"
+#include "reader/describe.h"
 
 /* Fields of the messages. */
 enum { PROFILE_SAMPLE_TYPE = 1, PROFILE_SAMPLE, PROFILE_MAPPING, PROFILE_LOCATION, PROFILE_FUNCTION, PROFILE_STRING };
@@ -46,7 +47,7 @@ struct writer {
     const struct pl_profile *profile;
     const struct pl_export_options *options;
     const struct pl_flat *flat;
-    struct pl_gzip *gzip;
+    FILE *gzip;
     struct pl_arena *arena;
     struct pl_index texts;
     const char **text; /* by number */
@@ -54,13 +55,13 @@ struct writer {
     uint32_t *mapping_of, *function_of;             /* module, function -> number; 0: not written yet */
     uint32_t *location_of_frame, *location_of_line; /* likewise */
     uint8_t *has;                                   /* by module */
-    uint32_t *frame, *line;                         /* of the stack at hand */
+    uint32_t *frame, *line;                         /* of the current stack */
     struct pl_proto string, mapping, function, location, sample, other;
 };
 
 static void write_fields(struct writer *writer, struct pl_proto *fields)
 {
-    pl_gzip_write(writer->gzip, fields->data, fields->bytes);
+    fwrite(fields->data, 1, fields->bytes, writer->gzip);
     fields->bytes = 0;
 }
 
@@ -104,7 +105,7 @@ static uint32_t string_of(struct writer *writer, const char *text)
 
 /* --- mappings --- */
 
-/* Code that belongs to no file has none. Modules are mapped from the beginning of their files. */
+/* Code that belongs to no file has no mapping. Modules are mapped from the beginning of their files. */
 static uint32_t mapping_of(struct writer *writer, uint32_t number)
 {
     const struct pl_module_view *module = &writer->profile->module[number];
@@ -124,7 +125,7 @@ static uint32_t mapping_of(struct writer *writer, uint32_t number)
     return writer->mappings;
 }
 
-/* pprof looks for names by itself where there are none at all. */
+/* pprof looks for names itself if a mapping has none at all. */
 static void find_what_is_known(struct writer *writer)
 {
     for (uint32_t i = 0; i < writer->profile->frames; i++) {
@@ -136,7 +137,7 @@ static void find_what_is_known(struct writer *writer)
     }
 }
 
-/* The first mapping is the program: readers count on that. */
+/* The first mapping must be the program: readers rely on that. */
 static void write_program(struct writer *writer)
 {
     const struct pl_profile *profile = writer->profile;
@@ -152,8 +153,8 @@ static bool is_identifier(const char *name)
     return name[strspn(name, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_.$@")] == 0;
 }
 
-/* pprof takes a name that is the same as its symbol for one that should be demangled, and cuts off what looks like
- * parameters. Where there is no symbol, none is named. */
+/* If name and symbol are the same, pprof demangles the name, and cuts off what looks like parameters. So where there is
+ * no symbol, none is written. */
 static const char *symbol_of(const struct pl_flat_function *function)
 {
     bool same = !strcmp(function->linkage, function->name);
@@ -310,7 +311,7 @@ static void write_row(struct writer *writer, const struct pl_flat_row *row)
         write_sample(writer, row, before, true);
 }
 
-/* --- what is said of the whole --- */
+/* --- the profile as a whole --- */
 
 static void add_type(struct writer *writer, unsigned field, const char *type, const char *unit)
 {
@@ -330,7 +331,7 @@ static void add_types(struct writer *writer)
                     string_of(writer, pl_metric_info[writer->options->metric].key));
 }
 
-/* Bytes from one sample to the next. Values are scaled already: nobody divides by it. */
+/* Bytes from one sample to the next. Only for information: values are scaled already. */
 static int64_t period_of(const struct pl_profile *profile)
 {
     const struct pl_header *header = &profile->header;
@@ -362,7 +363,7 @@ static void add_command(struct writer *writer)
 static void add_comments(struct writer *writer)
 {
     char method[256];
-    pl_profile_method(writer->profile, method, sizeof method);
+    pl_describe_method(writer->profile, method, sizeof method);
     add_command(writer);
     add_comment(writer, "exporter", "plimsoll " PL_EXPORT_VERSION);
     add_comment(writer, "figures", method);
@@ -423,7 +424,7 @@ static void clear(struct writer *writer)
 void pl_export_pprof(const struct pl_profile *profile, const struct pl_export_options *options, FILE *out)
 {
     struct writer writer = {.profile = profile, .options = options, .flat = options->flat};
-    writer.gzip = pl_gzip_new(out);
+    writer.gzip = pl_gzip_open(out);
     make_room(&writer);
     string_of(&writer, ""); /* number 0 */
     find_what_is_known(&writer);
@@ -431,6 +432,6 @@ void pl_export_pprof(const struct pl_profile *profile, const struct pl_export_op
     write_program(&writer);
     for (uint32_t i = 0; i < writer.flat->rows; i++)
         write_row(&writer, &writer.flat->row[i]);
-    pl_gzip_finish(writer.gzip);
+    fclose(writer.gzip);
     clear(&writer);
 }

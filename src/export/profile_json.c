@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * profile_json.c - everything in a profile as JSON. docs/json.md is the schema; what is added here is added there.
+ * profile_json.c - everything in a profile as JSON. docs/json.md is the schema; keep it up to date.
  *
  * A frame of the profile is an address, at which several functions may run, one inlined into the next. JSON has a frame
- * for each of them, so that a reader need not know: frame i of the profile becomes frames first[i] .. first[i+1]-1.
+ * for each of them, to make it simple for readers: frame i of the profile becomes frames first[i] .. first[i+1]-1.
  *
  * Elements of the long arrays have a line each: files can be compared with diff and read with grep.
  */
-#include "profile_json.h"
+#include "export/profile_json.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -16,9 +16,13 @@
 #include <sys/wait.h>
 #include <time.h>
 
-#include "advice.h"
-#include "export.h"
-#include "json.h"
+#include "analysis/advice/advice.h"
+#include "analysis/filefull.h"
+#include "export/export.h"
+#include "export/json.h"
+#include "reader/describe.h"
+#include "reader/site.h"
+#include "reader/totals.h"
 
 #define SCHEMA_VERSION 1
 
@@ -73,7 +77,7 @@ static void write_ending(struct pl_json *json, const struct pl_profile *profile)
     char text[256];
     int status = (int) header->wait_status;
     bool waited = header->flags & PL_FLAG_WAITED;
-    pl_profile_ending(profile, text, sizeof text);
+    pl_describe_ending(profile, text, sizeof text);
     pl_json_add_bool(json, "running", profile->running);
     pl_json_add_text(json, "ended", text);
     if (waited && WIFSIGNALED(status))
@@ -117,14 +121,13 @@ static const char *mode_name(uint32_t mode)
     return mode < sizeof names / sizeof *names && names[mode] ? names[mode] : "unknown";
 }
 
-/* What the figures are about, where that is not everything from the start to the end. */
-static void write_extent(struct pl_json *json, const struct pl_profile *profile,
-                         const struct pl_export_options *options)
+/* What the figures are about, if that is not everything from the start to the end. */
+static void write_extent(struct pl_json *json, const struct pl_profile *profile, const char *selection)
 {
     const struct pl_header *header = &profile->header;
     bool bounded = header->size_to && header->size_to < UINT64_MAX;
     pl_json_begin(json, '{');
-    pl_json_add_text(json, "selection", options->selection);
+    pl_json_add_text(json, "selection", selection);
     pl_json_add_whole(json, "resets", header->resets);
     pl_json_add_known(json, "reset_s", profile->reset_s);
     pl_json_add_text(json, "snapshot", profile->snapshot_name);
@@ -140,10 +143,10 @@ static void write_extent(struct pl_json *json, const struct pl_profile *profile,
 static void write_sampling(struct pl_json *json, const struct pl_profile *profile)
 {
     char method[256];
-    pl_profile_method(profile, method, sizeof method);
+    pl_describe_method(profile, method, sizeof method);
     pl_json_begin(json, '{');
     pl_json_add_text(json, "method", method);
-    pl_json_add_bool(json, "exact", profile->exact);
+    pl_json_add_bool(json, "exact", profile->exact && !pl_filefull_lost(&profile->header));
     pl_json_add_real(json, "exact_calls", profile->exact_calls);
     pl_json_add_real(json, "exact_bytes", profile->exact_bytes);
     pl_json_add_text(json, "mode", mode_name(profile->header.mode));
@@ -157,6 +160,7 @@ static void write_sampling(struct pl_json *json, const struct pl_profile *profil
 static void write_auto(struct pl_json *json, const struct pl_profile *profile)
 {
     const struct pl_auto *automatic = &profile->header.automatic;
+    struct pl_unsampled unsampled = pl_totals_unsampled(profile);
     pl_json_begin(json, '{');
     pl_json_add_real(json, "overhead", automatic->overhead_ppm / 1e6);
     pl_json_add_bool(json, "exact_now", automatic->exact != 0);
@@ -166,6 +170,8 @@ static void write_auto(struct pl_json *json, const struct pl_profile *profile)
     pl_json_add_whole(json, "returned_to_exact", automatic->returned);
     pl_json_add_whole(json, "exact_calls", automatic->exact_calls);
     pl_json_add_real(json, "exact_cpu_s", (double) automatic->exact_ns / 1e9);
+    pl_json_add_whole(json, "unsampled_sites", unsampled.sites);
+    pl_json_add_real(json, "unsampled_bytes", unsampled.bytes);
     pl_json_end(json, '}');
 }
 
@@ -391,17 +397,21 @@ static void write_sites(struct pl_json *json, const struct pl_profile *profile)
     pl_json_begin(json, '[');
     for (uint32_t i = 0; i < profile->sites; i++) {
         const struct pl_site_view *site = &profile->site[i];
+        struct pl_figures figures = pl_site_figures(site);
+        struct pl_spread spread = pl_site_spread(site);
+        struct pl_estimate metric[PL_METRIC_COUNT];
+        pl_site_estimate(site, metric);
         pl_json_line(json);
         pl_json_begin(json, '{');
         pl_json_add_index(json, "stack", site->stack);
         pl_json_add_whole(json, "thread", site->thread);
         pl_json_add_whole(json, "tag", site->tag);
         pl_json_add_bool(json, "other_sizes", site->other_sizes);
-        pl_json_add_real(json, "exact_calls", site->figures.allocated.exact_objects);
-        pl_json_add_whole(json, "samples", site->figures.allocated.sampled.samples);
-        pl_json_add_whole(json, "samples_freed", site->figures.freed.sampled.samples);
-        pl_json_add_metrics(json, site->metric);
-        add_spread(json, &site->spread);
+        pl_json_add_real(json, "exact_calls", figures.allocated.exact_objects);
+        pl_json_add_whole(json, "samples", figures.allocated.sampled.samples);
+        pl_json_add_whole(json, "samples_freed", figures.freed.sampled.samples);
+        pl_json_add_metrics(json, metric);
+        add_spread(json, &spread);
         pl_json_end(json, '}');
     }
     pl_json_end(json, ']');
@@ -427,42 +437,42 @@ static void write_timeline(struct pl_json *json, const struct pl_profile *profil
     pl_json_end(json, ']');
 }
 
-static void write_shares(struct pl_json *json, const struct pl_snapshot_view *snapshot)
+static void write_shares(struct pl_json *json, const struct pl_composition_view *composition)
 {
     pl_json_begin(json, '[');
-    for (uint32_t i = 0; i < snapshot->shares; i++) {
+    for (uint32_t i = 0; i < composition->shares; i++) {
         pl_json_separate(json);
         pl_json_begin(json, '{');
-        pl_json_add_whole(json, "site", snapshot->share[i].site);
-        pl_json_add_real(json, "blocks", snapshot->share[i].objects);
-        pl_json_add_real(json, "bytes", snapshot->share[i].bytes);
-        pl_json_add_real(json, "calls", snapshot->share[i].calls);
-        pl_json_add_real(json, "allocated_bytes", snapshot->share[i].allocated);
+        pl_json_add_whole(json, "site", composition->share[i].site);
+        pl_json_add_real(json, "blocks", composition->share[i].objects);
+        pl_json_add_real(json, "bytes", composition->share[i].bytes);
+        pl_json_add_real(json, "calls", composition->share[i].calls);
+        pl_json_add_real(json, "allocated_bytes", composition->share[i].allocated);
         pl_json_end(json, '}');
     }
     pl_json_end(json, ']');
 }
 
-void pl_profile_json_snapshot(struct pl_json *json, const struct pl_snapshot_view *snapshot)
+void pl_profile_json_composition(struct pl_json *json, const struct pl_composition_view *composition)
 {
-    pl_json_add_real(json, "time_s", snapshot->seconds);
-    pl_json_add_real(json, "live_bytes", snapshot->live_bytes);
-    pl_json_add_real(json, "live_blocks", snapshot->live_objects);
-    pl_json_add_real(json, "left_out_bytes", snapshot->left_out_bytes);
-    pl_json_add_real(json, "allocated_bytes", snapshot->allocated_bytes);
-    pl_json_add_real(json, "calls", snapshot->allocated_calls);
+    pl_json_add_real(json, "time_s", composition->seconds);
+    pl_json_add_real(json, "live_bytes", composition->live_bytes);
+    pl_json_add_real(json, "live_blocks", composition->live_objects);
+    pl_json_add_real(json, "left_out_bytes", composition->left_out_bytes);
+    pl_json_add_real(json, "allocated_bytes", composition->allocated_bytes);
+    pl_json_add_real(json, "calls", composition->allocated_calls);
 }
 
 static void write_snapshots(struct pl_json *json, const struct pl_profile *profile)
 {
     pl_json_begin(json, '[');
-    for (uint32_t i = 0; i < profile->snapshots; i++) {
-        const struct pl_snapshot_view *snapshot = &profile->snapshot[i];
+    for (uint32_t i = 0; i < profile->compositions; i++) {
+        const struct pl_composition_view *composition = &profile->composition[i];
         pl_json_line(json);
         pl_json_begin(json, '{');
-        pl_profile_json_snapshot(json, snapshot);
+        pl_profile_json_composition(json, composition);
         pl_json_key(json, "sites");
-        write_shares(json, snapshot);
+        write_shares(json, composition);
         pl_json_end(json, '}');
     }
     pl_json_end(json, ']');
@@ -476,8 +486,10 @@ static uint32_t stack_of(const struct pl_profile *profile, const struct pl_paths
     uint32_t stack = PL_NO_STACK;
     double most = -1;
     for (uint32_t i = 0; i < profile->sites; i++) {
-        double calls = profile->site[i].metric[PL_METRIC_ALLOC_OBJECTS].value;
-        if (paths->of_site[i] == path && calls > most) {
+        if (paths->of_site[i] != path)
+            continue;
+        double calls = pl_site_value(&profile->site[i], PL_METRIC_ALLOC_OBJECTS);
+        if (calls > most) {
             stack = profile->site[i].stack;
             most = calls;
         }
@@ -485,21 +497,40 @@ static uint32_t stack_of(const struct pl_profile *profile, const struct pl_paths
     return stack;
 }
 
-static void write_piece(struct pl_json *json, const struct pl_profile *profile, const struct pl_spots *spots,
+/* One stack for each of the other sites that the advice is about; or its node, if node_of_stack is given. */
+static void write_others(struct pl_json *json, const struct pl_profile *profile, const struct pl_paths *paths,
+                         const struct pl_advice *advice, const uint32_t *node_of_stack)
+{
+    pl_json_key(json, node_of_stack ? "other_nodes" : "other_stacks");
+    pl_json_begin(json, '[');
+    for (uint32_t i = 0; i < advice->other_count; i++) {
+        uint32_t stack = stack_of(profile, paths, advice->others[i]);
+        if (stack == PL_NO_STACK)
+            continue;
+        pl_json_separate(json);
+        pl_json_whole(json, node_of_stack ? node_of_stack[stack] : stack);
+    }
+    pl_json_end(json, ']');
+}
+
+static void write_piece(struct pl_json *json, const struct pl_profile *profile, const struct pl_locations *locations,
                         const struct pl_paths *paths, const struct pl_advice *advice, const uint32_t *node_of_stack)
 {
     bool placed = advice->path != PL_ADVICE_NO_PATH;
     uint32_t stack = placed ? stack_of(profile, paths, advice->path) : PL_NO_STACK;
-    const struct pl_spot *spot = placed ? &spots->spot[paths->path[advice->path].spot[0]] : NULL;
+    const struct pl_location *location = placed ? &locations->location[paths->path[advice->path].location[0]] : NULL;
     pl_json_line(json);
     pl_json_begin(json, '{');
     pl_json_add_text(json, "kind", pl_advice_info[advice->kind].word);
     pl_json_add_index(json, "stack", stack);
     if (node_of_stack)
         pl_json_add_index(json, "node", stack == PL_NO_STACK ? UINT32_MAX : node_of_stack[stack]);
-    pl_json_add_text(json, "function", spot ? spot->name : NULL);
-    pl_json_add_text(json, "file", spot ? spot->file : NULL);
-    pl_json_add_real(json, "line", spot ? spot->line : NAN);
+    write_others(json, profile, paths, advice, NULL);
+    if (node_of_stack)
+        write_others(json, profile, paths, advice, node_of_stack);
+    pl_json_add_text(json, "function", location ? location->name : NULL);
+    pl_json_add_text(json, "file", location ? location->file : NULL);
+    pl_json_add_real(json, "line", location ? location->line : NAN);
     pl_json_add_text(json, "headline", advice->headline);
     pl_json_add_text(json, "evidence", advice->evidence);
     pl_json_add_text(json, "action", advice->action);
@@ -509,29 +540,29 @@ static void write_piece(struct pl_json *json, const struct pl_profile *profile, 
     pl_json_end(json, '}');
 }
 
-void pl_profile_json_advice(struct pl_json *json, const struct pl_profile *profile, struct pl_spots *spots,
+void pl_profile_json_advice(struct pl_json *json, const struct pl_profile *profile, struct pl_locations *locations,
                             const struct pl_paths *paths, const uint32_t *node_of_stack)
 {
     struct pl_advices advices;
-    pl_advice_find(profile, spots, paths, "plimsoll", &advices);
+    pl_advice_find(profile, locations, paths, "plimsoll report --leaks", &advices);
     pl_json_begin(json, '[');
     for (uint32_t i = 0; i < advices.count; i++)
-        write_piece(json, profile, spots, paths, &advices.advice[i], node_of_stack);
+        write_piece(json, profile, locations, paths, &advices.advice[i], node_of_stack);
     pl_json_end(json, ']');
     pl_advice_free(&advices);
 }
 
 static void write_advice(struct pl_json *json, const struct pl_profile *profile)
 {
-    if (profile->difference) { /* has none, and it takes memory to find that out */
+    if (profile->difference) { /* a difference has none, and finding that out takes memory */
         pl_json_begin(json, '[');
         pl_json_end(json, ']');
         return;
     }
-    struct pl_spots *spots = pl_spots_new(profile, &(struct pl_spot_options){0});
-    struct pl_paths paths = pl_paths_new(profile, spots, PL_SHAPE_SITE, PL_ADVICE_DEPTH);
-    pl_profile_json_advice(json, profile, spots, &paths, NULL);
-    pl_spots_free(spots);
+    struct pl_locations *locations = pl_locations_new(profile, &(struct pl_location_options){0});
+    struct pl_paths paths = pl_paths_new(profile, locations, PL_SHAPE_SITE, PL_ADVICE_DEPTH);
+    pl_profile_json_advice(json, profile, locations, &paths, NULL);
+    pl_locations_free(locations);
 }
 
 /* --- the whole --- */
@@ -564,13 +595,13 @@ static void add_part(struct pl_json *json, const struct pl_profile *profile, con
     part->write(json, profile);
 }
 
-void pl_profile_json_members(struct pl_json *json, const struct pl_profile *profile,
-                             const struct pl_export_options *options, const char *const *left_out)
+void pl_profile_json_members(struct pl_json *json, const struct pl_profile *profile, const char *selection,
+                             const char *const *left_out)
 {
     pl_json_add_whole(json, "plimsoll", SCHEMA_VERSION);
     pl_json_line(json);
     pl_json_key(json, "extent");
-    write_extent(json, profile, options);
+    write_extent(json, profile, selection);
     for (size_t i = 0; i < PARTS; i++)
         if (!is_listed(parts[i].name, left_out))
             add_part(json, profile, &parts[i]);
@@ -587,6 +618,6 @@ void pl_export_json(const struct pl_profile *profile, const struct pl_export_opt
 {
     struct pl_json json = {.out = out};
     pl_json_begin(&json, '{');
-    pl_profile_json_members(&json, profile, options, NULL);
+    pl_profile_json_members(&json, profile, options->selection, NULL);
     fputs("\n}\n", out);
 }

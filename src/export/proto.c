@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * proto.c - writing protocol buffers: varints, and what has a length.
+ * proto.c - writes protocol buffers: varints, and fields with a length.
  *
- * A length stands in front of what it is the length of and takes one to ten bytes. Messages are small, so the message
- * is moved when its length is known, and the length is always as short as can be.
+ * A length comes before its message and takes one to ten bytes. Messages are small, so the message is moved when its
+ * length is known, and the length is always as short as can be.
  */
-#include "proto.h"
+#include "export/proto.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#include "grow.h"
-#include "utf8.h"
+#include "reader/base/grow.h"
+#include "reader/base/utf8.h"
 
 #define VARINT_BYTES_MAX 10
 #define ROOM_AT_FIRST 256

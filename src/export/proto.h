@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * proto.h - writing protocol buffers: one message at a time, in memory, field by field.
+ * proto.h - writes protocol buffers: one message at a time, in memory, field by field.
  *
  * A message inside of another, and an array of numbers, is begun and ended; its length is put in front of it when it is
- * known. Numbers that are 0 and texts that are empty need not be written: whoever reads takes them for that.
+ * known. Numbers that are 0 and texts that are empty need not be written: they are what readers assume.
  */
 #ifndef PL_PROTO_H
 #define PL_PROTO_H
@@ -21,7 +21,8 @@ void pl_proto_free(struct pl_proto *proto);
 /* A field with a number: negative ones are written as two's complement (int64), 0 not at all. */
 void pl_proto_number(struct pl_proto *proto, unsigned field, int64_t number);
 
-/* A field with text, also if it is empty. What is not UTF-8 becomes U+FFFD: others must be able to read it. */
+/* A field with text, also if it is empty. Bytes that are not UTF-8 become U+FFFD, so that other programs can read it.
+ */
 void pl_proto_text(struct pl_proto *proto, unsigned field, const char *text);
 
 /* A message, or an array. Returns what to end it with. */

@@ -2,19 +2,19 @@
 /*
  * speedscope.c - a profile as a file for speedscope: its own format, one "sampled" profile for each metric.
  *
- * A frame is a line of a function, so that a tooltip says which. Each profile has the rows that have something of its
- * metric; weights add up to what flat says. Metrics of which there is nothing at all are left out.
+ * A frame is a line of a function, so that tooltips name the line. Each profile has the rows in which its metric is not
+ * 0; weights add up to flat's total. Metrics whose total is 0 are left out.
  */
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "export.h"
-#include "grow.h"
-#include "json.h"
-#include "metric.h"
+#include "export/export.h"
+#include "export/json.h"
+#include "reader/base/grow.h"
+#include "reader/describe.h"
 
-/* Names the format; nobody fetches it. */
+/* Names the format; programs do not fetch it. */
 #define SCHEMA "https://www.speedscope.app/file-format-schema.json"
 
 struct writer {
@@ -26,7 +26,7 @@ struct writer {
 
 /* --- frames --- */
 
-/* Where the file is not known, the module is the next best thing to say. */
+/* If the file is not known, the module is the next best. */
 static const char *file_of(const struct pl_flat *flat, const struct pl_flat_function *function)
 {
     if (*function->file || function->module == PL_FLAT_NONE)
@@ -71,7 +71,7 @@ static void put_frames(struct writer *writer)
 
 /* --- profiles --- */
 
-/* Nearly all of the file are these. */
+/* Nearly all of the file is indexes, so they are written without printf. */
 static void put_index(FILE *out, uint32_t index)
 {
     char digits[10];
@@ -120,7 +120,7 @@ static void put_weights(struct writer *writer, enum pl_metric metric)
 
 static void put_profile(struct writer *writer, enum pl_metric metric)
 {
-    const struct pl_metric_info *info = pl_metric_of(writer->flat->profile, metric);
+    const struct pl_metric_info *info = pl_describe_metric(writer->flat->profile, metric);
     char name[256];
     snprintf(name, sizeof name, "%s: %s", info->word, info->help);
     pl_json_line(&writer->json);
@@ -135,7 +135,7 @@ static void put_profile(struct writer *writer, enum pl_metric metric)
     pl_json_end(&writer->json, '}');
 }
 
-/* The metric to show is always there: a file without profiles is none. */
+/* The metric to show first is always written: a file without profiles is not valid. */
 static bool is_shown(const struct writer *writer, const struct pl_export_options *options, enum pl_metric metric)
 {
     return writer->flat->total[metric] > 0 || metric == options->metric;

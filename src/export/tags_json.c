@@ -2,13 +2,15 @@
 /*
  * tags_json.c - the tree of tags, one for each group of threads, as JSON. docs/json.md is the schema.
  *
- * Nodes are a flat list in which each names its parent, and not objects in objects: programs nest tags a hundred deep,
- * and readers of JSON give up sooner than that. A list also suits tables, jq and d3.stratify().
+ * Nodes are a flat list in which each refers to its parent, not nested objects: programs nest tags a hundred deep, and
+ * readers of JSON give up sooner than that. A list also suits tables, jq and d3.stratify().
  */
-#include "export.h"
-#include "json.h"
-#include "shown.h"
-#include "tagfigures.h"
+#include "analysis/filefull.h"
+#include "analysis/tags/tagfigures.h"
+#include "export/export.h"
+#include "export/json.h"
+#include "export/pictures/shown.h"
+#include "reader/describe.h"
 
 #define SCHEMA_VERSION 1
 
@@ -71,13 +73,13 @@ void pl_export_tags_json(const struct pl_profile *profile, const struct pl_expor
 {
     struct pl_json json = {.out = out};
     char method[256];
-    pl_profile_method(profile, method, sizeof method);
+    pl_describe_method(profile, method, sizeof method);
     pl_json_begin(&json, '{');
     pl_json_add_whole(&json, "plimsoll_tags", SCHEMA_VERSION);
     pl_json_add_whole(&json, "pid", profile->header.pid);
     pl_json_add_text(&json, "process", profile->comm);
     pl_json_add_text(&json, "method", method);
-    pl_json_add_bool(&json, "exact", profile->exact);
+    pl_json_add_bool(&json, "exact", profile->exact && !pl_filefull_lost(&profile->header));
     pl_json_add_text(&json, "selection", options->selection);
     pl_json_add_text(&json, "metric", pl_metric_info[options->metric].key);
     pl_json_add_real(&json, "threshold", options->threshold);

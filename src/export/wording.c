@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * wording.c - what valgrind's formats and heaptrack's say in the same words.
+ * wording.c - texts that several text formats have in common.
  */
-#include "wording.h"
+#include "export/wording.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "grow.h"
-#include "index.h"
-#include "label.h"
+#include "export/label.h"
+#include "reader/base/grow.h"
+#include "reader/base/index.h"
 
 char *pl_wording_command(const struct pl_profile *profile)
 {
@@ -79,4 +79,30 @@ uint32_t *pl_wording_files(const struct pl_flat *flat)
     }
     pl_arena_free(arena);
     return first;
+}
+
+/* --- names --- */
+
+struct pl_wording_names pl_wording_names_new(const struct pl_flat *flat, void (*tame)(char *name))
+{
+    return (struct pl_wording_names){flat, tame, pl_grow_zeroed(flat->functions + 1ull, sizeof(char *))};
+}
+
+void pl_wording_names_free(struct pl_wording_names *names)
+{
+    for (uint32_t i = 0; i < names->flat->functions; i++)
+        free(names->name[i]);
+    free(names->name);
+}
+
+const char *pl_wording_name(struct pl_wording_names *names, uint32_t line)
+{
+    uint32_t function = names->flat->line[line].function;
+    char **name = &names->name[function];
+    if (!*name) {
+        *name = pl_label_clean(names->flat->function[function].name);
+        if (names->tame)
+            names->tame(*name);
+    }
+    return *name;
 }

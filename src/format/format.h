@@ -12,16 +12,19 @@
  *        │ ...                  │  the k-th chunk of a kind holds that kind's records k*n .. k*n+n-1,
  *        └──────────────────────┘  where n = PL_CHUNK_BYTES / size of the record
  *
- * The file is mapped and written by the profiled process while others read it, and it must make sense after a kill -9
- * at any instruction. Three rules see to that:
+ * The directory has room for 16,384 chunks. The last of them, and of each further 16,384, is not a chunk of records but
+ * the directory of the next 16,384.
+ *
+ * The profiled process maps the file and writes to it while others read it. The file must be valid after a kill -9 at
+ * any instruction. Three rules ensure that:
  *
  *   1. A record is reserved by fetch-add on count[kind], filled in, and published by storing its first word last, with
  *      release order. A record whose first word is zero does not exist.
  *   2. Records never move and, once published, keep their identity. Record 0 of each kind is never used: a 0 in any
  *      field that names a record means "none".
- *   3. Counters are monotone and have one writer, except where it says "by anyone": those are added to atomically.
+ *   3. Counters only grow and have one writer, except where it says "by any thread": those are added to atomically.
  *
- * Writer and reader share this directory and nothing else. Byte order is that of the machine that wrote the file.
+ * Writer and reader share this directory and nothing else. The byte order is that of the machine that wrote the file.
  */
 #ifndef PL_FORMAT_H
 #define PL_FORMAT_H
@@ -30,41 +33,63 @@
 #include <stdint.h>
 
 #define PL_MAGIC "PLIMSOLL"
-#define PL_VERSION 4u
+#define PL_VERSION 5u
+#define PL_VERSION_OLDEST 4u /* that readers understand: a file of version 4 is also one of version 5 */
 #define PL_BYTE_ORDER 0x01020304u
 
 #define PL_HEADER_BYTES 4096u
-#define PL_CHUNKS_MAX 16384u
 #define PL_CHUNK_BYTES 16384u
-#define PL_CHUNKS_OFFSET (PL_HEADER_BYTES + PL_CHUNKS_MAX)
+#define PL_DIRECTORY_CHUNKS PL_CHUNK_BYTES /* described by one directory, one byte for each */
+#define PL_CHUNKS_MAX (4 * PL_DIRECTORY_CHUNKS)
+#define PL_CHUNKS_OFFSET (PL_HEADER_BYTES + PL_DIRECTORY_CHUNKS)
 #define PL_FILE_BYTES_MAX (PL_CHUNKS_OFFSET + (uint64_t) PL_CHUNKS_MAX * PL_CHUNK_BYTES)
 
-/* Kinds of record. Values are part of the format; numbers up to PL_KINDS_MAX are reserved for later kinds. */
+/* Where a chunk begins. */
+static inline uint64_t pl_chunk_offset(uint32_t chunk)
+{
+    return PL_CHUNKS_OFFSET + (uint64_t) chunk * PL_CHUNK_BYTES;
+}
+
+/* Is the chunk a directory? */
+static inline int pl_chunk_is_directory(uint32_t chunk)
+{
+    return chunk % PL_DIRECTORY_CHUNKS == PL_DIRECTORY_CHUNKS - 1;
+}
+
+/* Where the kind of a chunk is: in the first directory, or in one that is a chunk. */
+static inline uint64_t pl_chunk_entry(uint32_t chunk)
+{
+    uint32_t first = chunk - chunk % PL_DIRECTORY_CHUNKS;
+    return (first ? pl_chunk_offset(first - 1) : PL_HEADER_BYTES) + (chunk - first);
+}
+
+/* Kinds of record. The values are part of the format; those below PL_KINDS_MAX are reserved for later kinds. */
 enum pl_kind {
     PL_KIND_NONE = 0,
-    PL_KIND_TEXT = 1,      /* bytes; a string never crosses a chunk */
-    PL_KIND_MODULE = 2,    /* struct pl_module */
-    PL_KIND_FRAME = 3,     /* struct pl_frame: the stack trie */
-    PL_KIND_THREAD = 4,    /* struct pl_thread_record */
-    PL_KIND_SITE = 5,      /* struct pl_site */
-    PL_KIND_ROW = 6,       /* struct pl_row: a thread's samples at a site */
-    PL_KIND_SYMBOL = 7,    /* struct pl_symbol: written by `plimsoll run` when the process has ended */
-    PL_KIND_TALLY = 8,     /* struct pl_tally: a thread's exact counts at a site */
-    PL_KIND_REMOTE = 9,    /* struct pl_remote: frees of a tally's blocks by other threads */
-    PL_KIND_MOMENT = 10,   /* struct pl_moment: the timeline; record = slot + 1 */
-    PL_KIND_SNAPSHOT = 11, /* struct pl_snapshot: which sites hold the heap, at a moment; record = slot + 1 */
-    PL_KIND_TAG = 12,      /* struct pl_tag_record: the tree of tags */
-    PL_KIND_SCOPE = 13,    /* struct pl_scope_record: a thread's exact calls and bytes under a tag */
+    PL_KIND_TEXT = 1,         /* bytes; a string never crosses a chunk */
+    PL_KIND_MODULE = 2,       /* struct pl_module */
+    PL_KIND_FRAME = 3,        /* struct pl_frame: the stack trie */
+    PL_KIND_THREAD = 4,       /* struct pl_thread_record */
+    PL_KIND_SITE = 5,         /* struct pl_site */
+    PL_KIND_ROW = 6,          /* struct pl_row: a thread's samples at a site */
+    PL_KIND_SYMBOL = 7,       /* struct pl_symbol: written by `plimsoll run` when the process has ended */
+    PL_KIND_TALLY = 8,        /* struct pl_tally: a thread's exact counts at a site */
+    PL_KIND_REMOTE = 9,       /* struct pl_remote: frees of a tally's blocks by other threads */
+    PL_KIND_MOMENT = 10,      /* struct pl_moment: the timeline; record = slot + 1 */
+    PL_KIND_COMPOSITION = 11, /* struct pl_composition_record: heap composition at one time; record = slot + 1 */
+    PL_KIND_TAG = 12,         /* struct pl_tag_record: the tag tree */
+    PL_KIND_SCOPE = 13,       /* struct pl_scope_record: a thread's exact calls and bytes under a tag */
+    PL_KIND_DIRECTORY = 14,   /* bytes: the kinds of the next chunks */
     PL_KINDS_MAX = 32,
 };
 
-/* The allocation functions whose calls are counted, exactly, per thread. Order is part of the format. */
+/* The allocation functions whose calls are counted, exactly, per thread. The order is part of the format. */
 #define PL_FUNCTIONS(X)                                                                                                \
     X(MALLOC, "malloc")                                                                                                \
     X(CALLOC, "calloc")                                                                                                \
     X(REALLOC, "realloc")                                                                                              \
     X(ALIGNED, "aligned") /* posix_memalign, aligned_alloc, memalign, valloc, pvalloc */                               \
-    X(NEW, "new")         /* operator new of an allocator that does not go through malloc */
+    X(NEW, "new")         /* operator new, of an allocator whose operator new does not call malloc */
 
 enum pl_function {
 #define PL_ENUM(name, text) PL_FN_##name,
@@ -74,21 +99,21 @@ enum pl_function {
 };
 #define PL_FN_MAX 8
 
-/* Losses: what the runtime saw and could not record. Order is part of the format. */
+/* Losses: what the runtime saw but could not record, with the reason. The order is part of the format. */
 #define PL_LOSSES(X)                                                                                                   \
-    X(NESTED, "nested", "samples inside the profiler's own cold path (signal handlers that allocate)")                 \
-    X(FILE_FULL, "file_full", "records that did not fit into the file (bound, disk full or file size limit)")          \
-    X(TABLE_FULL, "table_full", "samples that found a lookup table full")                                              \
-    X(LIVE_FULL, "live_full", "samples whose later free cannot be seen, for want of room in the live table")           \
-    X(MISSED_FREE, "missed_free", "sampled blocks whose free was not seen: their address was handed out again")        \
+    X(NESTED, "nested", "samples lost: a signal handler allocated while Plimsoll was recording")                       \
+    X(FILE_FULL, "file_full", "records that did not fit into the file")                                                \
+    X(TABLE_FULL, "table_full", "samples lost: a lookup table was full")                                               \
+    X(LIVE_FULL, "live_full", "samples whose free cannot be seen: the table of live blocks was full")                  \
+    X(MISSED_FREE, "missed_free", "recorded blocks whose free was missed: the allocator reused their addresses")       \
     X(THREADS, "threads", "threads that could not be registered")                                                      \
-    X(MEMORY, "memory", "requests for memory that the system refused")                                                 \
-    X(SANDBOX, "sandbox", "growth given up because the program entered a seccomp sandbox")                             \
-    X(STALE_BUSY, "stale_busy", "visits abandoned by longjmp")                                                         \
-    X(DEAD_THREAD, "dead_thread", "samples in threads that had already said goodbye")                                  \
-    X(TAGS, "tags", "scopes that found no room for their tag: charged to the tag around them")                         \
-    X(POPS, "pops", "ends of scopes that had not begun")                                                               \
-    X(TAG_NAMES, "tag_names", "tags whose names were cut, being longer than 64 KiB")
+    X(MEMORY, "memory", "memory requests by Plimsoll that the system refused")                                         \
+    X(SANDBOX, "sandbox", "records lost: the file could not grow in a seccomp sandbox")                                \
+    X(STALE_BUSY, "stale_busy", "samples abandoned by longjmp")                                                        \
+    X(DEAD_THREAD, "dead_thread", "samples lost: their threads were ending")                                           \
+    X(TAGS, "tags", "scopes without room for their tag: charged to the enclosing tag")                                 \
+    X(POPS, "pops", "pops without a matching push")                                                                    \
+    X(TAG_NAMES, "tag_names", "tag names truncated to 64 KiB")
 
 enum pl_loss {
 #define PL_ENUM(name, text, help) PL_LOSS_##name,
@@ -98,15 +123,29 @@ enum pl_loss {
 };
 #define PL_LOSS_MAX 32
 
-/* Why an unwind ended. Only the first is the natural end of a stack. Order is part of the format. */
+/* Why the file did not grow, when records were first lost because of that. The order is part of the format. */
+enum pl_full {
+    PL_FULL_NOT = 0,        /* no record was lost; or not known: written by an older version */
+    PL_FULL_BOUND = 1,      /* the limit that was set: limit_bytes */
+    PL_FULL_FILE_LIMIT = 2, /* the limit on the size of files, RLIMIT_FSIZE: limit_bytes */
+    PL_FULL_DEVICE = 3,     /* no space left on the file system, or a quota */
+    PL_FULL_ADDRESSES = 4,  /* no room in the address space: RLIMIT_AS, or another mapping was in the way */
+    PL_FULL_SANDBOX = 5,    /* in a seccomp sandbox the file does not grow */
+    PL_FULL_FORMAT = 6,     /* no file can have more records of this kind */
+    PL_FULL_ERROR = 7,      /* another error: full_errno */
+    PL_FULL_COUNT
+};
+
+/* Why an unwind ended. Only the first is the normal end of a stack. The order is part of the format. */
 #define PL_STOPS(X)                                                                                                    \
     X(END, "end", "reached the outermost frame")                                                                       \
-    X(DEPTH, "depth", "deeper than the bound: both ends kept")                                                         \
-    X(NO_CFI, "no_cfi", "code without unwind tables, and no frame pointer to trust")                                   \
-    X(BOUNDS, "bounds", "would have left the stack")                                                                   \
-    X(ZERO, "zero", "a return address of zero")                                                                        \
-    X(BAD_CFI, "bad_cfi", "unwind tables that could not be understood")                                                \
-    X(FOREIGN, "foreign", "a stack that is not the thread's own and could not be probed")
+    X(DEPTH, "depth", "deep stacks truncated in the middle")                                                           \
+    X(NO_CFI, "no_cfi", "stacks truncated at code without unwind tables and without a usable frame pointer")           \
+    X(BOUNDS, "bounds", "stacks truncated where the next frame would lie outside of them")                             \
+    X(ZERO, "zero", "stacks truncated at a return address of zero")                                                    \
+    X(BAD_CFI, "bad_cfi", "stacks truncated at unwind tables that could not be understood")                            \
+    X(FOREIGN, "foreign", "stacks truncated at memory that is not the thread's stack and could not be probed")         \
+    X(ASTRAY, "astray", "stacks truncated where wrong unwind tables led to an address that is not code")
 
 enum pl_stop {
 #define PL_ENUM(name, text, help) PL_STOP_##name,
@@ -116,8 +155,15 @@ enum pl_stop {
 };
 #define PL_STOP_MAX 16
 
-/* A piece of text: a byte range of the concatenated PL_KIND_TEXT chunks. Not NUL-terminated. {0, 0} is
- * the empty text. */
+/* Ways in which allocations of the program go past the profiler, unseen. The order is part of the format. */
+enum pl_bypass {
+    PL_BYPASS_MALLOC = 0, /* the program's malloc is another one: a library's that comes first, or the program's own */
+    PL_BYPASS_SCOPE = 1,  /* a module was loaded so that it does not use the program's malloc: RTLD_DEEPBIND, dlmopen */
+    PL_BYPASS_COUNT,
+};
+#define PL_BYPASS_MAX 4
+
+/* A text: a byte range of the concatenated PL_KIND_TEXT chunks. Not NUL-terminated. {0, 0} is the empty text. */
 struct pl_text {
     uint32_t offset;
     uint32_t bytes;
@@ -129,7 +175,7 @@ enum pl_mode {
     PL_MODE_AUTO = 3,
 };
 
-/* What the process last said of its own end. The parent knows better: see wait_status. */
+/* How the process says that it ended. What its parent saw, in wait_status, is more reliable. */
 enum pl_end {
     PL_END_NONE = 0,  /* still running, or killed */
     PL_END_EXIT = 1,  /* exit() or return from main */
@@ -138,28 +184,31 @@ enum pl_end {
 };
 
 enum pl_flag {
-    PL_FLAG_FORKED = 1u << 0,      /* the process began as a fork of a profiled one, without exec */
-    PL_FLAG_WAITED = 1u << 1,      /* wait_status is known */
-    PL_FLAG_SANDBOXED = 1u << 2,   /* entered seccomp: growth stopped */
-    PL_FLAG_CUT_COMMAND = 1u << 3, /* the command line was too long and is cut */
-    PL_FLAG_SYMBOLS = 1u << 4,     /* symbol records are complete */
-    PL_FLAG_NO_NEXT = 1u << 5,     /* no next malloc was found behind ours */
-    PL_FLAG_SNAPSHOT = 1u << 6,    /* a copy that was made while the process went on: see snapshot_name */
-    PL_FLAG_NO_OUTPUT = 1u << 7,   /* the program does not want a profile to be left when it ends */
-    PL_FLAG_MERGED = 1u << 8,      /* of several profiles, `merged` of them: peaks are the sum of theirs */
+    PL_FLAG_FORKED = 1u << 0,        /* the process began as a fork of a profiled one, without exec */
+    PL_FLAG_WAITED = 1u << 1,        /* wait_status is known */
+    PL_FLAG_SANDBOXED = 1u << 2,     /* the process entered seccomp: the file does not grow any more */
+    PL_FLAG_CUT_COMMAND = 1u << 3,   /* the command line was too long and is cut */
+    PL_FLAG_SYMBOLS = 1u << 4,       /* symbol records are complete */
+    PL_FLAG_NO_NEXT = 1u << 5,       /* reserved for: no next malloc was found. The runtime does not set it */
+    PL_FLAG_SNAPSHOT = 1u << 6,      /* a snapshot: a copy made while the process went on; see snapshot_name */
+    PL_FLAG_NO_OUTPUT = 1u << 7,     /* the program has asked for no profile to be kept when it ends */
+    PL_FLAG_MERGED = 1u << 8,        /* made of several profiles, `merged` of them: peaks are the sum of theirs */
+    PL_FLAG_OUT_OF_MEMORY = 1u << 9, /* with PL_FLAG_WAITED: the kernel probably killed it for lack of memory */
 };
 
-/* Range-checked words that the reader may write into a live file; the runtime looks at them on its cold path. */
+/* Control words: a reader may write them into the file of a running process. The runtime reads them on its cold path
+ * and checks their range. */
 struct pl_control {
-    uint64_t interval_bytes; /* 0: leave as it is; otherwise it overrules exact and auto mode too */
-    uint32_t off;            /* 1: take no samples */
-    uint32_t reset;          /* incremented: begin anew. Older rows, tallies and scopes do not count any more */
+    uint64_t interval_bytes; /* sampling interval; 0: not set; otherwise it overrules the mode, exact and auto too */
+    uint32_t off;            /* 1: record nothing */
+    uint32_t reset;          /* increment to reset: rows, tallies and scopes from before do not count any more */
     uint64_t reserved[2];
 };
 
 /*
- * Time. Lifetimes and ages are counted in units of 2^PL_UNIT_SHIFT ticks of the processor's clock, about 1.5 us. The
- * ticks and the nanoseconds of one moment at the start and of one late in the run say how long a unit is.
+ * Time. Lifetimes and ages are counted in units of 2^PL_UNIT_SHIFT ticks of the processor's clock, about 1.5 us. To
+ * compute the length of a unit, the header has the time both in ticks and in nanoseconds, at the start and late in the
+ * run.
  */
 #define PL_UNIT_SHIFT 12
 struct pl_clock {
@@ -169,30 +218,31 @@ struct pl_clock {
 };
 
 /*
- * The high-water mark of live bytes, and what was live then, by copy on write. An era begins whenever the heap falls
- * from a new height; what has changed since then has first saved its figures of before. So at the peak a row, or tally,
- * held its saved figures if its own era is not older than `era`, and otherwise its figures of now. If more is live now
- * than `bytes`, the peak is now.
+ * The peak of live bytes, and what was live then, by copy on write. A new era begins whenever the heap shrinks from a
+ * new peak; `era` is the one that began at the last peak. (Eras also begin with new cohorts.) Before a record changes
+ * for the first time after a peak, it saves its figures and stores the number of the current era. So at the peak a row
+ * or tally held its saved figures if its own era is not older than `era`, and its present figures otherwise. If more is
+ * live now than `bytes`, the peak is now.
  */
 struct pl_peak {
     uint64_t bytes;
-    uint64_t units; /* when, since the start */
+    uint64_t units; /* time of the peak, since the start */
     uint32_t era;
-    uint32_t peaks; /* how often there was a new one */
+    uint32_t peaks; /* how many peaks were declared */
 };
 
-/* What auto mode did. Times are CPU time; `spent` is what the profiler's own cold path took, by its own measurement. */
+/* What auto mode did. Times are CPU time. spent_ns is the time of the profiler's own cold path, as it measures it. */
 struct pl_auto {
     uint32_t overhead_ppm; /* the budget: 20,000 is 2% */
     uint32_t exact;        /* 1: every allocation is being counted now */
     uint64_t interval_bytes;
     uint64_t interval_max;
     uint64_t spent_ns;
-    uint64_t cpu_ns;      /* of the whole process, when `spent` was last written */
+    uint64_t cpu_ns;      /* of the whole process, when spent_ns was last written */
     uint64_t exact_calls; /* how many calls had been made when exact mode was first left; 0: it never was */
-    uint64_t exact_ns;    /* and how much CPU time the process had used */
-    uint32_t left;        /* how often exact mode was left, and returned to */
-    uint32_t returned;
+    uint64_t exact_ns;    /* CPU time that the process had used then */
+    uint32_t left;        /* how often exact mode was left, */
+    uint32_t returned;    /* and entered again */
 };
 
 struct pl_header {
@@ -208,12 +258,12 @@ struct pl_header {
     uint32_t parent_pid;
     uint32_t uid;
     uint32_t exit_status;  /* with PL_END_EXIT and PL_END_QUICK */
-    uint32_t wait_status;  /* with PL_FLAG_WAITED: as waitpid() gave it */
-    uint32_t bad_settings; /* bit n: setting n of settings.h had a value that was not understood, and was ignored */
+    uint32_t wait_status;  /* with PL_FLAG_WAITED: from waitpid() */
+    uint32_t bad_settings; /* bit n: setting n of settings.h had an invalid value, which was ignored */
     uint64_t start_realtime_ns;
-    uint64_t start_monotonic_ns; /* CLOCK_MONOTONIC, as are all other times in the file */
+    uint64_t start_monotonic_ns; /* CLOCK_MONOTONIC, like all other times that do not say otherwise */
     uint64_t end_monotonic_ns;   /* 0 while running */
-    uint64_t start_ticks;        /* field 22 of /proc/PID/stat: tells a process from a later one with its pid */
+    uint64_t start_ticks;        /* field 22 of /proc/PID/stat: tells the process from a later one with the same pid */
 
     uint32_t mode; /* enum pl_mode */
     uint32_t call_charge;
@@ -224,37 +274,41 @@ struct pl_header {
     struct pl_text executable;
     struct pl_text command; /* argv, NUL-separated */
     struct pl_text directory;
-    struct pl_text destination; /* where the file belongs once the process has ended; empty: here */
+    struct pl_text destination; /* where the file goes when the process has ended; empty: it stays here */
 
-    uint64_t chunks;              /* handed out */
-    uint64_t count[PL_KINDS_MAX]; /* records reserved, record 0 included; bytes for TEXT */
-    uint64_t losses[PL_LOSS_MAX]; /* enum pl_loss */
+    uint64_t chunks;              /* chunks in use */
+    uint64_t count[PL_KINDS_MAX]; /* records reserved, record 0 included; bytes for TEXT. By any thread */
+    uint64_t losses[PL_LOSS_MAX]; /* enum pl_loss; this and the next four are written by any thread */
     uint64_t stops[PL_STOP_MAX];  /* enum pl_stop */
-    uint64_t visits;              /* stacks walked: for samples, and for what exact mode sees for the first time */
+    uint64_t visits;              /* stacks unwound in full: for samples, and for stacks that are new to exact mode */
     uint64_t frames_walked;
-    uint64_t unloads; /* modules seen to go away */
+    uint64_t unloads; /* how often modules were seen to be unloaded */
     struct pl_control control;
     struct pl_clock clock;
     struct pl_peak peak;
     struct pl_auto automatic;
-    uint64_t exit_ns; /* when main returned or exit was called: what is freed later, exit handlers freed; 0: never */
+    uint64_t exit_ns; /* when main returned or exit was called: later frees are those of exit handlers; 0: neither */
     uint32_t timeline_shift;      /* a slot of the timeline lasts 2^this units */
     uint32_t batch_bytes;         /* with several threads, live totals are off by at most this per thread */
     struct pl_text snapshot_name; /* with PL_FLAG_SNAPSHOT */
-    uint64_t snapshot_ns;         /* likewise: when it was taken */
+    uint64_t snapshot_ns;         /* with PL_FLAG_SNAPSHOT: when it was taken */
     uint64_t size_from;           /* allocations of other sizes are counted in one site per tag; 0, UINT64_MAX: all */
     uint64_t size_to;
-    uint64_t reset_ns;  /* when figures last began anew; 0: never */
-    uint32_t resets;    /* as control.reset, when the runtime last looked */
-    uint32_t merged;    /* with PL_FLAG_MERGED */
-    uint32_t allocator; /* the module of the malloc behind ours; 0: not known */
-    uint32_t reserved0;
-    uint64_t damage; /* of a file that a reader made of others: what was dropped from those */
-    uint8_t reserved[PL_HEADER_BYTES - 1056];
+    uint64_t reset_ns;    /* time of the last reset; 0: none */
+    uint32_t resets;      /* number of resets that the runtime has applied: control.reset when it last read it */
+    uint32_t merged;      /* with PL_FLAG_MERGED: the number of profiles */
+    uint32_t allocator;   /* the module of the program's malloc; 0: not known */
+    uint32_t full;        /* enum pl_full: the first reason for losses of kind FILE_FULL and SANDBOX */
+    uint64_t damage;      /* in a file that a reader made from others: number of records dropped from those */
+    uint64_t limit_bytes; /* the file does not grow beyond this; 0: not known */
+    uint32_t full_errno;  /* with PL_FULL_ERROR and PL_FULL_DEVICE */
+    uint32_t credit_ms; /* of auto mode; 0: not known, written before there was a choice: PL_CREDIT_PRELOAD_MS */
+    struct pl_text bypass[PL_BYPASS_MAX]; /* enum pl_bypass: the first module that it is about; empty: none */
+    uint8_t reserved[PL_HEADER_BYTES - 1104];
 };
 
-/* A loaded object, or the same object loaded again elsewhere. Module 1 is always "no module": its offsets are
- * addresses. */
+/* A loaded object. The same object loaded again at another address is another module. Module 1 is always "no module":
+ * its offsets are addresses. */
 #define PL_MODULE_UNKNOWN 1u
 #define PL_BUILD_ID_MAX 32
 struct pl_module {
@@ -270,16 +324,16 @@ struct pl_module {
 };
 
 /*
- * A node of the stack trie: one frame, its caller being `parent` (0: this is the outermost frame).
- * A stack is named by its innermost node.
+ * A node of the stack trie: one frame. `parent` is its caller (0: this is the outermost frame). The number of a stack
+ * is that of its innermost node.
  *
  *   63      56 55                                              0
  *  ┌──────────┬─────────────────────────────────────────────────┐
  *  │  flags   │ address in the module (for module 1: in memory) │
  *  └──────────┴─────────────────────────────────────────────────┘
  *
- * The address is a return address: look up address - 1, unless PL_FRAME_EXACT says that the frame was interrupted
- * there.
+ * The address is a return address: look up address - 1. With PL_FRAME_EXACT, a signal interrupted the frame at this
+ * address: look up the address itself.
  */
 struct pl_frame {
     uint32_t module; /* published last */
@@ -290,68 +344,68 @@ struct pl_frame {
 #define PL_FRAME_EXACT                                                                                                 \
     (1ull << 56) /* the frame was interrupted by a signal here: the address is not a return address */
 #define PL_FRAME_GUESS (1ull << 57) /* found by frame pointer, without unwind tables */
-#define PL_FRAME_GAP (1ull << 58)   /* not a frame: frames were left out here (deeper than the bound) */
-#define PL_FRAME_CUT (1ull << 59)   /* the stack could not be followed beyond (outside of) this frame */
+#define PL_FRAME_GAP (1ull << 58)   /* not a frame: frames are missing here, because the stack was too deep */
+#define PL_FRAME_CUT (1ull << 59)   /* the unwind stopped at this frame before the end of the stack */
 #define PL_FRAME_ADDRESS_MASK ((1ull << 56) - 1)
 
 struct pl_thread_record {
     uint32_t valid;   /* 1 */
-    uint32_t tid;     /* of the last thread to use this record; 0: unknown */
+    uint32_t tid;     /* of the last thread that used this record; 0: not known */
     uint32_t threads; /* how many threads have used it, one after the other */
     uint32_t alive;
     char name[16];
     uint64_t start_ns;
     uint64_t end_ns;
-    uint64_t calls[PL_FN_MAX]; /* exact; requests, as the hot path does not see results */
+    uint64_t calls[PL_FN_MAX]; /* exact; failed calls may be included: the hot path does not see results */
     uint64_t bytes;            /* exact; requested */
-    uint32_t tag;              /* the one it is charged to now: what its scopes do not account for belongs to it */
-    uint32_t reset;            /* the value of `resets` that the next two are about; older: it has seen nothing since */
-    uint64_t reset_calls[PL_FN_MAX]; /* `calls` and `bytes` when figures last began anew */
+    uint32_t tag;              /* the tag that is charged now: calls and bytes that no scope has yet belong to it */
+    uint32_t reset;            /* the reset of the next two; older than `resets`: no allocation since the last reset */
+    uint64_t reset_calls[PL_FN_MAX]; /* `calls` and `bytes` at that reset */
     uint64_t reset_bytes;
     uint64_t reserved[7];
 };
 
 /*
- * What memory is for: a node of the tree of tags. Tag 0 is the root, which has no record: no tag. A name that is longer
- * than PL_TAG_PIECE bytes goes on in the record `rest`, whose kind is PL_TAG_REST. Several records may have the same
- * parent and name: they are the same tag.
+ * A node of the tag tree: a tag says what memory is for. Tag 0 is the root, which means "no tag" and has no record. A
+ * name longer than PL_TAG_PIECE bytes continues in the record `rest`, whose kind is PL_TAG_REST. Several records may
+ * have the same parent and name: they are the same tag.
  */
 #define PL_TAG_PIECE 4096u
 enum pl_tag_kind {
-    PL_TAG_NAMED = 0,  /* by the program */
-    PL_TAG_OFF = 1,    /* what was allocated while switched off; parent 0 */
-    PL_TAG_PAUSED = 2, /* or while the thread had paused; parent 0 */
-    PL_TAG_REST = 3,   /* not a tag: more of a name */
+    PL_TAG_NAMED = 0,  /* made by the program */
+    PL_TAG_OFF = 1,    /* charged while recording is switched off; parent 0 */
+    PL_TAG_PAUSED = 2, /* charged while the thread is paused; parent 0 */
+    PL_TAG_REST = 3,   /* not a tag: the next part of a name */
 };
 struct pl_tag_record {
     uint32_t valid; /* 1 */
     uint32_t parent;
-    struct pl_text name; /* UTF-8, or whatever the program says */
+    struct pl_text name; /* usually UTF-8, but may be any bytes */
     uint32_t rest;
     uint32_t kind; /* enum pl_tag_kind */
     uint64_t reserved;
 };
 
 /*
- * What one thread asked for under one tag, itself and not the tags below it: exact in every mode. Written by the owner,
- * when it enters or leaves a tag; what the thread's record has counted since then belongs to the record's `tag`.
+ * The calls and bytes of one thread under one tag, without the tags below it: exact in every mode. The thread writes it
+ * when it enters or leaves a tag. What its thread record has counted since then belongs to the thread record's `tag`.
  */
 struct pl_scope_record {
     uint32_t valid; /* 1 */
     uint32_t thread;
     uint32_t tag;
     uint32_t reset;
-    uint64_t entered; /* times */
+    uint64_t entered; /* how often */
     uint64_t calls[PL_FN_MAX];
     uint64_t bytes;
     uint64_t reserved[4];
 };
 
-/* Who allocates: a stack, under a tag. Site 1 is always "(overflow)": what found no room. */
+/* A site: a stack that allocates, under a tag. Site 1 is always "(overflow)": allocations that found no room. */
 #define PL_SITE_OVERFLOW 1u
 enum pl_site_kind {
     PL_SITE_STACK = 0,
-    PL_SITE_OTHER_SIZES = 1, /* all stacks: what is not between size_from and size_to */
+    PL_SITE_OTHER_SIZES = 1, /* all stacks: allocations whose size is not between size_from and size_to */
 };
 struct pl_site {
     uint32_t valid; /* 1 */
@@ -369,7 +423,7 @@ struct pl_sums {
     uint64_t samples;
 };
 
-/* Sums of the third order, which tell how uneven the weights are: the same sample adds w*(w-1)*(w-1)*y*y*y. 0: not
+/* Sums of the third order, which show how uneven the weights are: the same sample adds w*(w-1)*(w-1)*y*y*y. 0: not
  * known. */
 struct pl_skew {
     double objects;
@@ -382,10 +436,10 @@ struct pl_skew {
  *   sizes[0] up to 15 bytes, [1] 16 to 31, [2] 32 to 63, ... [21] 16 MiB and more
  *   lives[0] less than a unit of time (see pl_clock), [1] 1, [2] 2 to 3, [3] 4 to 7, ... [31] 2^30 units and more
  *
- * Cohorts: how many blocks are how old. A cohort is a stretch of PL_MOMENTS_PER_COHORT slots of the timeline, `made`
- * counts the blocks that were allocated in it and `gone` those of them that are freed. When the timeline's slots
- * double, cohorts join in pairs; each row catches up when it is next written to, and until then `cohort_shift` says how
- * long its cohorts are.
+ * Cohorts: the ages of blocks. A cohort is a period of PL_MOMENTS_PER_COHORT slots of the timeline. `made` counts the
+ * blocks allocated in it, `gone` those of them that were freed. When the timeline's slots double in length, cohorts are
+ * merged in pairs. Each row or tally does that when it is next written to; until then its `cohort_shift` is smaller
+ * than timeline_shift.
  */
 #define PL_SIZE_BUCKETS 22
 #define PL_LIFE_BUCKETS 32
@@ -393,18 +447,18 @@ struct pl_skew {
 #define PL_MOMENTS_PER_COHORT 32
 
 /*
- * What one thread allocated at one site, and what became of it, by samples. One cache line per writer: the owner's
- * mallocs, the owner's frees, everybody else's frees (added to atomically, each sum by itself).
+ * The samples of one thread at one site: what it allocated, and what was freed of that. Each writer has its own cache
+ * line: the owner's allocations, the owner's frees, and other threads' frees (`remote`, each sum added to atomically).
  *
- *   in use = allocated - freed - remote
+ *   live = allocated - freed - remote
  *
- * `sequence` is odd while the owner is writing. Histograms are sums of weights, added to by anyone.
+ * `sequence` is odd while the owner is writing. Histograms are sums of weights, added to by any thread.
  */
 struct pl_row {
     uint32_t site; /* published last */
     uint32_t thread;
     uint32_t sequence;
-    uint32_t era; /* of the owner's figures */
+    uint32_t era; /* of the owner's figures: allocated and freed */
     struct pl_sums allocated;
     uint32_t smallest; /* sizes of samples; UINT32_MAX means that or more */
     uint32_t largest;
@@ -414,13 +468,13 @@ struct pl_row {
     double realloc_moved; /* bytes copied */
     struct pl_sums remote;
     uint32_t remote_era;
-    uint32_t reset; /* the value of `resets` when it was new */
+    uint32_t reset; /* the value of `resets` when the row was made */
     uint64_t reserved1[2];
-    struct pl_sums peak; /* saved: allocated - freed */
+    struct pl_sums peak; /* saved for the peak: allocated - freed */
     double realloc_in_place;
-    struct pl_skew skew;        /* of allocated; the owner's */
-    struct pl_sums peak_remote; /* saved: remote */
-    double exit_objects;        /* freed since main returned or exit was called, by anyone */
+    struct pl_skew skew;        /* of `allocated`; written by the owner */
+    struct pl_sums peak_remote; /* saved for the peak: remote */
+    double exit_objects;        /* freed since main returned or exit was called; by any thread */
     double exit_space;
     uint64_t reserved3;
     float sizes[PL_SIZE_BUCKETS];
@@ -432,9 +486,9 @@ struct pl_row {
 };
 
 /*
- * The same, exactly: what one thread allocated at one site while every allocation was counted. One cache line takes
- * nearly all that a malloc writes, another what a free does. All u32 counters stay below 2^32, since a tally is
- * followed by a second one for the same site before its `calls` gets there.
+ * The same with exact counts: what one thread allocated at one site while every allocation was counted. One cache line
+ * has nearly everything that a malloc writes, another what a free writes. The u32 counters cannot overflow, because the
+ * thread goes on with a second tally for the same site before `calls` reaches 2^32.
  */
 struct pl_tally {
     uint32_t site; /* published last */
@@ -444,10 +498,10 @@ struct pl_tally {
     uint64_t calls;
     uint64_t bytes;
     uint32_t largest;
-    uint32_t remote; /* a record of kind REMOTE; 0: no other thread has freed a block */
+    uint32_t remote; /* a record of kind REMOTE; 0: no other thread has freed a block of this tally */
     uint32_t sizes[PL_SIZE_BUCKETS];
 
-    uint32_t owner;     /* thread, once more */
+    uint32_t owner;     /* the same as `thread`, in the cache line of frees */
     uint32_t freed_era; /* of what frees write: freed_calls, freed_bytes */
     uint64_t freed_calls;
     uint64_t freed_bytes;
@@ -460,40 +514,40 @@ struct pl_tally {
     uint64_t exit_calls;       /* freed since main returned or exit was called */
     uint64_t exit_bytes;
 
-    uint32_t made[PL_COHORTS]; /* `made_calls` in all; the rest of `calls` belongs to `cohort` */
-    uint32_t gone[PL_COHORTS]; /* `gone_calls` in all; the rest of `freed_calls` belongs to `cohort` */
+    uint32_t made[PL_COHORTS]; /* without calls - made_calls, which belong to `cohort` */
+    uint32_t gone[PL_COHORTS]; /* without freed_calls - gone_calls, which belong to `cohort` */
     uint64_t made_calls;
     uint64_t gone_calls;
     uint8_t cohort;
     uint8_t cohort_shift;
-    uint16_t reset;  /* the value of `resets` when it was new, as far as 16 bits tell */
-    uint32_t number; /* this record's own */
+    uint16_t reset;  /* the lower 16 bits of `resets` when the tally was made */
+    uint32_t number; /* of this record */
 
-    uint64_t peak_calls; /* saved */
+    uint64_t peak_calls; /* this and the next three: saved for the peak */
     uint64_t peak_bytes;
     uint64_t peak_freed_calls;
     uint64_t peak_freed_bytes;
 };
 
-/* Frees of a tally's blocks by threads that do not own it. Everything is added to atomically. */
+/* Frees of a tally's blocks by threads that do not own it. All figures are added to atomically. */
 struct pl_remote {
     uint32_t tally; /* published last */
     uint32_t era;
     uint64_t calls;
     uint64_t bytes;
-    uint64_t peak_calls; /* saved */
+    uint64_t peak_calls; /* this and the next: saved for the peak */
     uint64_t peak_bytes;
     uint64_t exit_calls;
     uint64_t exit_bytes;
-    uint32_t gone[PL_COHORTS]; /* in cohorts of the tally's length; the tally's owner takes them over when they join */
+    uint32_t gone[PL_COHORTS]; /* cohorts as in the tally; when they are merged, the tally's owner moves these there */
     uint32_t lives[PL_LIFE_BUCKETS];
     uint64_t reserved[5];
 };
 
 /*
- * The timeline: totals, at the first look in each slot of time, and at the end. Slot = units since the start >>
- * timeline_shift. When all are used the shift grows by one and every second slot is given up; one that was given up has
- * time 0.
+ * The timeline: totals, at the first visit to the cold path in each slot of time, and at the end. Slot = units since
+ * the start >> timeline_shift. When all slots are used, the shift grows by one and of each pair of records one is
+ * dropped. An empty slot has time 0.
  */
 #define PL_MOMENTS 255
 struct pl_moment {
@@ -503,40 +557,41 @@ struct pl_moment {
     uint64_t allocated_bytes;
     uint64_t allocated_calls;
     uint64_t rss_bytes;      /* 0: not known */
-    uint64_t interval_bytes; /* of sampling, then; 0: exact */
-    uint64_t file_bytes;     /* the part of rss that files and shared memory are behind */
+    uint64_t interval_bytes; /* the sampling interval then; 0: every allocation was counted */
+    uint64_t file_bytes;     /* the part of RSS that is backed by files or shared memory; the rest is anonymous */
 };
 
-/* A snapshot: who held the heap at a moment, and who had allocated how much until then, as far as either was more than
- * a small share of the whole. Slot = the moment's slot /
- * PL_MOMENTS_PER_SNAPSHOT, and thinned along with the timeline. */
-#define PL_SNAPSHOTS 16
-#define PL_MOMENTS_PER_SNAPSHOT 16
-#define PL_SNAPSHOT_ENTRIES 510
-#define PL_SNAPSHOT_ROW (1u << 31)
-#define PL_SNAPSHOT_SITE (1u << 30)
-struct pl_snapshot_entry {
-    uint32_t who; /* number of a tally; or, with one of these, of a row, or of a site: all of its tallies and rows */
-    uint32_t objects; /* live; UINT32_MAX means that or more */
-    uint64_t bytes;
-    uint64_t calls; /* made until then, and what they asked for */
-    uint64_t allocated;
+/* Heap composition at one time: which sites held the heap, and how much they had allocated until then. Only those with
+ * more than a small share of either total are listed. Slot = the moment's slot / PL_MOMENTS_PER_COMPOSITION; records
+ * are dropped along with those of the timeline. (Called "snapshot" in identifiers. A snapshot of the user is a whole
+ * profile: PL_FLAG_SNAPSHOT.) */
+#define PL_COMPOSITIONS 16
+#define PL_MOMENTS_PER_COMPOSITION 16
+#define PL_COMPOSITION_ENTRIES 510
+#define PL_COMPOSITION_ROW (1u << 31)
+#define PL_COMPOSITION_SITE (1u << 30)
+struct pl_composition_entry {
+    uint32_t who; /* a tally; with PL_COMPOSITION_ROW a row; with PL_COMPOSITION_SITE all tallies and rows of a site */
+    uint32_t objects;   /* live; UINT32_MAX means that or more */
+    uint64_t bytes;     /* live */
+    uint64_t calls;     /* until then, */
+    uint64_t allocated; /* and the bytes that they requested */
 };
-struct pl_snapshot_record {
+struct pl_composition_record {
     uint64_t time_ns; /* published last; since the start of the process */
     uint64_t live_bytes;
     uint64_t live_objects;
     uint32_t entries;
-    uint32_t left_out;        /* rows and tallies that were too small to be named */
-    uint64_t allocated_bytes; /* of all of them, named or not */
+    uint32_t left_out;        /* how many rows, tallies or sites were too small to be listed */
+    uint64_t allocated_bytes; /* this, the next and live_*: totals of all, listed or not */
     uint64_t allocated_calls;
     uint64_t reserved[2];
-    struct pl_snapshot_entry entry[PL_SNAPSHOT_ENTRIES];
+    struct pl_composition_entry entry[PL_COMPOSITION_ENTRIES];
 };
 
 /*
- * A name for a frame, kept in the file so that it can be read on another machine. Several records with the same frame
- * are the inlined functions there, innermost first, in the order of their numbers.
+ * A symbol for a frame, stored in the file so that it can be read on another machine. Several records with the same
+ * frame are functions inlined there, in the order of their numbers, innermost first.
  */
 struct pl_symbol {
     uint32_t frame; /* published last */
@@ -549,7 +604,7 @@ struct pl_symbol {
     uint64_t reserved[3];
 };
 
-/* What each kind is an array of. A kind that is missing here is an array of nothing. */
+/* The type of each kind's records. A kind that is not listed has no records. */
 #define PL_RECORDS(X)                                                                                                  \
     X(TEXT, char)                                                                                                      \
     X(MODULE, struct pl_module)                                                                                        \
@@ -561,14 +616,15 @@ struct pl_symbol {
     X(TALLY, struct pl_tally)                                                                                          \
     X(REMOTE, struct pl_remote)                                                                                        \
     X(MOMENT, struct pl_moment)                                                                                        \
-    X(SNAPSHOT, struct pl_snapshot_record)                                                                             \
+    X(COMPOSITION, struct pl_composition_record)                                                                       \
     X(TAG, struct pl_tag_record)                                                                                       \
-    X(SCOPE, struct pl_scope_record)
+    X(SCOPE, struct pl_scope_record)                                                                                   \
+    X(DIRECTORY, uint8_t)
 
 #define PL_RECORD_SIZE_(name, type) [PL_KIND_##name] = sizeof(type),
 static const uint32_t pl_record_bytes[PL_KINDS_MAX] __attribute__((unused)) = {PL_RECORDS(PL_RECORD_SIZE_)};
 
-/* The layout is frozen. A change here is a new PL_VERSION. */
+/* The layout is frozen. A change needs a new PL_VERSION. */
 #define PL_FREEZE(type, size) _Static_assert(sizeof(type) == (size), #type " is frozen at " #size " bytes")
 #define PL_FREEZE_AT(type, field, at)                                                                                  \
     _Static_assert(offsetof(type, field) == (at), #type "." #field " is frozen at " #at)
@@ -613,7 +669,7 @@ PL_FREEZE_AT(struct pl_tally, made, 328);
 PL_FREEZE_AT(struct pl_tally, peak_calls, 416);
 PL_FREEZE(struct pl_remote, 256);
 PL_FREEZE(struct pl_moment, 64);
-PL_FREEZE(struct pl_snapshot_record, 16384);
+PL_FREEZE(struct pl_composition_record, 16384);
 PL_FREEZE(struct pl_symbol, 64);
 
 #endif

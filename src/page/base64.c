@@ -1,16 +1,17 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * base64.c - bytes as letters on their way into a file.
+ * base64.c - a stream that encodes in base64 everything written to it.
  *
- * Three bytes are four letters. What does not make three waits for the next write, so that padding is at the end only.
+ * Three bytes become four letters. One or two bytes left over from a write wait for the next one, so padding occurs at
+ * the end only.
  */
-#include "base64.h"
+#include "page/base64.h"
 
 #include <stdlib.h>
 #include <string.h>
 #include <sys/types.h>
 
-#include "grow.h"
+#include "reader/base/grow.h"
 
 #define GROUP_BYTES 3u
 #define GROUP_LETTERS 4u
@@ -31,7 +32,6 @@ static void spell(const unsigned char byte[GROUP_BYTES], char letter[GROUP_LETTE
         letter[i] = alphabet[bits >> (18 - 6 * i) & 63];
 }
 
-/* Whole groups. */
 static void write_groups(struct base64 *base64, const unsigned char *from, size_t groups)
 {
     while (groups > 0) {

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * document.c - fills in the template of the document: where it says @STYLE@, @PROFILE@ and @SCRIPT@.
+ * document.c - writes the document from its template: replaces @STYLE@, @PROFILE@ and @SCRIPT@.
  */
-#include "document.h"
+#include "page/document.h"
 
 #include <string.h>
 
-#include "assets.h"
-#include "base64.h"
-#include "packed.h"
+#include "export/gzip.h"
+#include "page/asset.h"
+#include "page/base64.h"
 
 struct document {
     pl_document_function *profile;
@@ -36,7 +36,7 @@ static void write_script(const struct document *document, FILE *out)
 static void write_profile(const struct document *document, FILE *out)
 {
     FILE *letters = pl_base64_open(out);
-    FILE *packed = pl_packed_open(letters);
+    FILE *packed = pl_gzip_open(letters);
     document->profile(document->context, packed);
     fclose(packed);
     fclose(letters);
@@ -47,7 +47,7 @@ static const struct blank {
     void (*write)(const struct document *document, FILE *out);
 } blanks[] = {{"@STYLE@", write_style}, {"@PROFILE@", write_profile}, {"@SCRIPT@", write_script}};
 
-/* The blank that begins here; NULL: none does. */
+/* The blank whose marker `text` begins with, or NULL. */
 static const struct blank *blank_at(const char *text)
 {
     for (size_t i = 0; i < sizeof blanks / sizeof *blanks; i++)

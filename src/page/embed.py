@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""embed - writes the C file that has other files in it, byte for byte: what assets.h promises.
+"""embed - writes a C file that embeds other files, byte for byte: it defines the table that asset.h declares.
 
 usage: embed.py OUTPUT.c FILE...
 
-The assembler fetches the bytes. Their hash is written beside them, so that a file that changed is another C file, also
-for compilers that remember what they have compiled.
+The assembler includes the bytes. The C file names their hash, so it changes whenever they do, and a compiler cache
+cannot return an old object.
 """
 
 import hashlib
@@ -14,7 +14,7 @@ from pathlib import Path
 
 HEAD = """\
 /* Made by embed.py. */
-#include "assets.h"
+#include "asset.h"
 
 #define EMBED(symbol, path, hash)                                                             \\
     __asm__(".section .rodata\\n" #symbol ":\\n"                                              \\

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * feed.h - what is served as data: the newest reading of a profile, gzipped, with a number.
+ * feed.h - the data that the server sends: the newest reading of a profile, gzipped and numbered.
  *
- * Two sides: one makes readings and puts them here, the other hands them out. Whoever takes one may keep it for as long
- * as a slow client needs, whatever is put meanwhile. Taking one is also a wish for a newer one, and wakes the maker.
+ * One thread makes readings and puts them here; another takes them and serves them. A taken reading stays valid until
+ * it is released, so a slow client does not block newer ones. Taking a reading also wakes the maker to make the next.
  */
 #ifndef PL_FEED_H
 #define PL_FEED_H
@@ -12,7 +12,7 @@
 #include <stdint.h>
 #include <stdio.h>
 
-struct pl_reading {
+struct pl_feed_reading {
     uint64_t number; /* 1, 2, 3, ... */
     char *data;      /* a gzip stream */
     size_t bytes;
@@ -21,18 +21,18 @@ struct pl_reading {
 
 struct pl_feed;
 struct pl_feed *pl_feed_new(void);
-void pl_feed_free(struct pl_feed *feed); /* nobody has a reading of it any more */
+void pl_feed_free(struct pl_feed *feed); /* after all taken readings were released */
 
-/* Puts what `write` writes. 0, or a negative errno: then the last one stays. */
+/* Publishes the bytes that `write` writes as the newest reading. 0, or a negative errno: then the last one stays. */
 typedef void pl_feed_function(void *context, FILE *out);
 int pl_feed_put(struct pl_feed *feed, pl_feed_function *write, void *context);
 
-/* NULL: there is none yet. */
-struct pl_reading *pl_feed_take(struct pl_feed *feed);
-void pl_feed_release(struct pl_feed *feed, struct pl_reading *reading);
+/* The newest reading; the caller must release it. NULL: there is none yet. */
+struct pl_feed_reading *pl_feed_take(struct pl_feed *feed);
+void pl_feed_release(struct pl_feed *feed, struct pl_feed_reading *reading);
 
-/* Ready for reading when somebody took a reading since this was last called. */
-int pl_feed_wish(const struct pl_feed *feed);
-void pl_feed_granted(struct pl_feed *feed);
+/* A descriptor that polls readable if a reading was taken since pl_feed_clear_request() was last called. */
+int pl_feed_request(const struct pl_feed *feed);
+void pl_feed_clear_request(struct pl_feed *feed);
 
 #endif

@@ -1,17 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * server.c - the page on loopback, by libmicrohttpd: one thread, which only hands out what is in memory already.
+ * server.c - serves the page on loopback with libmicrohttpd: one thread, which only sends data that is in memory.
  *
- * A request passes the checks in their order, then names one of four things behind the token. Whatever it is refused
- * for, and whatever it gets, the same headers go with the answer. Paths are compared as they were sent: there is
- * nothing to decode, and no file system behind them. What is no request at all (too long, no Host, no HTTP) never comes
- * here: libmicrohttpd answers that itself, with a sentence of its own and without our headers.
+ * A request must pass all checks, in order; then its path must be the token and one of four names. Every answer, also a
+ * refusal, has the same security headers. Paths are compared as sent: nothing is decoded, and no path reaches the file
+ * system. libmicrohttpd itself answers a request that is malformed (too long, no Host, not HTTP), without our headers.
  */
-#include "server.h"
+#include "page/server.h"
 
 #include <arpa/inet.h>
 #include <errno.h>
-#include <microhttpd.h>
 #include <netinet/in.h>
 #include <stdbool.h>
 #include <stdlib.h>
@@ -22,38 +20,40 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "assets.h"
-#include "grow.h"
-#include "guests.h"
-#include "peer.h"
+#include "page/asset.h"
+#include "page/clients.h"
+#include "page/http.h"
+#include "reader/base/grow.h"
 
 #define TOKEN_BYTES 16u
 #define TOKEN_LETTERS (2 * TOKEN_BYTES)
 #define HOST_BYTES 32
 #define URL_BYTES (HOST_BYTES + TOKEN_LETTERS + 16)
-#define HTTP_PORT 80 /* which browsers leave out */
+#define HTTP_PORT 80 /* browsers omit it from Host */
 
-/* Who connects and says nothing, or stops listening, is let go; until then there is room for others (guests.h). */
+/* An idle connection, or one whose client stops reading, is closed after IDLE_S. Until then it keeps no other client
+ * out (clients.h). */
 #define IDLE_S 10u
-#define GUESTS_MAX 256u /* a browser has six, at most */
+#define CLIENTS_MAX 256u /* a browser opens six at most */
 #define CONNECTIONS_MAX 960u
 #define DESCRIPTORS_SPARE 64u
-#define CONNECTION_BYTES (20u << 10) /* of a request: line, headers and all */
+#define CONNECTION_BYTES (20u << 10) /* of memory for one: request line, headers and all */
 
 struct pl_server {
     struct MHD_Daemon *daemon;
-    struct pl_guests guests;
+    struct pl_clients clients;
     struct pl_feed *feed;
     uint16_t port;
-    char host[2][HOST_BYTES]; /* what we may be called */
+    char host[2][HOST_BYTES]; /* the accepted values of Host */
     char token[TOKEN_LETTERS + 1];
-    char once[TOKEN_LETTERS + 1]; /* good for one request, which is told the token; then "" */
+    char once[TOKEN_LETTERS + 1]; /* valid for one request, which is redirected to the url; then "" */
     char url[URL_BYTES], ticket[URL_BYTES];
     void (*turned_away)(uint32_t user);
 };
 
-/* --- what goes with every answer --- */
+/* --- answers --- */
 
+/* Every answer has these. */
 static const struct header {
     const char *name, *value;
 } headers[] = {
@@ -67,37 +67,37 @@ static const struct header {
     {"Cache-Control", "no-store"},
 };
 
-/* Sends it, and lets go of it. */
+/* Queues the response and releases it. */
 static enum MHD_Result answer(struct MHD_Connection *connection, unsigned status, const char *type,
                               struct MHD_Response *response)
 {
     if (!response)
         return MHD_NO;
     for (size_t i = 0; i < sizeof headers / sizeof *headers; i++)
-        MHD_add_response_header(response, headers[i].name, headers[i].value);
+        pl_http.add_response_header(response, headers[i].name, headers[i].value);
     if (type)
-        MHD_add_response_header(response, MHD_HTTP_HEADER_CONTENT_TYPE, type);
-    enum MHD_Result result = MHD_queue_response(connection, status, response);
-    MHD_destroy_response(response);
+        pl_http.add_response_header(response, MHD_HTTP_HEADER_CONTENT_TYPE, type);
+    enum MHD_Result result = pl_http.queue_response(connection, status, response);
+    pl_http.destroy_response(response);
     return result;
 }
 
 static struct MHD_Response *constant(const char *data, size_t bytes)
 {
-    return MHD_create_response_from_buffer(bytes, (void *) data, MHD_RESPMEM_PERSISTENT);
+    return pl_http.create_response_from_buffer(bytes, (void *) data, MHD_RESPMEM_PERSISTENT);
 }
 
 static enum MHD_Result refuse(struct MHD_Connection *connection, unsigned status, const char *why)
 {
     struct MHD_Response *response = constant(why, strlen(why));
     if (response && status == MHD_HTTP_METHOD_NOT_ALLOWED)
-        MHD_add_response_header(response, MHD_HTTP_HEADER_ALLOW, "GET, HEAD");
+        pl_http.add_response_header(response, MHD_HTTP_HEADER_ALLOW, "GET, HEAD");
     return answer(connection, status, "text/plain; charset=utf-8", response);
 }
 
-/* --- who knows the token --- */
+/* --- the token --- */
 
-/* Takes the same time for all tokens of one length: who guesses learns nothing from that. */
+/* In constant time, so that response times reveal nothing about the token. */
 static bool same_token(const char *a, const char *b)
 {
     unsigned difference = 0;
@@ -106,7 +106,7 @@ static bool same_token(const char *a, const char *b)
     return difference == 0;
 }
 
-/* What is behind the token in the path; NULL: there is another token, or none. */
+/* The rest of the path after "/TOKEN/"; NULL: another token, or none. */
 static const char *behind_token(const char *path, const char token[TOKEN_LETTERS + 1])
 {
     bool whole =
@@ -114,7 +114,7 @@ static const char *behind_token(const char *path, const char token[TOKEN_LETTERS
     return whole && same_token(path + 1, token) ? path + TOKEN_LETTERS + 2 : NULL;
 }
 
-/* --- whom we talk to --- */
+/* --- checks --- */
 
 struct request {
     const struct pl_server *server;
@@ -122,7 +122,7 @@ struct request {
     const char *method, *path;
 };
 
-/* The values of a header: how many, and the last. */
+/* The last value of a header, and how many there are. */
 struct values {
     const char *name;
     const char *value;
@@ -143,7 +143,7 @@ static enum MHD_Result look_at_header(void *context, enum MHD_ValueKind kind, co
 static struct values header_of(struct MHD_Connection *connection, const char *name)
 {
     struct values values = {.name = name};
-    MHD_get_connection_values(connection, MHD_HEADER_KIND, look_at_header, &values);
+    pl_http.get_connection_values(connection, MHD_HEADER_KIND, look_at_header, &values);
     return values;
 }
 
@@ -158,7 +158,8 @@ static bool has_our_host(const struct request *request)
     return says(request, "Host", request->server->host[0]) || says(request, "Host", request->server->host[1]);
 }
 
-/* Browsers say who makes them ask. Nobody: an address that was typed, or a program's; or the page itself. */
+/* Sec-Fetch-Site says which site caused the request. "none": the user typed the address, or opened it from another
+ * program. No such header: not a browser, or an old one. */
 static bool comes_from_us(const struct request *request)
 {
     return header_of(request->connection, "Sec-Fetch-Site").count == 0 ||
@@ -176,17 +177,17 @@ static const struct check {
     const char *why;
 } checks[] = {
     {has_our_host, MHD_HTTP_FORBIDDEN,
-     "This is plimsoll view. It must be called by the address that it has printed, with the same port number.\n"},
-    {comes_from_us, MHD_HTTP_FORBIDDEN, "This is plimsoll view. Other pages have no business here.\n"},
-    {only_gets, MHD_HTTP_METHOD_NOT_ALLOWED, "There is nothing here but things to get.\n"},
+     "This is plimsoll view. Open the address that it printed, with the same port number.\n"},
+    {comes_from_us, MHD_HTTP_FORBIDDEN, "This is plimsoll view. It refuses requests from other sites.\n"},
+    {only_gets, MHD_HTTP_METHOD_NOT_ALLOWED, "Only GET and HEAD are allowed.\n"},
 };
 
-/* --- what there is --- */
+/* --- resources --- */
 
-/* What a reading is lent to: a response, which may outlive the newest one. */
+/* A response holds its reading until it has been sent, even if there is a newer one by then. */
 struct loan {
     struct pl_feed *feed;
-    struct pl_reading *reading;
+    struct pl_feed_reading *reading;
 };
 
 static void give_back(void *context)
@@ -196,12 +197,12 @@ static void give_back(void *context)
     free(loan);
 }
 
-static struct MHD_Response *lend(struct pl_feed *feed, struct pl_reading *reading)
+static struct MHD_Response *lend(struct pl_feed *feed, struct pl_feed_reading *reading)
 {
     struct loan *loan = pl_grow_zeroed(1, sizeof *loan);
     *loan = (struct loan){feed, reading};
     struct MHD_Response *response =
-        MHD_create_response_from_buffer_with_free_callback_cls(reading->bytes, reading->data, give_back, loan);
+        pl_http.create_response_from_buffer_with_free_callback_cls(reading->bytes, reading->data, give_back, loan);
     if (!response)
         give_back(loan);
     return response;
@@ -227,30 +228,30 @@ static bool has_it_already(struct MHD_Connection *connection, const char *tag)
     return known.count == 1 && !strcmp(known.value, tag);
 }
 
-/* Kept compressed only: that is how all browsers want it, and it may be large. */
+/* The feed keeps data gzipped only: all browsers accept that, and a profile may be large. */
 static enum MHD_Result send_data(const struct pl_server *server, struct MHD_Connection *connection)
 {
     char tag[32];
     if (!takes_gzip(connection))
         return refuse(connection, MHD_HTTP_NOT_ACCEPTABLE,
-                      "This is served compressed only: ask with Accept-Encoding: gzip (curl --compressed).\n");
-    struct pl_reading *reading = pl_feed_take(server->feed);
+                      "Data is served gzipped only: send Accept-Encoding: gzip (curl --compressed).\n");
+    struct pl_feed_reading *reading = pl_feed_take(server->feed);
     if (!reading)
-        return refuse(connection, MHD_HTTP_SERVICE_UNAVAILABLE, "There is nothing to see yet.\n");
+        return refuse(connection, MHD_HTTP_SERVICE_UNAVAILABLE, "The profile has not been read yet.\n");
     snprintf(tag, sizeof tag, "\"%llu\"", (unsigned long long) reading->number);
     bool old = has_it_already(connection, tag);
     struct MHD_Response *response = old ? constant("", 0) : lend(server->feed, reading);
     if (old)
         pl_feed_release(server->feed, reading);
     if (response)
-        MHD_add_response_header(response, MHD_HTTP_HEADER_ETAG, tag);
+        pl_http.add_response_header(response, MHD_HTTP_HEADER_ETAG, tag);
     if (response && !old)
-        MHD_add_response_header(response, MHD_HTTP_HEADER_CONTENT_ENCODING, "gzip");
+        pl_http.add_response_header(response, MHD_HTTP_HEADER_CONTENT_ENCODING, "gzip");
     return answer(connection, old ? MHD_HTTP_NOT_MODIFIED : MHD_HTTP_OK, old ? NULL : "application/octet-stream",
                   response);
 }
 
-/* All there is behind the token. */
+/* All names that a path may have after the token. */
 static const struct thing {
     const char *name;
     const char *type;
@@ -262,7 +263,7 @@ static const struct thing {
     {"data", NULL, NULL},
 };
 
-/* NULL: it is none of ours, or whoever asks does not know the token. */
+/* NULL: the token is wrong, or the name is unknown. The client cannot tell which. */
 static const struct thing *find_thing(const struct pl_server *server, const char *path)
 {
     const char *name = behind_token(path, server->token);
@@ -272,16 +273,16 @@ static const struct thing *find_thing(const struct pl_server *server, const char
     return NULL;
 }
 
-/* Of the process at the other end. */
+/* The uid of the client's process. */
 static uint32_t user_of(const struct request *request)
 {
     const union MHD_ConnectionInfo *info =
-        MHD_get_connection_info(request->connection, MHD_CONNECTION_INFO_CLIENT_ADDRESS);
-    return info ? pl_peer_user(info->client_addr, request->server->port) : PL_PEER_UNKNOWN;
+        pl_http.get_connection_info(request->connection, MHD_CONNECTION_INFO_CLIENT_ADDRESS);
+    return info ? pl_clients_user(info->client_addr, request->server->port) : PL_CLIENTS_UNKNOWN;
 }
 
-/* Whoever reads command lines knows it, too, but is somebody else. Only this thread looks at it once the server runs.
- */
+/* Other users can read the ticket in the browser's command line, so it counts only from a process of our own user. Once
+ * the server runs, only its thread uses `once`. */
 static bool takes_ticket(struct pl_server *server, const struct request *request)
 {
     const char *name =
@@ -301,7 +302,7 @@ static enum MHD_Result lead_in(const struct request *request)
 {
     struct MHD_Response *response = constant("", 0);
     if (response)
-        MHD_add_response_header(response, MHD_HTTP_HEADER_LOCATION, request->server->url);
+        pl_http.add_response_header(response, MHD_HTTP_HEADER_LOCATION, request->server->url);
     return answer(request->connection, MHD_HTTP_SEE_OTHER, NULL, response);
 }
 
@@ -311,7 +312,7 @@ static enum MHD_Result give(struct pl_server *server, const struct request *requ
         return lead_in(request);
     const struct thing *thing = find_thing(request->server, request->path);
     if (!thing)
-        return refuse(request->connection, MHD_HTTP_NOT_FOUND, "There is nothing here.\n");
+        return refuse(request->connection, MHD_HTTP_NOT_FOUND, "Not found.\n");
     if (!thing->asset)
         return send_data(request->server, request->connection);
     const struct pl_asset *asset = pl_asset_find(thing->asset);
@@ -319,9 +320,9 @@ static enum MHD_Result give(struct pl_server *server, const struct request *requ
 }
 
 /*
- * Called with the headers of a request, then with what is behind them, piece by piece, and at its end. Who is refused
- * at once is not listened to any longer; who sends more than headers is not listened to either. `state` is NULL the
- * first time.
+ * libmicrohttpd calls this with the headers of a request, then with each piece of its body, then at its end. `state` is
+ * NULL the first time. A request that fails a check is answered at once, without reading its body; if another one has a
+ * body, the connection is closed.
  */
 static enum MHD_Result serve(void *context, struct MHD_Connection *connection, const char *path, const char *method,
                              const char *version, const char *upload, size_t *upload_bytes, void **state)
@@ -339,14 +340,14 @@ static enum MHD_Result serve(void *context, struct MHD_Connection *connection, c
     return *upload_bytes ? MHD_NO : give(server, &request);
 }
 
-/* Leaves %2e as it is: no name of ours has one. */
+/* Keeps %2e and the like as they are: none of our names needs an escape. */
 static size_t keep_escaped(void *context, struct MHD_Connection *connection, char *text)
 {
     (void) context, (void) connection;
     return strlen(text);
 }
 
-/* --- where it is --- */
+/* --- address --- */
 
 static int bind_to(int family, const struct sockaddr *address, socklen_t bytes)
 {
@@ -361,7 +362,7 @@ static int bind_to(int family, const struct sockaddr *address, socklen_t bytes)
     return -error;
 }
 
-/* Loopback and nothing else; that of IPv6 only where there is no other. A descriptor, or a negative errno. */
+/* Binds to loopback only: to ::1 if there is no 127.0.0.1. Returns a descriptor, or a negative errno. */
 static int open_socket(uint16_t port, bool *six)
 {
     struct sockaddr_in four = {
@@ -374,7 +375,7 @@ static int open_socket(uint16_t port, bool *six)
 
 static uint16_t port_of(int fd)
 {
-    struct sockaddr_in6 address = {0}; /* of either family, the port is in the same place */
+    struct sockaddr_in6 address = {0}; /* both families have the port at the same offset */
     socklen_t bytes = sizeof address;
     getsockname(fd, (struct sockaddr *) &address, &bytes);
     return ntohs(address.sin6_port);
@@ -409,11 +410,12 @@ static int name_server(struct pl_server *server, int fd, bool six)
     return error;
 }
 
-/* --- and how it runs --- */
+/* --- start and stop --- */
 
 /*
- * So many connections, each a descriptor, as there may be. The limit is left as it is: a browser that we start has it,
- * too. Who has to go is a connection until that is closed, so that there is room for more of these than for guests.
+ * How many connections RLIMIT_NOFILE leaves room for, each being a descriptor. We do not raise the limit: a browser
+ * that we start would inherit it. A dropped client remains a connection until libmicrohttpd has closed it, so there is
+ * room for more connections than clients.
  */
 static unsigned connections_allowed(void)
 {
@@ -426,18 +428,20 @@ static unsigned connections_allowed(void)
 static int listen_on(struct pl_server *server, int fd)
 {
     unsigned room = connections_allowed();
-    server->guests.most = room / 2 < GUESTS_MAX ? room / 2 : GUESTS_MAX;
-    server->daemon = MHD_start_daemon(
+    server->clients.most = room / 2 < CLIENTS_MAX ? room / 2 : CLIENTS_MAX;
+    server->daemon = pl_http.start_daemon(
         MHD_USE_EPOLL_INTERNAL_THREAD, 0, NULL, NULL, serve, server, MHD_OPTION_LISTEN_SOCKET, fd,
         MHD_OPTION_CONNECTION_LIMIT, room, MHD_OPTION_CONNECTION_TIMEOUT, IDLE_S, MHD_OPTION_CONNECTION_MEMORY_LIMIT,
         (size_t) CONNECTION_BYTES, MHD_OPTION_STRICT_FOR_CLIENT, 1, MHD_OPTION_UNESCAPE_CALLBACK, keep_escaped, NULL,
-        MHD_OPTION_NOTIFY_CONNECTION, pl_guests_notify, &server->guests, MHD_OPTION_END);
+        MHD_OPTION_NOTIFY_CONNECTION, pl_clients_notify, &server->clients, MHD_OPTION_END);
     return server->daemon ? 0 : errno ? -errno : -EIO;
 }
 
 int pl_server_start(const struct pl_server_options *options, struct pl_server **out)
 {
     bool six;
+    if (!pl_http_load())
+        return -ELIBACC;
     int fd = open_socket(options->port, &six);
     if (fd < 0)
         return fd;
@@ -457,7 +461,7 @@ int pl_server_start(const struct pl_server_options *options, struct pl_server **
 
 void pl_server_stop(struct pl_server *server)
 {
-    MHD_stop_daemon(server->daemon);
+    pl_http.stop_daemon(server->daemon);
     free(server);
 }
 

@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * lifecycle.c - the calls by which a process forks, turns into another program, ends, or is renamed or confined.
+ * lifecycle.c - hooks the calls by which a program starts main, forks, execs, exits, jumps out of frames, renames a
+ * thread or enters a sandbox.
  *
- * None of them changes what the call does. A vfork child runs in its parent's memory: the core knows by the pid, and
- * leaves everything alone.
+ * No hook changes what the call does. A vfork child runs in its parent's memory: the core recognises it by the pid and
+ * changes nothing.
  */
-#include "lifecycle.h"
-
 #include <pthread.h>
 #include <stdarg.h>
 #include <stdlib.h>
@@ -14,12 +13,21 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "compiler.h"
-#include "next.h"
-#include "process.h"
-#include "sandbox.h"
-#include "sys.h"
+#include "core/arch.h"
+#include "core/cold.h"
+#include "core/compiler.h"
+#include "core/process.h"
+#include "core/sandbox.h"
+#include "core/sys.h"
+#include "preload/hooks.h"
+#include "preload/next.h"
 
+#define NORETURN __attribute__((noreturn))
+
+typedef int main_function(int argc, char **argv, char **environment);
+
+EXPORT int __libc_start_main(main_function *main, int argc, char **argv, void (*init)(void), void (*fini)(void),
+                             void (*rtld_fini)(void), void *stack_end);
 EXPORT pid_t _Fork(void);
 EXPORT void _exit(int status);
 EXPORT void _Exit(int status);
@@ -34,13 +42,19 @@ EXPORT int fexecve(int fd, char *const argv[], char *const envp[]);
 EXPORT int execl(const char *path, const char *first, ...);
 EXPORT int execlp(const char *file, const char *first, ...);
 EXPORT int execle(const char *path, const char *first, ...);
+/* void * instead of setjmp.h's own types: pl_arch_jump_target() reads one word of the buffer. */
+EXPORT NORETURN void longjmp(void *to, int value);
+EXPORT NORETURN void _longjmp(void *to, int value);
+EXPORT NORETURN void siglongjmp(void *to, int value);
+EXPORT NORETURN void __longjmp_chk(void *to, int value);
 EXPORT int pthread_setname_np(pthread_t thread, const char *name);
 EXPORT int prctl(int option, ...);
 EXPORT long syscall(long number, ...);
 
 /*
- * What lies behind. It is looked up by our constructor, because later somebody may be waiting for the caller with the
- * loader's lock in hand: a constructor that starts a thread and waits for it, while its dlopen() goes on.
+ * The real functions. Our constructor looks them up. Later another thread may hold the loader's lock and wait for the
+ * caller: for example a constructor, inside dlopen(), that starts a thread and waits for it. And a signal handler,
+ * which may call longjmp, must not call dlsym().
  */
 #define BEHIND(X)                                                                                                      \
     X(_Fork)                                                                                                           \
@@ -52,6 +66,10 @@ EXPORT long syscall(long number, ...);
     X(execvpe)                                                                                                         \
     X(execveat)                                                                                                        \
     X(fexecve)                                                                                                         \
+    X(longjmp)                                                                                                         \
+    X(_longjmp)                                                                                                        \
+    X(siglongjmp)                                                                                                      \
+    X(__longjmp_chk)                                                                                                   \
     X(pthread_setname_np)                                                                                              \
     X(prctl)                                                                                                           \
     X(syscall)
@@ -62,7 +80,7 @@ static struct {
 #undef FIELD
 } next;
 
-/* The next definition of `name`. Whoever comes before our constructor has it looked up at once. */
+/* The next definition of `name`. If it is called before our constructor has run, looks it up now. */
 #define NEXT(name)                                                                                                     \
     ({                                                                                                                 \
         if (unlikely(!next.name))                                                                                      \
@@ -70,12 +88,37 @@ static struct {
         next.name;                                                                                                     \
     })
 
+/* ---- main ---- */
+
+/*
+ * Blocks that exit handlers free are reported separately from blocks that the program freed itself, so we must notice
+ * when main returns, before any exit handler runs. Handlers run in the reverse order of their registration: no handler
+ * of ours could be sure to run first. Therefore we call main ourselves. Our own frames are left out of recorded stacks
+ * (pl_front.owns).
+ */
+static main_function *program_main;
+
+static int call_main(int argc, char **argv, char **environment)
+{
+    int status = program_main(argc, argv, environment);
+    pl_process_exiting(pl_process);
+    return status;
+}
+
+int __libc_start_main(main_function *main, int argc, char **argv, void (*init)(void), void (*fini)(void),
+                      void (*rtld_fini)(void), void *stack_end)
+{
+    __typeof__(&__libc_start_main) start = (__typeof__(start)) pl_next_find("__libc_start_main");
+    program_main = main;
+    return start(call_main, argc, argv, init, fini, rtld_fini, stack_end);
+}
+
 /* ---- fork ---- */
 
 pid_t _Fork(void)
 {
     pid_t pid = NEXT(_Fork) ? next._Fork() : fork();
-    if (pid == 0) /* no handlers run */
+    if (pid == 0) /* _Fork runs no fork handlers */
         pl_process_forked(pl_process, &pl_tls);
     return pid;
 }
@@ -103,7 +146,7 @@ void exit(int status)
 
 static int quick_status;
 
-/* Registered before any of the program's, so called after them. */
+/* Registered before the program's own handlers, so called after them. */
 static void end_quickly(void)
 {
     pl_process_end(pl_process, PL_END_QUICK, quick_status);
@@ -126,8 +169,8 @@ void pl_lifecycle_start(void)
 
 /* ---- exec ---- */
 
-/* The next definition is looked up beforehand: from then on other threads wait for us, perhaps with the loader's lock
- * in their hands. */
+/* The next definition is looked up before pl_process_exec(): from then on other threads wait for us, and one of them
+ * may hold the loader's lock. */
 #define EXEC(path, name, ...)                                                                                          \
     do {                                                                                                               \
         __typeof__(&name) next_name_ = NEXT(name);                                                                     \
@@ -167,7 +210,8 @@ int execveat(int directory, const char *path, char *const argv[], char *const en
     EXEC(NULL, execveat, directory, path, argv, envp, flags);
 }
 
-/* The others in libc do not come through here: they collect their arguments and go on where we cannot see them. */
+/* libc's own execl functions do not call our hooks: they collect the arguments and call an internal function. So we
+ * collect the arguments ourselves. */
 #define GATHER(argv, first, list)                                                                                      \
     size_t count_ = 1;                                                                                                 \
     va_start(list, first);                                                                                             \
@@ -205,9 +249,27 @@ int execle(const char *path, const char *first, ...)
     return execve(path, argv, envp);
 }
 
+/* ---- longjmp ---- */
+
+/* A signal handler may use it to leave one of our hooks. The interrupted visit will then never end by itself. And if it
+ * had not yet set the next countdown, the thread would not visit the cold path again. pl_cold_thrown() repairs both. */
+#define JUMP(name)                                                                                                     \
+    void name(void *to, int value)                                                                                     \
+    {                                                                                                                  \
+        __typeof__(&name) next_name_ = NEXT(name);                                                                     \
+        pl_cold_thrown(pl_arch_jump_target(to));                                                                       \
+        next_name_(to, value);                                                                                         \
+        __builtin_unreachable();                                                                                       \
+    }
+JUMP(longjmp)
+JUMP(_longjmp)
+JUMP(siglongjmp)
+JUMP(__longjmp_chk)
+
 /* ---- names ---- */
 
-/* A pthread_t is the address of what a thread has of its own, and ours lies at the same distance from all of them. */
+/* A pthread_t is the address of a thread's control block. Our thread-local storage has the same distance from it in all
+ * threads. */
 static void renamed(pthread_t who, const char *name)
 {
     pl_thread_renamed(pl_process, (uintptr_t) who - (uintptr_t) pthread_self(), name);
@@ -243,8 +305,9 @@ static bool forks(long number)
     return number == SYS_fork || number == SYS_clone || number == SYS_clone3;
 }
 
-/* glibc has no wrapper for seccomp(2): those who want it come through here. So do those who fork behind its back. A
- * child that has got a copy of our memory finds it wiped; one that shares it does not. */
+/* glibc has no wrapper for seccomp(2), so programs call it through syscall(). Programs may also fork this way, without
+ * fork handlers. In a child with a copy of our memory, fork has wiped the state to NEW; in one that shares our memory,
+ * it has not. */
 long syscall(long number, ...)
 {
     va_list list;

@@ -1,20 +1,28 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * loader.c - a second line behind the watched link_maps: modules that come and go by dlopen and dlclose.
+ * loader.c - hooks dlclose, to notice unloaded modules even if the free of their link_map was not seen; and dlopen, to
+ * notice modules whose allocations cannot be seen.
+ *
+ * A module that is loaded with RTLD_DEEPBIND prefers its own libraries' malloc to ours, and one in a namespace of its
+ * own (dlmopen) does not know of ours. We cannot change that without changing which functions the module calls, so the
+ * profile says it.
+ *
+ * dlopen looks at its return address to find out who calls: whose RUNPATH applies, and whose namespace. So these hooks
+ * are asm: they jump to the real function, with the stack as they found it.
  */
 #include <dlfcn.h>
+#include <errno.h>
 #include <link.h>
 
-#include "compiler.h"
-#include "find.h"
-#include "next.h"
-#include "process.h"
-#include "snapshot.h"
+#include "core/arch.h"
+#include "core/compiler.h"
+#include "core/process.h"
+#include "preload/next.h"
 
 static int read_unloads(struct dl_phdr_info *info, size_t bytes, void *out)
 {
-    if (bytes >= offsetof(struct dl_phdr_info, dlpi_subs) + sizeof info->dlpi_subs)
-        *(unsigned long long *) out = info->dlpi_subs;
+    (void) bytes;
+    *(unsigned long long *) out = info->dlpi_subs;
     return 1; /* the count is the same in every entry */
 }
 
@@ -25,6 +33,46 @@ static unsigned long long unloads(void)
     return n;
 }
 
+typedef void *open_function(const char *file, int mode);
+typedef void *open_apart_function(Lmid_t list, const char *file, int mode);
+static open_function *next_dlopen;
+static open_apart_function *next_dlmopen;
+
+/* Called from asm, with the arguments of the hook; returns where to jump. */
+#define CHOOSES __attribute__((used)) HIDDEN
+CHOOSES open_function *pl_loader_opens(const char *file, int mode);
+CHOOSES open_apart_function *pl_loader_opens_apart(Lmid_t list, const char *file, int mode);
+
+/* NULL is the program itself; RTLD_NOLOAD loads nothing. */
+static void note(const char *file, int mode, bool apart)
+{
+    if (unlikely(apart) && file && !(mode & RTLD_NOLOAD))
+        pl_process_bypassed(pl_process, PL_BYPASS_SCOPE, file);
+}
+
+open_function *pl_loader_opens(const char *file, int mode)
+{
+    int saved = errno;
+    if (unlikely(!load_relaxed(&next_dlopen)))
+        store_relaxed(&next_dlopen, (open_function *) pl_next_find("dlopen"));
+    note(file, mode, mode & RTLD_DEEPBIND);
+    errno = saved;
+    return next_dlopen;
+}
+
+open_apart_function *pl_loader_opens_apart(Lmid_t list, const char *file, int mode)
+{
+    int saved = errno;
+    if (unlikely(!load_relaxed(&next_dlmopen)))
+        store_relaxed(&next_dlmopen, (open_apart_function *) pl_next_find("dlmopen"));
+    note(file, mode, list != LM_ID_BASE || mode & RTLD_DEEPBIND);
+    errno = saved;
+    return next_dlmopen;
+}
+
+PL_JUMP_CHOSEN_BY(pl_loader_opens, dlopen);
+PL_JUMP_CHOSEN_BY(pl_loader_opens_apart, dlmopen);
+
 EXPORT int dlclose(void *handle);
 int dlclose(void *handle)
 {
@@ -33,10 +81,7 @@ int dlclose(void *handle)
         store_relaxed(&next, (int (*)(void *)) pl_next_find("dlclose"));
     unsigned long long before = unloads();
     int result = load_relaxed(&next)(handle);
-    if (unloads() != before) {
+    if (unloads() != before)
         pl_process_unloaded(pl_process);
-        if (pl_module_find_needs_snapshot())
-            pl_snapshot_refill();
-    }
     return result;
 }

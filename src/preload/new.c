@@ -2,28 +2,25 @@
 /*
  * new.c - operator new and delete, for allocators that bring their own.
  *
- * libstdc++'s operator new calls malloc, where it is counted. jemalloc, tcmalloc and mimalloc define an operator new
- * that does not, so a C++ program over one of them would be invisible. This file is only in libplimsoll-cxx.so, which
- * `plimsoll run` chooses when the allocator in charge defines both: in any other process the operators are none of our
- * business, and a library that interposes them can come between a plugin and its own.
+ * libstdc++'s operator new calls malloc, which counts it. jemalloc, tcmalloc and mimalloc define an operator new that
+ * does not call malloc, so the allocations of a C++ program with one of them would not be seen. This file is only in
+ * libplimsoll-cxx.so, which `plimsoll run` chooses if the program's allocator defines both malloc and operator new. In
+ * any other process we must not interpose the operators: we could come between a plugin and its own definitions.
  *
- * Never counted twice: an operator counts only if the next definition of it lies in the same module as the next malloc,
- * and does not call one of the functions that we hook (jemalloc's aligned ones do). Otherwise it forwards, and whatever
- * it calls counts. Each is asked by itself.
+ * No allocation is counted twice: an operator is counted only if its next definition is in the same module as the next
+ * malloc, and does not call a function that we hook (jemalloc's aligned operators do). Otherwise our operator only
+ * forwards, and the function that the next one calls is counted. This is decided for each operator separately.
  */
 #include <dlfcn.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdlib.h>
 
-#include "bootstrap.h"
-#include "cold.h"
-#include "cold_hooks.h"
-#include "compiler.h"
-#include "find.h"
-#include "hot.h"
-#include "next.h"
-#include "visit.h"
+#include "core/compiler.h"
+#include "core/unwind/find.h"
+#include "core/visit.h"
+#include "preload/hooks.h"
+#include "preload/next.h"
 
 /* X(symbol, parameters, arguments) of every operator new: plain, array, nothrow, aligned. */
 #define OPERATORS_NEW(X)                                                                                               \
@@ -52,7 +49,7 @@
 
 static struct {
     bool known;
-    /* counted: the operator behind us does not go through malloc and free */
+    /* counted: the next definition of this operator does not call malloc or free */
 #define FIELD(symbol, parameters, arguments)                                                                           \
     void *(*symbol) parameters;                                                                                        \
     bool counted##symbol;
@@ -73,8 +70,8 @@ static uint64_t calls_until_now(void)
     return all;
 }
 
-/* Whether an operator calls a hook of ours is found out by trying. That is not the program's doing: it
- * is not counted. */
+/* We find out whether an operator calls one of our hooks by calling it. The program did not make that call, so our
+ * counters are restored. */
 static bool returned_uncounted(void *block, const struct pl_tls *before, uint64_t calls)
 {
     bool uncounted = calls_until_now() == calls;
@@ -93,7 +90,7 @@ static void look_up(void)
     void *allocator = pl_next_find("malloc");
 #define LOOK_UP(symbol, parameters, arguments)                                                                         \
     next.symbol = pl_next_find(#symbol);                                                                               \
-    if (pl_module_same((uintptr_t) next.symbol, (uintptr_t) allocator)) {                                              \
+    if (pl_find_same_module((uintptr_t) next.symbol, (uintptr_t) allocator)) {                                         \
         struct pl_tls before = pl_tls;                                                                                 \
         uint64_t calls = calls_until_now();                                                                            \
         pl_tls.charge_left = 1ull << 62;                                                                               \
@@ -103,7 +100,7 @@ static void look_up(void)
 #undef LOOK_UP
 #define LOOK_UP(symbol, parameters, arguments)                                                                         \
     next.symbol = pl_next_find(#symbol);                                                                               \
-    next.counted##symbol = pl_module_same((uintptr_t) next.symbol, (uintptr_t) allocator);
+    next.counted##symbol = pl_find_same_module((uintptr_t) next.symbol, (uintptr_t) allocator);
     OPERATORS_DELETE(LOOK_UP)
 #undef LOOK_UP
     store_release(&next.known, true);
@@ -115,16 +112,16 @@ static void look_up(void)
     {                                                                                                                  \
         struct pl_start start;                                                                                         \
         PL_START_HERE(&start);                                                                                         \
-        double weight = pl_visit_due(PL_FN_NEW, n);                                                                    \
+        struct pl_cold_plan plan = pl_visit_due(PL_FN_NEW, n);                                                         \
         void *block = next.symbol arguments; /* may throw */                                                           \
-        pl_visit_allocated(PL_FN_NEW, n, block, weight, &start);                                                       \
+        pl_visit_allocated(PL_FN_NEW, n, block, plan, &start);                                                         \
         return block;                                                                                                  \
     }                                                                                                                  \
     void *symbol parameters                                                                                            \
     {                                                                                                                  \
         if (unlikely(!load_acquire(&next.known)))                                                                      \
             look_up();                                                                                                 \
-        if (unlikely(!next.symbol)) /* libstdc++ is somebody's private dependency: do what it would do */              \
+        if (unlikely(!next.symbol)) /* libstdc++ is not visible to us: do what it would do */                          \
             return malloc(n ? n : 1);                                                                                  \
         if (next.counted##symbol && unlikely(HOT_CHARGE(PL_FN_NEW, n)))                                                \
             return cold##symbol arguments;                                                                             \
@@ -138,8 +135,11 @@ OPERATORS_NEW(NEW)
     {                                                                                                                  \
         if (unlikely(!load_acquire(&next.known)))                                                                      \
             look_up();                                                                                                 \
-        if (next.counted##symbol && unlikely(hot_maybe_sampled(p)) && !pl_exact_free(p) && !pl_cold_forget(p))         \
-            return;                                                                                                    \
+        if (next.counted##symbol && unlikely(hot_maybe_sampled(p))) {                                                  \
+            if (unlikely(pl_next_pool_owns(p)))                                                                        \
+                return;                                                                                                \
+            pl_visit_freeing(p);                                                                                       \
+        }                                                                                                              \
         if (likely(next.symbol))                                                                                       \
             next.symbol arguments;                                                                                     \
         else                                                                                                           \

@@ -1,20 +1,70 @@
 /* SPDX-License-Identifier: MIT */
 /* next.c - see next.h. */
-#include "next.h"
+#include "preload/next.h"
 
 #include <dlfcn.h>
 #include <errno.h>
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "bootstrap.h"
-#include "compiler.h"
-#include "find.h"
-#include "threads.h"
+#include "core/blocks/filter.h"
+#include "core/compiler.h"
+#include "core/process.h"
+#include "core/sys.h"
+#include "core/threads.h"
+#include "core/unwind/find.h"
+
+#define UNUSED __attribute__((unused))
+
+/* ---- the pool ---- */
+
+#ifndef MADV_KEEPONFORK
+#define MADV_KEEPONFORK 19
+#endif
+
+#define HEAD 16u /* bytes before a block of the pool, which hold its size */
+
+uint8_t pl_next_pool[PL_NEXT_POOL_BYTES] PAGE_ALIGNED;
+static size_t pool_used;
+
+void *pl_next_pool_alloc(size_t bytes, size_t alignment)
+{
+    if (alignment < HEAD)
+        alignment = HEAD;
+    if (bytes > PL_NEXT_POOL_BYTES || alignment > 4096)
+        return NULL;
+    size_t old = load_relaxed(&pool_used), at;
+    do {
+        at = (old + HEAD + alignment - 1) & ~(alignment - 1);
+        if (at + bytes > PL_NEXT_POOL_BYTES)
+            return NULL;
+    } while (!__atomic_compare_exchange_n(&pool_used, &old, at + bytes, 0, __ATOMIC_RELAXED, __ATOMIC_RELAXED));
+    *(size_t *) (void *) (pl_next_pool + at - HEAD) = bytes;
+    pl_filter_stick(pl_next_pool + at);
+    return pl_next_pool + at;
+}
+
+/* Whole pages of the filter, so marks of other blocks of the parent stay too. For those the child's cold path finds
+ * nothing in its tables, and forwards the call. */
+void pl_next_pool_keep_on_fork(void)
+{
+    const uintptr_t page = 4096;
+    uintptr_t first = (uintptr_t) pl_filter_byte(pl_next_pool) & ~(page - 1);
+    uintptr_t last = (uintptr_t) pl_filter_byte(pl_next_pool + PL_NEXT_POOL_BYTES - 1) & ~(page - 1);
+    if (load_relaxed(&pool_used)) {
+        pl_sys_madvise((void *) first, page, MADV_KEEPONFORK);
+        pl_sys_madvise((void *) last, page, MADV_KEEPONFORK);
+    }
+}
+
+size_t pl_next_pool_size(const void *block)
+{
+    return *(const size_t *) (const void *) ((const uint8_t *) block - HEAD);
+}
+
+/* ---- what the pointers initially point to ---- */
 
 static bool look_up_all(void);
-
-/* ---- what the pointers point to at first ---- */
 
 static void *no_memory(void)
 {
@@ -24,7 +74,7 @@ static void *no_memory(void)
 
 static void *from_pool(size_t bytes, size_t alignment)
 {
-    void *block = pl_bootstrap_alloc(bytes, alignment);
+    void *block = pl_next_pool_alloc(bytes, alignment);
     return block ? block : no_memory();
 }
 
@@ -61,7 +111,7 @@ static int first_posix_memalign(void **out, size_t alignment, size_t n)
 {
     if (look_up_all())
         return pl_next.posix_memalign(out, alignment, n);
-    void *block = pl_bootstrap_alloc(n, alignment);
+    void *block = pl_next_pool_alloc(n, alignment);
     if (!block)
         return ENOMEM;
     *out = block;
@@ -88,16 +138,15 @@ static void *first_pvalloc(size_t n)
     return look_up_all() ? pl_next.pvalloc(n) : from_pool((n + 4095) & ~(size_t) 4095, 4096);
 }
 
-static void first_free_sized(void *p, size_t n)
+/* Correct for every allocator, so these two may wait for pl_next_start(). */
+static void none_free_sized(void *p, UNUSED size_t n)
 {
-    if (look_up_all())
-        pl_next.free_sized(p, n);
+    pl_next.free(p);
 }
 
-static void first_free_aligned_sized(void *p, size_t alignment, size_t n)
+static void none_free_aligned_sized(void *p, UNUSED size_t alignment, UNUSED size_t n)
 {
-    if (look_up_all())
-        pl_next.free_aligned_sized(p, alignment, n);
+    pl_next.free(p);
 }
 
 struct pl_next pl_next = {
@@ -111,19 +160,17 @@ struct pl_next pl_next = {
     .memalign = first_memalign,
     .valloc = first_valloc,
     .pvalloc = first_pvalloc,
-    .free_sized = first_free_sized,
-    .free_aligned_sized = first_free_aligned_sized,
+    .free_sized = none_free_sized,
+    .free_aligned_sized = none_free_aligned_sized,
 };
 
-/* ---- where a function is missing behind us ---- */
+/* ---- what is called if there is no next definition ---- */
 
 static void *none_reallocarray(void *p, size_t n, size_t m)
 {
     size_t bytes;
     return __builtin_mul_overflow(n, m, &bytes) ? no_memory() : pl_next.realloc(p, bytes);
 }
-
-#define UNUSED __attribute__((unused))
 
 static int none_posix_memalign(UNUSED void **out, UNUSED size_t alignment, UNUSED size_t n)
 {
@@ -149,31 +196,46 @@ static void none_free(UNUSED void *p)
 {
 }
 
-static void none_free_sized(void *p, UNUSED size_t n)
-{
-    pl_next.free(p);
-}
-
-static void none_free_aligned_sized(void *p, UNUSED size_t alignment, UNUSED size_t n)
-{
-    pl_next.free(p);
-}
-
 /* ---- looking up ---- */
 
-/* dlsym() allocates when it finds nothing. That is not the program's doing: it is neither counted nor sampled. */
+/* Restores the thread's counters: calls that the program did not make are neither counted nor sampled. */
+static void restore(const struct pl_tls *before)
+{
+    pl_tls.charge_left = before->charge_left;
+    for (int i = 0; i < PL_FN_COUNT; i++)
+        pl_tls.calls[i] = before->calls[i];
+}
+
+/* dlsym() allocates if it finds nothing. */
 void *pl_next_find(const char *name)
 {
     struct pl_tls before = pl_tls;
-    pl_tls.charge_left = 1ull << 62; /* far from running out, and not run out either */
+    pl_tls.charge_left = 1ull << 62; /* will not run out, and does not look as if it had */
     void *found = dlsym(RTLD_NEXT, name);
-    pl_tls.charge_left = before.charge_left;
-    for (int i = 0; i < PL_FN_COUNT; i++)
-        pl_tls.calls[i] = before.calls[i];
+    restore(&before);
     return found;
 }
 
-/* malloc, free, calloc and realloc come first: dlsym() itself calls them when a later name is missing. */
+/* Asks by calling it: another library's malloc may forward to ours, or be the program's stub for ours. */
+bool pl_next_is_asked(const char **module)
+{
+    struct pl_tls before = pl_tls;
+    Dl_info about;
+    pl_tls.charge_left = 1ull << 62;
+    void *(*used)(size_t) = (void *(*) (size_t)) dlsym(RTLD_DEFAULT, "malloc");
+    void (*freed)(void *) = (void (*)(void *)) dlsym(RTLD_DEFAULT, "free");
+    bool ours = !used || !freed || pl_front.owns((uintptr_t) used);
+    if (!ours) {
+        uint64_t calls = pl_tls.calls[PL_FN_MALLOC];
+        freed(used(1));
+        ours = pl_tls.calls[PL_FN_MALLOC] != calls;
+    }
+    restore(&before);
+    *module = !ours && dladdr((void *) used, &about) && about.dli_fname ? about.dli_fname : "";
+    return ours;
+}
+
+/* malloc, free, calloc and realloc come first: dlsym() itself calls them if a later name is missing. */
 #define LOOK_UP(name, none)                                                                                            \
     do {                                                                                                               \
         void *found_ = pl_next_find(#name);                                                                            \
@@ -193,8 +255,9 @@ static bool look_up_all(void)
     LOOK_UP(free, none_free);
     LOOK_UP(calloc, none_aligned);
     LOOK_UP(realloc, none_realloc);
-    /* Others behind us look up their own next in their first free(). Let that be now: a missing name leaves a message,
-     * dlsym() frees the last one's, and a free() that calls dlsym() then would never end. */
+    /* Another preloaded library may call dlsym() in its first free(). Let that happen now: if a name is missing,
+     * dlsym() stores an error message and frees the last one, and a free() that calls dlsym() then would recurse for
+     * ever. */
     pl_next.free(pl_next.malloc(1));
     LOOK_UP(reallocarray, none_reallocarray);
     LOOK_UP(posix_memalign, none_posix_memalign);
@@ -202,18 +265,20 @@ static bool look_up_all(void)
     LOOK_UP(memalign, none_aligned);
     LOOK_UP(valloc, none_sized);
     LOOK_UP(pvalloc, none_sized);
-    LOOK_UP(free_sized, none_free_sized);
-    LOOK_UP(free_aligned_sized, none_free_aligned_sized);
     LOOK_UP(malloc_usable_size, NULL);
-    if (!pl_module_same((uintptr_t) pl_next.malloc_usable_size,
-                        (uintptr_t) pl_next.malloc)) /* not about these blocks */
+    if (!pl_find_same_module((uintptr_t) pl_next.malloc_usable_size,
+                             (uintptr_t) pl_next.malloc)) /* not about these blocks */
         pl_next.malloc_usable_size = NULL;
     errno = saved;
     store_release(&state, 2);
     return true;
 }
 
+/* Most allocators lack the last two. dlsym() frees its last message if it finds nothing, and LeakSanitizer ends the
+ * program if something is freed while it starts, perhaps in its own dlsym(). It has started when we get here. */
 void pl_next_start(void)
 {
     look_up_all();
+    LOOK_UP(free_sized, none_free_sized);
+    LOOK_UP(free_aligned_sized, none_free_aligned_sized);
 }

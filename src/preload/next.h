@@ -1,16 +1,23 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * next.h - the definitions behind ours: libc's, or those of whichever allocator is in charge.
+ * next.h - the next definitions of the functions that we hook: libc's, or those of another allocator.
  *
- * Each pointer starts at a function that looks all of them up and then does what it was asked to. So nothing on the hot
- * path has to ask whether they are there.
+ * Each pointer initially points to a function that looks up all of them and then forwards the call. So the hot path
+ * need not test whether they are set.
+ *
+ * Some calls come before there is a definition to forward to: dlsym() may call calloc() while we ask it for calloc; an
+ * IFUNC resolver may call malloc() before the loader has relocated us. They get memory from a fixed pool, which is
+ * never freed. The filter byte of each of its blocks is set to PL_FILTER_STUCK, so free() takes the cold path, which
+ * recognises the pool: the hot path needs no test for it.
  */
 #ifndef PL_NEXT_H
 #define PL_NEXT_H
 
+#include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
-#include "compiler.h"
+#include "core/compiler.h"
 
 struct pl_next {
     void *(*malloc)(size_t);
@@ -29,10 +36,31 @@ struct pl_next {
 };
 extern HIDDEN struct pl_next pl_next;
 
-/* Looks them up now, while no thread waits for another with the loader's lock in hand. For the constructor. */
+/* Looks all of them up. Called by the constructor, while no other thread holds the loader's lock and waits for us. */
 void pl_next_start(void);
 
-/* The next definition of any other function, looked up when first wanted; NULL when there is none. */
+/* True if the program's calls of malloc come to us. If not, *module is the path of the module that they go to. Calls
+ * malloc. */
+bool pl_next_is_asked(const char **module);
+
+/* Looks up the next definition of a function; NULL if there is none. */
 void *pl_next_find(const char *name);
+
+/* ---- the pool ---- */
+
+/* Zeroed memory, or NULL if the pool is used up. `alignment` is a power of two. */
+void *pl_next_pool_alloc(size_t bytes, size_t alignment);
+size_t pl_next_pool_size(const void *block);
+
+#define PL_NEXT_POOL_BYTES (64u << 10)
+extern HIDDEN uint8_t pl_next_pool[PL_NEXT_POOL_BYTES];
+
+INLINE bool pl_next_pool_owns(const void *block)
+{
+    return (uintptr_t) block - (uintptr_t) pl_next_pool < PL_NEXT_POOL_BYTES;
+}
+
+/* Fork wipes the filter, but a child may free blocks of the pool: makes fork keep the filter's pages for the pool. */
+void pl_next_pool_keep_on_fork(void);
 
 #endif

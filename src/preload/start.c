@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * start.c - how the runtime begins and ends in a process, and what the core needs to know from its front end.
+ * start.c - starts and ends the runtime in a process, and provides what the core needs from its front end.
  *
- * The core starts at the first allocation, which may well come before our constructor. The constructor makes sure that
- * it has started, and arranges to hear of forks, of ends of threads, and of the end.
+ * The core starts at the first allocation, which may come before our constructor. The constructor makes sure that it
+ * has started, and registers handlers for forks, for the end of threads and for the end of the process.
  */
 #include <elf.h>
 #include <gnu/libc-version.h>
@@ -12,21 +12,18 @@
 #include <sys/auxv.h>
 #include <unistd.h>
 
-#include "bootstrap.h"
-#include "find.h"
-#include "jumps.h"
-#include "lifecycle.h"
-#include "next.h"
-#include "process.h"
-#include "snapshot.h"
+#include "core/process.h"
+#include "core/unwind/find.h"
+#include "preload/hooks.h"
+#include "preload/next.h"
 
 static pthread_key_t end_of_thread;
 static bool key_ready;
 
 /* ---- threads ---- */
 
-/* A key's destructor runs once per round of destructors in which its value is set: setting it again on every return of
- * the thread keeps us among the last to go. */
+/* A key's destructor runs in every round of destructors in which its value is set. A thread that allocates again after
+ * it registers again, which sets the value again, so our destructor runs after the program's. */
 static void thread_ends(void *unused)
 {
     (void) unused;
@@ -39,10 +36,10 @@ static void thread_started(void)
         pthread_setspecific(end_of_thread, &pl_tls);
 }
 
-/* ---- what the core asks ---- */
+/* ---- what the core needs ---- */
 
-/* The loader allocates before libc knows its environment. The kernel left it behind the arguments, on the stack on
- * which the process began. */
+/* The loader allocates before libc has set `environ`. The kernel put the environment after the arguments, at the start
+ * of the main thread's stack. */
 extern void *__libc_stack_end __attribute__((weak));
 
 static char **environment(void)
@@ -58,20 +55,20 @@ static bool secure(void)
     return getauxval(AT_SECURE) != 0;
 }
 
-/* The program headers follow the ELF header, in nearly every program: then both are in one page. */
+/* In nearly every program the program headers follow the ELF header, in the same page. */
 static uintptr_t main_header(void)
 {
     uintptr_t headers = getauxval(AT_PHDR);
     return headers % 4096 == sizeof(Elf64_Ehdr) ? headers - sizeof(Elf64_Ehdr) : 0;
 }
 
-/* glibc's blocks begin at least 32 bytes apart; others place two of 8 bytes in 16. */
+/* glibc's blocks begin at least 32 bytes apart; other allocators place two blocks of 8 bytes in 16. */
 static unsigned granule_shift(void)
 {
-    return pl_module_same((uintptr_t) pl_next.malloc, (uintptr_t) gnu_get_libc_version) ? 5 : 3;
+    return pl_find_same_module((uintptr_t) pl_next.malloc, (uintptr_t) gnu_get_libc_version) ? 5 : 3;
 }
 
-extern const char __ehdr_start HIDDEN, etext HIDDEN; /* the linker's: our own code lies between */
+extern const char __ehdr_start HIDDEN, etext HIDDEN; /* defined by the linker: our own code is between them */
 
 static bool owns(uintptr_t pc)
 {
@@ -85,7 +82,7 @@ static uintptr_t allocator(void)
 
 static void started(void)
 {
-    pl_bootstrap_keep_on_fork();
+    pl_next_pool_keep_on_fork();
 }
 
 const struct pl_front pl_front = {
@@ -106,11 +103,31 @@ static void forked(void)
     pl_process_forked(pl_process, &pl_tls);
 }
 
-/* Registered before anything of the program's is, so called after it all: handlers, destructors and their frees. */
+/* Registered before the program's own handlers and destructors, so called after them and what they free. */
 static void finish(int status, void *unused)
 {
     (void) unused;
     pl_process_end(pl_process, PL_END_EXIT, status);
+}
+
+bool pl_start_awaits_exit;
+
+/* All sanitizers define this. Their own on_exit() must not be called before their constructors have run. */
+extern void __sanitizer_print_stack_trace(void) __attribute__((weak));
+
+COLD void pl_start_await_exit(void)
+{
+    if (pl_start_awaits_exit || load_relaxed(&pl_process->state) != PL_PROCESS_ON || __sanitizer_print_stack_trace)
+        return;
+    pl_start_awaits_exit = true;
+    on_exit(finish, NULL);
+}
+
+static void check_malloc(void)
+{
+    const char *module;
+    if (pl_process_on(pl_process) && !pl_next_is_asked(&module))
+        pl_process_bypassed(pl_process, PL_BYPASS_MALLOC, module);
 }
 
 __attribute__((constructor)) static void begin(void)
@@ -119,11 +136,11 @@ __attribute__((constructor)) static void begin(void)
     if (pl_tls.thread)
         thread_started();
     pthread_atfork(NULL, NULL, forked);
-    on_exit(finish, NULL);
+    if (!pl_start_awaits_exit)
+        on_exit(finish, NULL);
+    pl_start_awaits_exit = true;
     pl_next_start();
     pl_lifecycle_start();
-    pl_jumps_start();
-    if (pl_module_find_needs_snapshot())
-        pl_snapshot_refill();
     pl_process_start(pl_process);
+    check_malloc();
 }

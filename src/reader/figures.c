@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * figures.c - arithmetic on what metrics are computed from.
+ * figures.c - arithmetic on the sums that metrics are computed from.
  *
  * Exact parts are whole numbers in doubles, so adding and subtracting them is exact up to 2^53. Sampled parts are sums
- * of weights: the same samples added in another order differ in the last bits, so what is left of a subtraction is
- * compared with what was subtracted from before it is believed.
+ * of weights: the same samples added in another order differ in the last bits, so a difference that is tiny compared
+ * with the minuend counts as 0.
  */
 #include <math.h>
 
-#include "figures.h"
+#include "reader/figures.h"
 
-/* What is this much smaller than what was subtracted from is rounding, not memory. */
+/* A difference smaller than this fraction of the minuend is rounding, not memory. */
 #define ROUNDING 1e-10
 
 void pl_sums_join(struct pl_sums *to, const struct pl_sums *more)
@@ -57,7 +57,7 @@ struct pl_amount pl_amount_rest(const struct pl_amount *from, const struct pl_am
     };
 }
 
-/* Not so for NaN. */
+/* False for NaN. */
 static bool within(double part, double whole)
 {
     return part >= 0 && part <= whole;
@@ -81,6 +81,14 @@ void pl_figures_add(struct pl_figures *to, const struct pl_figures *more)
     to->skew.objects += more->skew.objects;
     to->skew.space += more->skew.space;
     to->unseen_interval = fmax(to->unseen_interval, more->unseen_interval);
+    if (to->call_charge == 0 || (more->call_charge > 0 && more->call_charge < to->call_charge))
+        to->call_charge = more->call_charge;
+    to->hidden.objects = fmax(to->hidden.objects, more->hidden.objects);
+    to->hidden.space = fmax(to->hidden.space, more->hidden.space);
+    to->peakrange.more_objects += more->peakrange.more_objects;
+    to->peakrange.less_objects += more->peakrange.less_objects;
+    to->peakrange.more_space += more->peakrange.more_space;
+    to->peakrange.less_space += more->peakrange.less_space;
 }
 
 static void add_all(double *to, const double *more, unsigned count)
@@ -89,7 +97,7 @@ static void add_all(double *to, const double *more, unsigned count)
         to[i] += more[i];
 }
 
-/* Are there sizes in it? A site of nothing but malloc(0) has 0, 0 as well. */
+/* Smallest and largest are 0, 0 without any block, but also if every block came from malloc(0). */
 static bool has_sizes(const struct pl_spread *spread)
 {
     return spread->largest > 0 || spread->sizes[0] > 0;
@@ -126,4 +134,10 @@ double pl_size_bucket_from(unsigned bucket)
 double pl_life_bucket_from(unsigned bucket)
 {
     return bucket == 0 ? 0 : (double) (1ull << (bucket - 1));
+}
+
+/* A bucket is as wide as it is far from 0. */
+double pl_life_bucket_middle(unsigned bucket)
+{
+    return bucket == 0 ? 0.5 : 1.5 * pl_life_bucket_from(bucket);
 }

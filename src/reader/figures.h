@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * figures.h - arithmetic on sums, amounts and figures: adding, and subtracting without leaving rounding behind.
+ * figures.h - arithmetic on sums, amounts and figures: adding, and subtracting without leaving rounding errors.
  */
 #ifndef PL_FIGURES_H
 #define PL_FIGURES_H
 
-#include "profile.h"
+#include "reader/profile.h"
 
-/* A figure that is known. */
+/* An exact figure. */
 static inline struct pl_estimate pl_estimate_exactly(double value)
 {
     return (struct pl_estimate){.value = value, .low = value, .high = value};
 }
 
-/* What was counted, and what samples stand for. */
+/* The exact part plus the estimated part. */
 static inline double pl_amount_objects(const struct pl_amount *amount)
 {
     return amount->exact_objects + amount->sampled.objects;
@@ -26,7 +26,7 @@ static inline double pl_amount_space(const struct pl_amount *amount)
 
 void pl_sums_join(struct pl_sums *to, const struct pl_sums *more);
 
-/* Sums over the samples of `from` that are not in `what`. When no sample is left, nothing is. */
+/* Sums over the samples of `from` that are not in `what`. Without samples left, all sums are 0. */
 struct pl_sums pl_sums_rest(const struct pl_sums *from, const struct pl_sums *what);
 
 void pl_amount_add(struct pl_amount *to, const struct pl_amount *more);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * profile.c - opens a profile: a file or memory, a snapshot of it, the fold; and is its process still there?
+ * profile.c - opens a profile: copies it from a file or memory, folds it, and checks whether its process still runs.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -11,23 +11,69 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "figures.h"
-#include "fold.h"
-#include "process.h"
+#include "reader/figures.h"
+#include "reader/fold/fold.h"
+#include "reader/site.h"
 
-static int load(const struct pl_source *source, struct pl_profile **out, char *why)
+#define FIELD_STATE 3
+#define FIELD_START_TICKS 22
+
+/* --- the process --- */
+
+/* False if there is no such process. Pids are reused; a pid together with its start time is not. The command name in
+ * /proc/PID/stat may contain anything, spaces and parentheses included, so fields are counted from the last closing
+ * parenthesis. */
+static bool read_stat(uint32_t pid, uint64_t *start_ticks, char *state)
+{
+    char path[32], line[1024];
+    snprintf(path, sizeof path, "/proc/%u/stat", pid);
+    FILE *file = fopen(path, "re");
+    if (!file)
+        return false;
+    size_t bytes = fread(line, 1, sizeof line - 1, file);
+    fclose(file);
+    line[bytes] = '\0';
+    const char *field = strrchr(line, ')');
+    for (int i = FIELD_STATE - 1; field && i < FIELD_START_TICKS; i++) {
+        field = strchr(field + 1, ' ');
+        if (field && i + 1 == FIELD_STATE)
+            *state = field[1];
+    }
+    if (field)
+        *start_ticks = strtoull(field + 1, NULL, 10);
+    return field != NULL;
+}
+
+bool pl_profile_process_runs(const struct pl_header *header)
+{
+    uint64_t start_ticks;
+    char state = 0;
+    bool gone = header->end == PL_END_EXEC || (header->flags & (PL_FLAG_WAITED | PL_FLAG_SNAPSHOT)) != 0;
+    if (gone || header->pid == 0 || !read_stat(header->pid, &start_ticks, &state))
+        return false;
+    return start_ticks == header->start_ticks && !strchr("ZX", state);
+}
+
+bool pl_profile_same_process(const struct pl_header *a, const struct pl_header *b)
+{
+    return a->pid == b->pid && a->start_monotonic_ns == b->start_monotonic_ns && a->seed == b->seed;
+}
+
+/* --- opening --- */
+
+static int load(const struct pl_image_source *source, struct pl_profile **out, char *why)
 {
     struct pl_arena *scratch = pl_arena_new();
-    struct pl_snapshot snapshot;
-    int refused = pl_snapshot_take(source, scratch, &snapshot, why);
+    struct pl_image image;
+    int refused = pl_image_take(source, scratch, &image, why);
     if (refused == 0) {
         struct pl_arena *arena = pl_arena_new();
         struct pl_profile *profile = pl_arena_alloc(arena, sizeof *profile);
         profile->arena = arena;
         profile->path = pl_arena_alloc(arena, strlen(source->name) + 1);
         strcpy(profile->path, source->name);
-        profile->running = source->fd >= 0 && pl_process_runs(&snapshot.header);
-        pl_fold(&snapshot, scratch, profile);
+        profile->running = source->fd >= 0 && pl_profile_process_runs(&image.header);
+        pl_fold(&image, scratch, profile);
         *out = profile;
     }
     pl_arena_free(scratch);
@@ -36,7 +82,7 @@ static int load(const struct pl_source *source, struct pl_profile **out, char *w
 
 int pl_profile_load(const void *data, size_t bytes, struct pl_profile **out, char why[PL_WHY_BYTES])
 {
-    struct pl_source source = {.name = "the profile in memory", .fd = -1, .data = data, .data_bytes = bytes};
+    struct pl_image_source source = {.name = "the profile in memory", .fd = -1, .data = data, .data_bytes = bytes};
     return load(&source, out, why);
 }
 
@@ -61,7 +107,7 @@ int pl_profile_open(const char *path, struct pl_profile **out, char why[PL_WHY_B
                  S_ISDIR(status.st_mode) ? "a directory" : "a device, a pipe or a socket");
         result = S_ISDIR(status.st_mode) ? -EISDIR : -EINVAL;
     } else {
-        struct pl_source source = {.name = path, .fd = fd};
+        struct pl_image_source source = {.name = path, .fd = fd};
         result = load(&source, out, why);
     }
     close(fd);
@@ -74,7 +120,7 @@ void pl_profile_close(struct pl_profile *profile)
         pl_arena_free(profile->arena); /* the profile itself lives in it */
 }
 
-/* ---- the promise ---- */
+/* ---- pl_profile_valid() ---- */
 
 static bool valid_frames(const struct pl_profile *profile)
 {
@@ -130,8 +176,11 @@ static bool valid_sites(const struct pl_profile *profile)
     for (uint32_t i = 0; i < profile->sites; i++) {
         const struct pl_site_view *site = &profile->site[i];
         if ((site->stack >= profile->stacks && site->stack != PL_NO_STACK) || site->thread >= profile->threads ||
-            site->tag >= profile->tags || (site->other_sizes && site->stack != PL_NO_STACK) ||
-            !valid_figures(&site->figures) || !valid_spread(&site->spread))
+            site->tag >= profile->tags || (site->other_sizes && site->stack != PL_NO_STACK))
+            return false;
+        struct pl_figures figures = pl_site_figures(site);
+        struct pl_spread spread = pl_site_spread(site);
+        if (!valid_figures(&figures) || !valid_spread(&spread))
             return false;
     }
     return valid_spread(&profile->spread);
@@ -150,7 +199,7 @@ static bool valid_tags(const struct pl_profile *profile)
     return true;
 }
 
-/* In order, and in range. */
+/* True: scope i is in order and in range. */
 static bool is_scope(const struct pl_profile *profile, uint32_t i)
 {
     const struct pl_scope_view *scope = &profile->scope[i];
@@ -160,7 +209,7 @@ static bool is_scope(const struct pl_profile *profile, uint32_t i)
            (scope[-1].thread == scope->thread && scope[-1].tag < scope->tag);
 }
 
-/* Takes the scopes of a thread, from *scope on, off its figures: nothing must be left. */
+/* Subtracts the scopes of a thread, from *scope on, from its figures: nothing must be left. */
 static bool adds_up(const struct pl_profile *profile, uint32_t thread, uint32_t *scope)
 {
     struct pl_thread_view rest = profile->thread[thread];
@@ -198,10 +247,10 @@ static bool valid_moments(const struct pl_profile *profile)
     return true;
 }
 
-static bool valid_shares(const struct pl_profile *profile, const struct pl_snapshot_view *snapshot)
+static bool valid_shares(const struct pl_profile *profile, const struct pl_composition_view *composition)
 {
-    for (uint32_t i = 0; i < snapshot->shares; i++) {
-        const struct pl_snapshot_share *share = &snapshot->share[i];
+    for (uint32_t i = 0; i < composition->shares; i++) {
+        const struct pl_composition_share *share = &composition->share[i];
         if (share->site >= profile->sites || !all_counts(&share->objects, 1) || !all_counts(&share->bytes, 1) ||
             (i > 0 && share[-1].bytes < share->bytes))
             return false;
@@ -209,14 +258,14 @@ static bool valid_shares(const struct pl_profile *profile, const struct pl_snaps
     return true;
 }
 
-static bool valid_snapshots(const struct pl_profile *profile)
+static bool valid_compositions(const struct pl_profile *profile)
 {
-    for (uint32_t i = 0; i < profile->snapshots; i++) {
-        const struct pl_snapshot_view *snapshot = &profile->snapshot[i];
-        const double counts[] = {snapshot->seconds, snapshot->live_bytes, snapshot->live_objects,
-                                 snapshot->left_out_bytes};
-        if (!all_counts(counts, sizeof counts / sizeof *counts) || !valid_shares(profile, snapshot) ||
-            (i > 0 && snapshot[-1].seconds >= snapshot->seconds))
+    for (uint32_t i = 0; i < profile->compositions; i++) {
+        const struct pl_composition_view *composition = &profile->composition[i];
+        const double counts[] = {composition->seconds, composition->live_bytes, composition->live_objects,
+                                 composition->left_out_bytes};
+        if (!all_counts(counts, sizeof counts / sizeof *counts) || !valid_shares(profile, composition) ||
+            (i > 0 && composition[-1].seconds >= composition->seconds))
             return false;
     }
     return true;
@@ -234,7 +283,7 @@ static bool valid_times(const struct pl_profile *profile)
            profile->peak_s <= profile->duration_s;
 }
 
-/* Only what a difference says can be less than nothing. */
+/* Only totals of a difference may be negative. */
 static bool valid_totals(const struct pl_profile *profile)
 {
     for (int m = 0; m < PL_METRIC_COUNT; m++) {
@@ -260,7 +309,15 @@ static bool valid_names(const struct pl_profile *profile)
 bool pl_profile_valid(const struct pl_profile *profile)
 {
     return valid_names(profile) && valid_frames(profile) && valid_stacks(profile) && valid_tags(profile) &&
-           valid_scopes(profile) && valid_sites(profile) && valid_moments(profile) && valid_snapshots(profile) &&
+           valid_scopes(profile) && valid_sites(profile) && valid_moments(profile) && valid_compositions(profile) &&
            valid_times(profile) && valid_totals(profile) && profile->samples_live <= profile->samples &&
            !(profile->exact && profile->samples > 0);
+}
+
+uint32_t pl_profile_places(const struct pl_profile *profile)
+{
+    uint32_t places = 0;
+    for (uint32_t i = 0; i < profile->frames; i++)
+        places += profile->frame[i].places;
+    return places;
 }

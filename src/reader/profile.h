@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * profile.h - a profile as the reader sees it: opened, checked, copied, folded.
+ * profile.h - a profile as the reader sees it: copied, checked, folded.
  *
- * pl_profile_open() takes a snapshot: it copies the file once and never looks at it again, so a file that is being
- * written to, truncated or replaced meanwhile cannot change what was checked. Every offset, count and string is checked
- * before it is believed; what cannot be believed is dropped and counted in `damage`.
+ * pl_profile_open() copies the file once and never reads it again, so a file that is being written to, truncated or
+ * replaced meanwhile cannot change what was checked. Every offset, count and string is checked before use; records that
+ * make no sense are dropped and counted in `damage`.
  *
- * The order of reading makes a live file consistent: rows first, then what rows name (sites, frames, modules), so that
- * everything named is there. In use = allocated - freed - remote; frees are read before allocations, so that a figure
- * caught in motion errs towards "in use", never below zero.
+ * The order of reading makes a live file consistent: rows first, then what rows refer to (sites, frames, modules), so
+ * that every record referred to is there. In use = allocated - freed - remote; frees are read before allocations, so
+ * that a figure read during an update errs towards "in use", never below zero.
  *
- * Libraries return 0 or a negative errno and leave outputs untouched on failure; `why` gets one line for a person.
+ * Functions return 0 or a negative errno and leave outputs untouched on failure; `why` gets one line for a person.
  */
 #ifndef PL_PROFILE_H
 #define PL_PROFILE_H
@@ -19,9 +19,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "format.h"
+#include "format/format.h"
 
-/* An estimate and its 95% interval. Exact figures have low == value == high and error 0. */
+/* An estimate and its 95% confidence interval. Exact figures have low == value == high and error 0. */
 struct pl_estimate {
     double value;
     double error; /* half-width, for showing as ± */
@@ -48,7 +48,7 @@ enum pl_metric {
 
 struct pl_metric_info {
     const char *key;  /* as in JSON and pprof */
-    const char *word; /* as people say it; accepted by --metric beside the key */
+    const char *word; /* as shown to people; accepted by --metric beside the key */
     const char *unit; /* "bytes", "calls", "blocks" */
     const char *help;
 };
@@ -63,15 +63,15 @@ struct pl_module_view {
 /* A place in the code. `function` and `file` are "" until symbolized, or when unknown. */
 struct pl_place {
     const char *function; /* demangled */
-    const char *linkage;  /* mangled; "" if same as function, and as it was */
+    const char *linkage;  /* mangled; "" if it is the same as `function` and no rule has changed that */
     const char *file;
     uint32_t line;
     uint32_t column;
     bool inlined; /* into the next place of the same frame */
-    /* What rules for names have made of it (simplify.h). */
-    bool allocator;       /* it only hands memory on */
+    /* Set by rules for names (simplify.h). */
+    bool allocator;       /* it only passes memory on */
     bool bare;            /* `function` has neither return type nor parameters, whatever it looks like */
-    const char *original; /* the function's name before; NULL: `function` is as it was */
+    const char *original; /* the function's name before a rule changed it; NULL: none did */
 };
 
 /* One address; its places are innermost first, and there is at least one after symbolizing. */
@@ -81,7 +81,7 @@ struct pl_frame_view {
     uint64_t flags;   /* PL_FRAME_EXACT, GUESS, GAP, CUT */
     uint32_t places;
     const struct pl_place *place;
-    uint32_t record; /* a frame record of the file that says so: what pl_symbol.frame names */
+    uint32_t record; /* one of the file's records of this frame: what pl_symbol.frame refers to */
 };
 
 /* A stack: indexes of frames, innermost first. */
@@ -103,8 +103,8 @@ struct pl_thread_view {
 /*
  * What is known of a site beyond its sums. Counts are exact or sums of weights (estimates without intervals).
  *
- * ages[i] is the number of blocks live now that were made in the i-th age class, oldest first: profile->age says when
- * each class ends. Classes are PL_COHORTS equal stretches of the run.
+ * ages[i] is the number of blocks live now that were allocated in the i-th age class, oldest first: profile->age says
+ * when each class ends. Classes are PL_COHORTS equal stretches of the run.
  */
 struct pl_spread {
     double sizes[PL_SIZE_BUCKETS];
@@ -118,21 +118,38 @@ struct pl_spread {
     double exit_space;
 };
 
-/* Objects and bytes: those that were counted, and those that samples stand for. */
+/* Objects and bytes: an exact part that was counted, and a part that samples stand for. */
 struct pl_amount {
     double exact_objects;
     double exact_space;
     struct pl_sums sampled;
 };
 
+/* What may exist beside the samples although none was taken of it, with 95% confidence (totals.c). Of several sites
+ * together it is the largest of theirs, not the sum: that none was taken is then one event. */
+struct pl_hidden {
+    double objects;
+    double space;
+};
+
+/* How much more and how much less than `peak` there was at other times when the heap may have been as large: samples do
+ * not tell which of them was the peak (peakrange.c). */
+struct pl_peakrange {
+    double more_objects, less_objects;
+    double more_space, less_space;
+};
+
 /* Everything that metrics are computed from. Figures of sites are added first, then estimated once. */
 struct pl_figures {
     struct pl_amount allocated;
-    struct pl_amount freed;     /* by whomever */
+    struct pl_amount freed;     /* by any thread */
     struct pl_amount peak;      /* live when the heap was largest */
-    struct pl_amount temporary; /* only its objects are meant */
+    struct pl_amount temporary; /* only its objects are used */
     struct pl_skew skew;        /* of the samples in `allocated`; 0: not known */
     double unseen_interval;     /* mean gap between samples while not everything was counted; 0: everything was */
+    uint64_t call_charge;       /* bytes that each call counted in that gap in addition to its size; at least 1 */
+    struct pl_hidden hidden;
+    struct pl_peakrange peakrange;
 };
 
 /* What memory is for. Tag 0 is the root: no tag. A tag comes after its parent. */
@@ -141,11 +158,12 @@ struct pl_tag_view {
     const char *path;   /* "request/parse"; "" for the root. A slash in a name is not escaped: compare tags by index */
     uint32_t parent;    /* index; the root is its own */
     uint32_t depth;     /* the root has 0 */
-    uint32_t same_name; /* a number that tags of one name share, wherever they are */
+    uint32_t same_name; /* a number that tags of the same name share, wherever they are */
     enum pl_tag_kind kind; /* PL_TAG_OFF and PL_TAG_PAUSED are named "(off)" and "(paused)" */
 };
 
-/* What a thread asked for under a tag itself, exactly: all scopes of a thread add up to its own figures. */
+/* Exact calls and bytes of a thread under a tag itself, without the tags below it. All scopes of a thread add up to its
+ * own figures. */
 struct pl_scope_view {
     uint32_t thread; /* indexes */
     uint32_t tag;
@@ -156,49 +174,51 @@ struct pl_scope_view {
 
 /* A thread's share of a site. */
 struct pl_site_view {
-    uint32_t stack;   /* index into stacks; PL_NO_STACK for the overflow site and for other sizes */
-    uint32_t thread;  /* index into threads */
-    uint32_t tag;     /* index into tags */
-    bool other_sizes; /* all allocations under this tag of sizes whose stacks were not wanted */
-    struct pl_figures figures;
-    struct pl_spread spread;
-    struct pl_estimate metric[PL_METRIC_COUNT];
+    uint32_t stack;                  /* index into stacks; PL_NO_STACK for the overflow site and for other sizes */
+    uint32_t thread;                 /* index into threads */
+    uint32_t tag;                    /* index into tags */
+    bool other_sizes;                /* all allocations under this tag of sizes outside of size_from to size_to */
+    bool at_moment;                  /* as of a moment of the run: what is known only of the whole run is missing */
+    const struct pl_packed *figures; /* this and the next: site.h unpacks them */
+    const struct pl_packed *spread;
 };
 #define PL_NO_STACK UINT32_MAX
 #define PL_NO_MODULE UINT32_MAX
+#define PL_ROOT_TAG 0u
 
 struct pl_moment_view {
     double seconds; /* since the start */
     double live_bytes, live_objects;
     double allocated_bytes, allocated_calls; /* since the start, or the reset */
     double rss_bytes;                        /* 0: not known */
-    double file_bytes;                       /* the part of it that files and shared memory are behind */
+    double file_bytes;                       /* the part of it that is backed by files and shared memory */
     uint64_t interval_bytes;                 /* 0: exact */
 };
 
-/* Which sites held the heap at a moment. Sites that are not named had less than `left_out_bytes` all together. */
-struct pl_snapshot_share {
+/* A heap composition: which sites held the heap at a moment. Sites that are not listed held `left_out_bytes`
+ * together. */
+struct pl_composition_share {
     uint32_t site; /* index into sites */
     double objects, bytes;
-    double calls, allocated; /* made until then, and the bytes they asked for */
-    bool divided;            /* it was known of all threads together: their parts are estimates */
+    double calls, allocated; /* made until then, and the bytes they requested */
+    bool divided;            /* known only for all threads together: their parts are estimates */
 };
-struct pl_snapshot_view {
+struct pl_composition_view {
     double seconds;
     double live_bytes, live_objects, left_out_bytes;
     double allocated_bytes, allocated_calls;
-    /* Sites that are not named: so large a part of all that they have asked for in the end. */
-    double others_allocated, others_calls; /* they had asked for then, */
-    double others_bytes, others_objects;   /* and was live */
-    double unnamed_bytes, unnamed_calls;   /* what they had asked for then, all together */
+    /* Sites that are not listed, as fractions of what they allocated in the whole run: */
+    double others_allocated, others_calls; /* allocated until then */
+    double others_bytes, others_objects;   /* live then */
+    double unnamed_bytes, unnamed_calls;   /* and, not as fractions, what they had allocated until then */
     uint32_t shares;
-    const struct pl_snapshot_share *share;
+    const struct pl_composition_share *share;
 };
 
 struct pl_profile {
     char *path;
     uint64_t file_bytes;
-    struct pl_header header; /* strings in it are not to be trusted: use the fields below */
+    struct pl_header header; /* strings in it are not checked: use the fields below */
 
     const char *comm;
     const char *executable;
@@ -210,7 +230,7 @@ struct pl_profile {
 
     uint32_t modules;
     struct pl_module_view *module;
-    uint32_t allocator; /* the module whose malloc was in charge; PL_NO_MODULE: not known */
+    uint32_t allocator; /* the module whose malloc was used; PL_NO_MODULE: not known */
     uint32_t frames;
     struct pl_frame_view *frame;
     uint32_t stacks;
@@ -219,27 +239,28 @@ struct pl_profile {
     struct pl_thread_view *thread;
     uint32_t sites;
     struct pl_site_view *site;
-    uint32_t base_sites; /* of a difference: so many sites, the first ones, are what it is compared with, and count
-                            negatively; totals have their sign. 0: this is a profile */
+    uint32_t base_sites; /* of a difference: the first `base_sites` sites are the base's and count negatively; totals
+                            are signed. 0 otherwise */
     bool difference;
     double since_s, until_s; /* of a difference between two moments of one run; 0, 0: between two runs */
-    const char *method;      /* of a difference: how its figures were obtained, in words. NULL: all the rest tells */
-    bool part;               /* of what the process did, by tags, threads or stacks: moments are about all of it */
-    bool by_stack;   /* it was chosen by stacks: calls and bytes are as well known as sites are, and not told apart by
+    const char *method;      /* how the figures were obtained, in words; NULL: the other fields tell */
+    bool part;               /* only some tags, threads or stacks are included: moments are about the whole process */
+    bool by_stack;   /* chosen by stack: calls and bytes come from sites, are as exact as those, and are not split by
                         function: all are in calls[0] */
-    uint32_t merged; /* how many profiles this was made of; 0: of one process. Its peak is the sum of their peaks */
+    uint32_t merged; /* how many profiles were merged; 0: this is of one process. The peak is the sum of theirs */
     uint32_t tags;   /* at least the root */
     struct pl_tag_view *tag;
     uint32_t scopes; /* by thread, then by tag */
     struct pl_scope_view *scope;
-    const char *snapshot_name; /* NULL: this is no snapshot. "" if it was not named */
-    double snapshot_s;         /* when it was taken, since the start */
-    double reset_s;            /* figures are about what was allocated since then; 0: since the start */
+    const char *bypass[PL_BYPASS_COUNT]; /* "": allocations did not go past the profiler in this way */
+    const char *snapshot_name;           /* NULL: not a snapshot. "" if it has no name */
+    double snapshot_s;                   /* when it was taken, since the start */
+    double reset_s;                      /* figures are about what was allocated since then; 0: since the start */
 
     uint32_t moments; /* in order of time */
     struct pl_moment_view *moment;
-    uint32_t snapshots; /* likewise */
-    struct pl_snapshot_view *snapshot;
+    uint32_t compositions; /* likewise */
+    struct pl_composition_view *composition;
 
     struct pl_estimate total[PL_METRIC_COUNT]; /* alloc_* are exact: from the threads' counters */
     struct pl_spread spread;                   /* of all sites together */
@@ -247,57 +268,57 @@ struct pl_profile {
     uint64_t samples_live;
     double exact_calls; /* allocations that were counted one by one */
     double exact_bytes;
-    double recorded_calls; /* of all that were made: those that were counted or could have been sampled, not those in */
-    double recorded_bytes; /* "(off)" and "(paused)", of which nothing more is known */
-    bool exact;            /* all of them were: every figure is exact */
-    double unit_s;         /* length of a unit of time, the first bucket of lives; 0: not known */
-    double age[PL_COHORTS];  /* when each age class ends, in seconds since the start; unused classes have the last's */
+    double recorded_calls;   /* calls that were counted or could have been sampled: all except those in */
+    double recorded_bytes;   /* "(off)" and "(paused)", of which only calls and bytes are known */
+    bool exact;              /* every allocation was counted: every figure is exact */
+    double unit_s;           /* length of a unit of time, the first bucket of lives; 0: not known */
+    double age[PL_COHORTS];  /* when each age class ends, in seconds since the start; unused ones end with the last */
     double peak_s;           /* when the heap was largest */
     double peak_slack_bytes; /* how far the peak may be off with several threads; 0: not at all */
     double exit_s;           /* when main returned or exit was called; 0: never */
-    double cost_s,
-        cpu_s; /* CPU time of the profiler's cold path, by its own account, and of the process then; 0: unknown */
+    /* CPU time of the profiler, by its own measurement, and of the process then; 0: unknown. Not included: the
+     * instructions that every malloc and free executes, and the cache misses that the profiler causes. */
+    double cost_s, cpu_s;
 
     uint64_t damage;    /* records that made no sense and were dropped */
-    uint64_t in_flight; /* rows and tallies caught, or killed, in the middle of an update */
+    uint64_t in_flight; /* rows and tallies that were copied, or whose process was killed, during an update */
     struct pl_arena *arena;
 };
 
 #define PL_WHY_BYTES 512
 int pl_profile_open(const char *path, struct pl_profile **out, char why[PL_WHY_BYTES]);
 
-/* The same from memory: the fuzzer's door. `bytes` is not modified and not needed afterwards. */
+/* The same from memory, for the fuzzer. `data` is not modified, and not needed afterwards. */
 int pl_profile_load(const void *data, size_t bytes, struct pl_profile **out, char why[PL_WHY_BYTES]);
 void pl_profile_close(struct pl_profile *profile);
 
-/* Every index in range, every string there, every site with 0 <= freed, peak <= allocated and temporary <= freed,
- * moments and snapshots in order, nothing infinite: what an opened profile promises. */
+/* Checks what an opened profile promises: every index is in range, every string is there, every site has 0 <= freed,
+ * peak <= allocated and temporary <= freed, moments and heap compositions are in order, and nothing is infinite. */
 bool pl_profile_valid(const struct pl_profile *profile);
 
 /* The smallest size (bytes), or lifetime (units), that belongs to a bucket. */
 double pl_size_bucket_from(unsigned bucket);
 double pl_life_bucket_from(unsigned bucket);
-
-/* How the figures were obtained, in words, without figures that change while one looks: "exact: all 48,213
- * allocations", "exact for the first 400,000 allocations, then sampled about every 96 KiB", "sampled every 512 KiB on
- * average: 312 samples". */
-void pl_profile_method(const struct pl_profile *profile, char *out, size_t bytes);
+/* About how long a block in this bucket lived, in units. */
+double pl_life_bucket_middle(unsigned bucket);
 
 void pl_spread_add(struct pl_spread *to, const struct pl_spread *more);
 
-/* 95% interval of a sum over samples (docs/maths.md). `samples` is the number of samples in it. */
+/* 95% confidence interval of a sum over samples (docs/maths.md). `samples` is the number of samples in it. */
 struct pl_estimate pl_estimate_of(double value, double variance, double samples);
 
-/* Adds figures of sites; one interval per metric is computed from the sums: the exact part as it is, and the sampled
- * part's interval on top of it. */
+/* Figures of sites are added first. Then one interval per metric is computed from the sums: the exact part plus the
+ * interval of the sampled part. */
 void pl_figures_add(struct pl_figures *to, const struct pl_figures *more);
-void pl_figures_estimate(const struct pl_figures *figures, struct pl_estimate metric[PL_METRIC_COUNT]);
+void pl_estimate_figures(const struct pl_figures *figures, struct pl_estimate metric[PL_METRIC_COUNT]);
 
-/* Where not one sample was taken: 0, and how much can hide behind that. */
+/* What a site may hide between its samples, from its figures and from the sizes that are known of it: 0, 0 if they are
+ * not. */
+struct pl_hidden pl_estimate_hidden(const struct pl_figures *figures, double gap_bytes, double smallest,
+                                    double largest);
+
+/* Estimates where no sample was taken: 0, with an upper end for what may have gone unseen. */
 void pl_estimate_unsampled(uint64_t interval_bytes, uint32_t call_charge, struct pl_estimate metric[PL_METRIC_COUNT]);
-
-/* A line on how the process ended: "running", "exited 0", "killed by SIGKILL", "ended without a word", ... */
-void pl_profile_ending(const struct pl_profile *profile, char *out, size_t bytes);
 
 extern const char *const pl_function_name[PL_FN_COUNT];
 struct pl_named_counter {
@@ -306,5 +327,15 @@ struct pl_named_counter {
 };
 extern const struct pl_named_counter pl_loss_info[PL_LOSS_COUNT];
 extern const struct pl_named_counter pl_stop_info[PL_STOP_COUNT];
+
+/* How many places all frames have: several for a frame with inlined functions. */
+uint32_t pl_profile_places(const struct pl_profile *profile);
+
+/* Is the process that wrote a profile still running? Best effort: a pid means something only in its own pid namespace,
+ * so a process in another one counts as ended. */
+bool pl_profile_process_runs(const struct pl_header *header);
+
+/* Are two profiles from the same process? A program that it becomes by exec is another. */
+bool pl_profile_same_process(const struct pl_header *a, const struct pl_header *b);
 
 #endif

@@ -2,30 +2,35 @@
 /*
  * totals.c - metrics of sites and of the whole, and when the heap was largest.
  *
- * Calls and bytes of the whole are known exactly, whatever the mode: threads count them. Sites can only claim more than
- * that after a kill, when a thread had not told of its last calls; then the sites are right.
+ * Calls and bytes of the whole are exact in every mode: threads count them. Sites have more only after a kill, if a
+ * thread had not written its last calls to its record; then the sites are right.
  *
- * Nothing but calls and bytes is known of what was allocated while Plimsoll was off or paused. It is part of the totals
- * of these, and of nothing that is compared with samples.
+ * Of what was allocated while Plimsoll was off or paused, only calls and bytes are known. It is part of these totals,
+ * and of nothing that is compared with samples.
  *
  * Sites hold what was live at the last peak that the writer noticed, which is when the heap fell from a new height. If
- * more is live now it has not fallen yet, and the peak is now. The height as the writer saw it is too large by what was
- * there before a reset, and by what threads had not yet told each other, so what sites held then has a say too.
+ * more is live now, it has not fallen yet, and the peak is now. The height as the writer saw it is too large by the
+ * blocks from before a reset, and by what threads had not yet reported, so what sites held then is compared, too.
  */
 #include <math.h>
+#include <stdlib.h>
+#include <string.h>
 
-#include "figures.h"
-#include "settings.h"
-#include "totals.h"
+#include "format/settings.h"
+#include "reader/base/grow.h"
+#include "reader/figures.h"
+#include "reader/site.h"
+#include "reader/peakrange.h"
+#include "reader/totals.h"
 
 static double larger(double a, double b)
 {
     return a > b ? a : b;
 }
 
-/* No more can be in use than was allocated, and that is known exactly: a few samples may stand for more than there ever
- * was. A value that is too large goes down, and the lower end of its interval in proportion: it has become no more
- * certain. What was counted is not doubted, nor are samples of threads that were killed before they told of a call. */
+/* No more can be in use than was allocated, which is exact, but a few samples may stand for more. Lowers a value that
+ * is too large, and the lower end of its interval in proportion: it has become no more certain. Exact figures are not
+ * limited, nor are samples of threads that were killed before they had recorded a call. */
 static void cap(struct pl_estimate *part, double allocated)
 {
     if (part->high <= allocated || !(part->error > 0) || !(allocated > 0))
@@ -42,7 +47,7 @@ static struct pl_figures add_sites(const struct pl_profile *profile)
 {
     struct pl_figures figures = {0};
     for (uint32_t i = 0; i < profile->sites; i++)
-        pl_figures_add(&figures, &profile->site[i].figures);
+        pl_site_add_figures(&figures, &profile->site[i]);
     return figures;
 }
 
@@ -58,14 +63,14 @@ static void move_peak_to_now(struct pl_profile *profile, struct pl_figures *all)
 {
     all->peak = (struct pl_amount){0};
     for (uint32_t i = 0; i < profile->sites; i++) {
-        struct pl_figures *figures = &profile->site[i].figures;
-        figures->peak = pl_amount_rest(&figures->allocated, &figures->freed);
-        pl_amount_add(&all->peak, &figures->peak);
+        struct pl_figures figures = pl_site_figures(&profile->site[i]);
+        struct pl_amount live = pl_amount_rest(&figures.allocated, &figures.freed);
+        pl_amount_add(&all->peak, &live);
     }
     profile->peak_s = profile->duration_s;
 }
 
-/* With several threads the heap's height is known to within what each keeps to itself. */
+/* With several threads, the heap's height is known only to within what each has not reported yet. */
 static double slack_of(const struct pl_profile *profile)
 {
     if (profile->merged > 0)
@@ -73,17 +78,20 @@ static double slack_of(const struct pl_profile *profile)
     return profile->threads > 1 ? (double) profile->threads * profile->header.batch_bytes : 0;
 }
 
-static void fold_peak(struct pl_profile *profile, struct pl_figures *all)
+/* True: the peak is now, and sites hold what is live. */
+static bool fold_peak(struct pl_profile *profile, struct pl_figures *all)
 {
     const struct pl_peak *peak = &profile->header.peak;
     profile->peak_slack_bytes = slack_of(profile);
-    if (profile->merged > 0) { /* sums of peaks that were settled when each was read, at times of their own */
+    if (profile->merged > 0) { /* a sum of peaks, each at a time of its own, and settled when it was read */
         profile->peak_s = 0;
-        return;
+        return false;
     }
     double live = live_bytes(all), then = pl_amount_space(&all->peak);
-    if (peak->peaks == 0 || live > then || live > (double) peak->bytes)
+    bool now = peak->peaks == 0 || live > then || live > (double) peak->bytes;
+    if (now)
         move_peak_to_now(profile, all);
+    return now;
 }
 
 /* ---- metrics ---- */
@@ -91,7 +99,7 @@ static void fold_peak(struct pl_profile *profile, struct pl_figures *all)
 static void fold_spread(struct pl_profile *profile)
 {
     for (uint32_t i = 0; i < profile->sites; i++)
-        pl_spread_add(&profile->spread, &profile->site[i].spread);
+        pl_site_add_spread(&profile->spread, &profile->site[i]);
 }
 
 static uint64_t hidden_interval(const struct pl_header *header)
@@ -105,12 +113,14 @@ void pl_totals_hidden(const struct pl_profile *profile, struct pl_estimate hidde
     pl_estimate_unsampled(hidden_interval(&profile->header), profile->header.call_charge, hidden);
 }
 
-/* What was counted or sampled, and how much may hide where no sample was taken. */
+/* Raises the upper ends by what may have gone unseen, where no sample was taken: of everything, or of some parts that
+ * were merged with others. */
 static void allow_for_the_unseen(struct pl_profile *profile, const struct pl_estimate hidden[PL_METRIC_COUNT])
 {
     for (int m = 0; m < PL_METRIC_COUNT; m++) {
         struct pl_estimate *total = &profile->total[m];
-        total->high += hidden[m].high;
+        double seen = profile->samples == 0 ? total->value : total->high;
+        total->high = larger(total->high, seen + hidden[m].high);
         total->error = total->value > 0 ? (total->high - total->low) / 2 : total->high;
     }
 }
@@ -157,7 +167,7 @@ static void fold_calls(struct pl_profile *profile)
         pl_estimate_exactly(sum.all_bytes - sum.recorded_bytes + profile->recorded_bytes);
 }
 
-/* Counting ends when Plimsoll is switched off, too; it is sampling that takes its place if there is an interval. */
+/* Counting also ends when Plimsoll is switched off. Sampling has replaced it only if there is an interval. */
 static bool left_exact_mode(const struct pl_auto *automatic)
 {
     return automatic->left > 0 && (automatic->interval_bytes > 0 || automatic->interval_max > 0);
@@ -175,6 +185,15 @@ static double unseen_interval(const struct pl_profile *profile, const struct pl_
     return isfinite(mean) && mean < PL_SAMPLE_MAX ? mean : 0;
 }
 
+/* The same, but a sample of a block that is larger than the interval does not count as a longer gap. */
+static double hidden_gap(const struct pl_header *header, double unseen)
+{
+    bool sampled = header->mode == PL_MODE_SAMPLED;
+    double longest = (double) (sampled ? header->interval_bytes : header->automatic.interval_max);
+    longest = larger(longest, (double) header->control.interval_bytes);
+    return longest > 0 ? fmin(unseen, longest) : unseen;
+}
+
 double pl_totals_gap(const struct pl_profile *profile)
 {
     struct pl_figures all = add_sites(profile);
@@ -182,7 +201,21 @@ double pl_totals_gap(const struct pl_profile *profile)
     return gap > 0 ? gap : (double) hidden_interval(&profile->header);
 }
 
-/* Parts without a sample hide something, whatever the samples of others say. */
+struct pl_unsampled pl_totals_unsampled(const struct pl_profile *profile)
+{
+    struct pl_unsampled unsampled = {0};
+    struct pl_estimate most[PL_METRIC_COUNT];
+    for (uint32_t i = 0; i < profile->sites && !profile->difference; i++) {
+        struct pl_figures figures = pl_site_figures(&profile->site[i]);
+        unsampled.sites += figures.unseen_interval > 0 && figures.hidden.objects > 0 &&
+                           figures.allocated.exact_objects > 0 && figures.allocated.sampled.samples == 0;
+    }
+    pl_estimate_unsampled((uint64_t) pl_totals_gap(profile), profile->header.call_charge, most);
+    unsampled.bytes = unsampled.sites > 0 ? most[PL_METRIC_ALLOC_SPACE].high : 0;
+    return unsampled;
+}
+
+/* Parts without samples may hide something, even if others have samples. */
 static void fold_hidden(struct pl_profile *profile)
 {
     struct pl_estimate hidden[PL_METRIC_COUNT];
@@ -196,18 +229,94 @@ static void fold_hidden(struct pl_profile *profile)
     allow_for_the_unseen(profile, hidden);
 }
 
+uint64_t pl_totals_charge(const struct pl_profile *profile)
+{
+    return profile->header.call_charge > 0 ? profile->header.call_charge : 1;
+}
+
+/* What each thread has allocated that was not counted at a site: its sites cannot hide more. A thread that has not
+ * ended may have made calls of up to a gap that are not in its record yet. */
+static struct pl_hidden *not_counted(const struct pl_profile *profile, double gap)
+{
+    struct pl_hidden *rest = pl_grow_zeroed(profile->threads + 1ull, sizeof *rest);
+    for (uint32_t i = 0; i < profile->threads; i++) {
+        const struct pl_thread_view *thread = &profile->thread[i];
+        for (int f = 0; f < PL_FN_COUNT; f++)
+            rest[i].objects += (double) thread->calls[f];
+        rest[i].objects += thread->alive ? gap : 0;
+        rest[i].space = (double) thread->bytes + (thread->alive ? gap : 0);
+    }
+    for (uint32_t i = 0; i < profile->sites; i++) {
+        struct pl_figures figures = pl_site_figures(&profile->site[i]);
+        rest[profile->site[i].thread].objects -= figures.allocated.exact_objects;
+        rest[profile->site[i].thread].space -= figures.allocated.exact_space;
+    }
+    return rest;
+}
+
+static struct pl_hidden at_most(struct pl_hidden hidden, const struct pl_hidden *rest)
+{
+    return (struct pl_hidden){.objects = fmax(fmin(hidden.objects, rest->objects), 0),
+                              .space = fmax(fmin(hidden.space, rest->space), 0)};
+}
+
+/* What the figures of a site depend on, besides its own records. */
+struct circumstances {
+    const struct pl_figures *all;
+    bool peak_is_now;
+    double gap;                            /* 0: nothing is hidden */
+    struct pl_peak_correction *correction; /* by site, or NULL */
+    struct pl_hidden *rest;                /* by thread, or NULL */
+};
+
+/* Completes the figures of a site, and packs them again if that changes them: if everything was counted, it rarely
+ * does. */
+static struct pl_hidden fold_site(struct pl_profile *profile, uint32_t number, const struct circumstances *given)
+{
+    struct pl_site_view *site = &profile->site[number];
+    const struct pl_figures before = pl_site_figures(site);
+    struct pl_figures figures = before;
+    if (given->peak_is_now)
+        figures.peak = pl_amount_rest(&figures.allocated, &figures.freed);
+    if (given->correction) {
+        figures.peakrange = given->correction[number].range;
+        figures.peak.sampled.objects -= given->correction[number].objects;
+        figures.peak.sampled.space -= given->correction[number].space;
+    }
+    figures.unseen_interval = given->all->unseen_interval;
+    if (given->gap > 0) {
+        struct pl_spread spread = pl_site_spread(site);
+        figures.hidden = pl_estimate_hidden(&figures, given->gap, (double) spread.smallest, (double) spread.largest);
+        figures.hidden = at_most(figures.hidden, &given->rest[site->thread]);
+    }
+    if (memcmp(&before, &figures, sizeof figures) != 0)
+        site->figures = pl_site_pack_figures(profile->arena, &figures);
+    return figures.hidden;
+}
+
 void pl_totals_fold(struct pl_profile *profile)
 {
     const struct pl_header *header = &profile->header;
     struct pl_figures all = add_sites(profile);
-    fold_peak(profile, &all);
+    bool peak_is_now = fold_peak(profile, &all);
     fold_spread(profile);
-    double unseen = unseen_interval(profile, &all);
+    all.unseen_interval = unseen_interval(profile, &all);
+    double gap = hidden_gap(header, all.unseen_interval);
+    struct circumstances given = {
+        .all = &all,
+        .peak_is_now = peak_is_now,
+        .gap = gap,
+        .correction = pl_peakrange_fold(profile, &all, peak_is_now, gap),
+        .rest = gap > 0 ? not_counted(profile, gap) : NULL,
+    };
     for (uint32_t i = 0; i < profile->sites; i++) {
-        profile->site[i].figures.unseen_interval = unseen;
-        pl_figures_estimate(&profile->site[i].figures, profile->site[i].metric);
+        struct pl_hidden hidden = fold_site(profile, i, &given);
+        all.hidden.objects = larger(all.hidden.objects, hidden.objects);
+        all.hidden.space = larger(all.hidden.space, hidden.space);
     }
-    pl_figures_estimate(&all, profile->total);
+    free(given.correction);
+    free(given.rest);
+    pl_estimate_figures(&all, profile->total);
 
     profile->samples = all.allocated.sampled.samples;
     profile->samples_live = profile->samples - all.freed.sampled.samples;

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * stub.c - libplimsoll-stub.so: every function of plimsoll.h, doing nothing.
+ * stub.c - libplimsoll-stub.so: defines every function of plimsoll.h; each does nothing.
  *
- * For programs that cannot leave the functions undefined: code compiled with -fno-pic, and linkers or languages that
- * know no weak symbols. libplimsoll.so, preloaded, comes before it and takes its place, function by function. Each
- * answers what the macros of plimsoll.h answer when there is nobody: the same program, linked or not, behaves the same.
+ * For programs that cannot leave the functions undefined: code compiled with -fno-pic, and linkers or languages without
+ * weak symbols. If libplimsoll.so is preloaded, its functions take precedence. Each function returns what the macros of
+ * plimsoll.h return without the profiler, so a program behaves the same with and without the stub.
  */
 #define PLIMSOLL_IMPLEMENTATION
 #include <plimsoll.h>

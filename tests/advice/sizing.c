@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * sizing.c - prints what a rule of sizing.h makes of every size, from 1 byte on, without the header: a line for each.
+ * sizing.c - prints the usable size by a rule of sizing.h for every size from 1 byte on, one line each.
  *
  *   sizing NAME BYTES
  */
-#include "sizing.h"
+#include "analysis/advice/sizing.h"
 
 #include <inttypes.h>
 #include <stdio.h>

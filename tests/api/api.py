@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""api - what the tests of the API share: compiling a program as its authors might, and running it bare and profiled."""
+"""api - shared by the tests of the API: compiles a program as its authors might, and runs it with and without us."""
 
 import os
 import shutil
@@ -24,7 +24,7 @@ STRICT = ["-Wall", "-Wextra", "-Wpedantic", "-Wshadow", "-Werror"]
 
 
 def linked(name):
-    """How a library of the build directory is linked; weak symbols alone would not make a linker need it."""
+    """Linker options for a library of the build directory. Weak symbols alone would not make the linker need it."""
     return [f"-L{BUILD}", f"-Wl,-rpath,{BUILD}", "-Wl,--push-state,--no-as-needed", f"-l{name}", "-Wl,--pop-state"]
 
 
@@ -38,7 +38,7 @@ def have(program):
 
 
 def run(*command, cwd=None, **variables):
-    """A command that must succeed, without anything of ours in its environment but `variables`."""
+    """Runs a command that must succeed, with an environment that has nothing of ours but `variables`."""
     done = subprocess.run([str(word) for word in command], cwd=cwd, env=environment(**variables),
                           stdin=subprocess.DEVNULL, capture_output=True, text=True, errors="replace",
                           timeout=PATIENCE_S)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// bare.cpp - functions for bare.py to look at: what a scope adds to a program that is not profiled.
+// bare.cpp - functions that bare.py disassembles: what a scope adds to a program that is not profiled.
 
 #include <plimsoll.hpp>
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""bare - what the API is when the profiler is not there: a test and a branch, and functions that do nothing."""
+"""bare - without the profiler the API costs a test and a branch, and its functions do nothing."""
 
 import functools
 import re
@@ -10,14 +10,14 @@ from api import BUILD, HERE, INCLUDE, RUNTIME, STRICT, STUB, add, claim, compile
 LINE = re.compile(r"^\s*([0-9a-f]+):\t(\S+)\s*(.*?)\s*$")
 COMPILERS = ("g++", "clang++")
 SCOPES = ("pushed", "entered", "scoped", "named", "string_scoped", "paused")
-REGISTERS_MAX = 6  # instructions to save, copy and restore what a call in between would destroy
+REGISTERS_MAX = 6  # instructions that save, copy and restore registers around a call
 
 
 # ---- the code of a scope ----
 
 
 class Bare:
-    """What is executed of a function when every weak symbol is null."""
+    """The instructions of a function that are executed when every weak symbol is null."""
 
     def __init__(self, code):
         where = {address: index for index, (address, _, _) in enumerate(code)}
@@ -62,7 +62,7 @@ def compile_bare(compiler, directory, *options):
 
 
 def what_is_more(plain, tagged):
-    """What bare execution of a tagged function adds, beyond a test and a branch each way."""
+    """What a tagged function executes in addition, beyond a test and a branch each way."""
     more = len(tagged.executed) - len(plain.executed)
     if tagged.calls != plain.calls:
         return "calls something"
@@ -86,7 +86,7 @@ def one_test_and_one_branch(compiler):
 
 
 for compiler in COMPILERS:
-    add(f"bare, entering and leaving are one test and one branch each: {compiler}",
+    add(f"without the profiler entering and leaving a scope are one test and one branch each: {compiler}",
         functools.partial(one_test_and_one_branch, compiler))
 
 
@@ -101,7 +101,7 @@ def no_scope_needs_a_guard_or_a_constructor():
 
 
 @claim
-def functions_are_named_after_class_and_function():
+def function_scopes_are_named_after_class_and_function():
     for compiler in COMPILERS:
         with scratch() as directory:
             program = Path(directory) / "functions"
@@ -122,26 +122,26 @@ def exported(library):
 
 
 @claim
-def the_stub_exports_what_the_header_declares_and_nothing_else():
+def the_stub_exports_exactly_what_the_header_declares():
     assert len(declared()) > 20
     assert exported(STUB) == declared(), exported(STUB) ^ declared()
 
 
 @claim
-def every_runtime_exports_what_the_header_declares():
+def every_runtime_exports_exactly_what_the_header_declares():
     for library in (RUNTIME, BUILD / "libplimsoll-cxx.so"):
         found = {name for name in exported(library) if name.startswith("plimsoll_")}
         assert found == declared(), f"{library.name}: {sorted(found ^ declared())}"
 
 
 @claim
-def every_function_that_is_declared_may_be_absent():
+def every_declared_function_may_be_absent():
     macros = set(re.findall(r"^#define (plimsoll_\w+)\(", (INCLUDE / "plimsoll.h").read_text(), re.MULTILINE))
     assert macros == declared(), macros ^ declared()
 
 
 @claim
-def every_runtime_has_the_name_that_programs_are_linked_with():
+def every_runtime_has_the_soname_that_programs_are_linked_with():
     for library in (RUNTIME, BUILD / "libplimsoll-cxx.so"):
         assert "soname: [libplimsoll.so.1]" in run("readelf", "--dynamic", "--wide", library), library.name
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""builds - one source, built in every way programs are built, finds the profiler when it is there, and only then."""
+"""builds - one source, built in every usual way, finds the profiler if and only if it is there."""
 
 import functools
 from pathlib import Path
@@ -7,7 +7,7 @@ from pathlib import Path
 from api import HERE, RUNTIME, STRICT, add, compare, compile_program, linked, main, scratch
 from whole import ABSENT, PRESENT, run_in
 
-# What wrapped.cpp says of the classes of plimsoll.hpp: calls charged to each tag.
+# What wrapped.cpp prints about the classes of plimsoll.hpp: calls charged to each tag.
 WRAPPED = {
     "literal": 1,
     "string": 2,
@@ -24,7 +24,7 @@ WRAPPED = {
 
 NO_PIC = ["-fno-pic", "-no-pie"]
 
-# How it is built: compiler, options, what is linked; and when it finds the profiler: bare, and under the preload.
+# A build: compiler, options, libraries; and whether it finds the profiler when it runs alone, and when preloaded.
 BUILDS = {
     "nothing linked": ("gcc", ["-O2"], [], False, True),
     "nothing linked, -O0": ("gcc", ["-O0"], [], False, True),
@@ -60,7 +60,7 @@ WRAPPED_BUILDS = {
     "clang C++20, -O0": ("clang++", ["-O0", "-std=c++20"]),
 }
 
-# The profile, a named snapshot, a numbered one, and what plimsoll_write() wrote.
+# The profile, a named snapshot, a numbered one, and the file of plimsoll_write().
 FILES = ["out.0001.plim", "out.named.plim", "out.plim", "own.plim"]
 
 
@@ -81,7 +81,7 @@ def whole(build):
 
 
 for build in BUILDS:
-    add(f"a program built with {build} finds the profiler when it is there", functools.partial(whole, build))
+    add(f"a program built with {build} finds the profiler if it is there", functools.partial(whole, build))
 
 
 def wrapped(build):
@@ -96,7 +96,7 @@ def wrapped(build):
 
 
 for build in WRAPPED_BUILDS:
-    add(f"scopes of plimsoll.hpp, {build}, end with their blocks", functools.partial(wrapped, build))
+    add(f"scopes of plimsoll.hpp end with their blocks: {build}", functools.partial(wrapped, build))
 
 
 if __name__ == "__main__":

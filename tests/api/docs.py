@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
-"""docs - every piece of C and C++ in docs/api.md compiles as it stands, and no function is left out.
+"""docs - every piece of C and C++ in docs/api.md compiles unchanged, and every function has an example.
 
-A block with an #include is a file of its own. Others are the inside of a function, after the header; what they use and
-do not define is in PRELUDE.
+A block with an #include is a whole file. Other blocks are the body of a function, after the header. PRELUDE declares
+what they use and do not define.
 """
 
 import re
@@ -13,7 +13,7 @@ from api import INCLUDE, SOURCE, STRICT, claim, compile_program, main, say, scra
 DOCUMENT = SOURCE / "docs/api.md"
 UNUSED = ["-Wno-unused-variable", "-Wno-unused-function", "-Wno-unused-but-set-variable", "-Wno-unused-parameter"]
 
-# What the examples talk about.
+# Declarations that the examples use.
 PRELUDE = """
 #include <stdlib.h>
 struct job { plimsoll_context context; void (*function)(struct job *); };

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""examples - the examples of the API do what their first lines say, and reports show it."""
+"""examples - the examples of the API do what their first lines promise, and reports show it."""
 
 import json
 import os
@@ -13,7 +13,7 @@ KEYS = 20000
 
 
 def profile(directory, *command, options=(), **variables):
-    """Runs the command under `plimsoll run`; the profile is out.plim in the directory."""
+    """Runs the command under `plimsoll run`. The profile is out.plim in the directory."""
     run(PLIMSOLL, "run", "--quiet", "--exact", *options, "-o", "out.plim", "--", *command, cwd=directory,
         PLIMSOLL_LIVE_DIR=directory, **variables)
     return Path(directory) / "out.plim"
@@ -24,7 +24,7 @@ def exported(path):
 
 
 def scopes(profile_):
-    """path of a tag -> (calls, bytes, times entered), of all threads."""
+    """path of a tag -> (calls, bytes, times entered), summed over threads."""
     found = {}
     for scope in profile_["scopes"]:
         path = profile_["tags"][scope["tag"]]["path"]
@@ -42,7 +42,7 @@ def the_hash_map_runs_without_a_profiler():
 
 
 @claim
-def reserve_saves_the_growing_of_the_hash_map():
+def reserve_avoids_the_growth_of_the_hash_map():
     with scratch() as directory:
         path = profile(directory, HASHMAP, KEYS, options=["--off"])
         found = scopes(exported(path))
@@ -50,16 +50,16 @@ def reserve_saves_the_growing_of_the_hash_map():
             say(f"{name}: {figures}")
         filling, filling_reserved = found["without reserve/fill"], found["with reserve/fill"]
         reserving = found["with reserve"]
-        assert filling_reserved[0] == KEYS, "a reserved map allocates one node a key, and nothing else"
-        assert reserving[0] == 1 and reserving[1] >= 8 * KEYS, "the table of buckets"
+        assert filling_reserved[0] == KEYS, "a reserved map should allocate one node per key and nothing else"
+        assert reserving[0] == 1 and reserving[1] >= 8 * KEYS, "reserving should allocate the table of buckets once"
         growth = filling[1] - filling_reserved[1]
         assert growth > reserving[1], f"growing took {growth} bytes, reserving {reserving[1]}"
-        assert found["(off)"][0] > 10, "what is not of interest is counted too"
-        assert found.get("", (0,))[0] == 0, "everything else was inside of a scope"
+        assert found["(off)"][0] > 10, "calls while switched off should be counted"
+        assert found.get("", (0,))[0] == 0, "all other calls should be inside a scope"
 
 
 @claim
-def only_what_was_switched_on_has_stacks():
+def only_allocations_while_switched_on_have_stacks():
     with scratch() as directory:
         sites = exported(profile(directory, HASHMAP, KEYS, options=["--off"]))["sites"]
         assert sites
@@ -97,14 +97,14 @@ def a_library_in_the_middle_configures_git():
         bare = run(*git, "log", "-p")
         log = run(PLIMSOLL, "run", "--quiet", "--exact", "-o", "out.plim", "--", *git, "log", "-p", cwd=directory,
                   LD_PRELOAD=MIDDLE, PLIMSOLL_LIVE_DIR=directory)
-        assert log == bare, "git says something else than alone"
+        assert log == bare, "git prints something else than without the library"
         found = exported(Path(directory) / "out.plim")
         tags = scopes(found)
         say(tags)
         assert tags["git"][2] == 1 and tags["git"][0] > 100
         assert tags["git/zlib"][0] > 0 and tags["git/zlib"][2] >= 3
         small = [site for site in found["sites"] if site["other_sizes"]]
-        assert small, "blocks below 64 bytes are together"
+        assert small, "blocks below 64 bytes should be counted together"
         assert os.path.exists(Path(directory) / "out.exit.plim"), os.listdir(directory)
 
 

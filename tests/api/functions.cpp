@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// functions.cpp - functions of every shape, each of which knows how PLIMSOLL_FUNCTION_SCOPE() should name it.
+// functions.cpp - functions of every kind. Each checks the name that PLIMSOLL_FUNCTION_SCOPE() gives it.
 
 #include <plimsoll.hpp>
 
@@ -159,7 +159,7 @@ static void members()
     hidden.member();
 }
 
-// What other compilers say, or may.
+// Texts of other compilers.
 static void texts()
 {
     expect("auto main()::(lambda at a.cpp:1:2)::operator()(int) const", "main::<lambda>");

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""install - what is installed is enough to build programs with: headers, libraries, and pkg-config to find them."""
+"""install - the installed files are enough to build programs: headers, libraries, and pkg-config files to find them."""
 
 import json
 import os
@@ -28,7 +28,7 @@ INSTALLED = [
 
 
 def install(directory):
-    """Where it lies below the directory."""
+    """Installs below the directory and returns the prefix."""
     run("meson", "install", "--no-rebuild", "--quiet", "-C", BUILD, DESTDIR=directory)
     options = json.loads(run("meson", "introspect", "--buildoptions", BUILD))
     prefix = next(option["value"] for option in options if option["name"] == "prefix")
@@ -41,16 +41,16 @@ def flags(directory, *words):
 
 
 def build_with(words, libraries, program, options=()):
-    """whole.c, with what pkg-config says; rpath instead of ldconfig, since these libraries are no one's."""
+    """Builds whole.c with the flags of pkg-config; with an rpath, because ldconfig does not know these libraries."""
     run("gcc", "-O2", "-Wl,--as-needed", *options, HERE / "whole.c", "-o", program, f"-Wl,-rpath,{libraries}", *words)
 
 
 def build(prefix, program, *words, options=()):
-    """From what is installed."""
+    """Builds from the installed files."""
     build_with(flags(prefix / "lib/pkgconfig", "--define-prefix", *words), prefix / "lib", program, options)
 
 
-# Options, what pkg-config is asked for, and whether the profiler is there without being preloaded.
+# Options, the words for pkg-config, and whether the profiler is there without being preloaded.
 WAYS = {
     "weak": ([], ["--cflags", "plimsoll"], False),
     "stub": (["-fno-pic", "-no-pie"], ["--cflags", "--libs", "plimsoll-stub"], False),
@@ -59,7 +59,7 @@ WAYS = {
 
 
 def check_way(place, way, preload):
-    """Of a program that was built in some way: is the profiler there, or not, as it should be?"""
+    """Checks that a program that was built in this way finds the profiler or not, as it should."""
     _, _, present = WAYS[way]
     found, _ = run_in(place, place / "whole", "own.plim")
     compare(PRESENT if present else ABSENT, found, f"{way}, bare")
@@ -75,11 +75,11 @@ def everything_is_installed():
         missing = [name for name in INSTALLED if not (prefix / name).is_file()]
         assert not missing, missing
         library = prefix / "lib/libplimsoll.so"
-        assert library.samefile(prefix / "lib/plimsoll/libplimsoll.so"), "two runtimes"
+        assert library.samefile(prefix / "lib/plimsoll/libplimsoll.so"), "there are two different runtimes"
 
 
 @claim
-def a_program_is_built_from_what_is_installed_in_each_way():
+def a_program_can_be_built_from_the_installed_files_in_each_way():
     with scratch() as directory:
         prefix = install(directory)
         for way, (options, words, _) in WAYS.items():
@@ -90,7 +90,7 @@ def a_program_is_built_from_what_is_installed_in_each_way():
 
 
 @claim
-def a_program_is_built_from_what_is_not_installed_yet():
+def a_program_can_be_built_from_the_build_directory():
     with scratch() as directory:
         for way, (options, words, _) in WAYS.items():
             place = Path(directory) / way
@@ -112,7 +112,7 @@ def a_program_that_is_linked_and_preloaded_has_one_runtime():
 
 
 @claim
-def run_profiles_a_program_that_is_linked():
+def run_profiles_a_program_that_is_linked_with_the_runtime():
     with scratch() as directory:
         prefix = install(directory)
         place = Path(directory) / "run"

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * whole.c - uses every function of plimsoll.h, and says what came of it; C99 and C++11 at once.
+ * whole.c - calls every function of plimsoll.h and prints the results; valid C99 and C++11.
  *
- * usage: whole FILE      FILE does not exist: where plimsoll_write() shall write
+ * usage: whole FILE      FILE must not exist: plimsoll_write() writes it
  *
- * A line is a key and a number. Lines that begin with "wrong:" are about promises that were broken.
+ * A line is a key and a number. Lines that begin with "wrong:" report broken promises.
  */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 
-#ifdef HIDDEN /* as around the headers of many a library */
+#ifdef HIDDEN /* as many libraries include their headers */
 #pragma GCC visibility push(hidden)
 #include <plimsoll.h>
 #pragma GCC visibility pop
@@ -22,7 +22,7 @@
 #define BLOCK_BYTES 100
 #define ERRNO_BEFORE 77
 
-/* A call, which leaves errno alone. */
+/* Makes a call, which must not change errno. */
 #define QUIETLY(call)                                                                                                  \
     do {                                                                                                               \
         errno = ERRNO_BEFORE;                                                                                          \
@@ -48,7 +48,7 @@ static void allocate(unsigned blocks)
     }
 }
 
-/* Calls charged to the tag that this thread is in. */
+/* Calls charged to the current tag of this thread. */
 static long calls_here(void)
 {
     static struct plimsoll_stats stats;
@@ -74,17 +74,17 @@ static void use_scopes(void)
     SAY("calls.prepared", calls_here());
     QUIETLY(plimsoll_pop());
 
-    QUIETLY(plimsoll_pushf("%s::%0*d", "Class", 3000, 1)); /* longer than what pushf has room for */
+    QUIETLY(plimsoll_pushf("%s::%0*d", "Class", 3000, 1)); /* longer than the buffer of pushf */
     allocate(BLOCKS);
     SAY("calls.formatted", calls_here());
     QUIETLY(plimsoll_pop());
 
     QUIETLY(before = plimsoll_adopt(inside));
     allocate(1);
-    SAY("calls.adopted", calls_here()); /* those of "pushed", and one */
+    SAY("calls.adopted", calls_here()); /* those of "pushed", plus one */
     QUIETLY(plimsoll_adopt(before));
     SAY("balanced", plimsoll_capture() == outside);
-    QUIETLY(plimsoll_pop()); /* one too many */
+    QUIETLY(plimsoll_pop()); /* surplus */
     SAY("balanced.still", plimsoll_capture() == outside);
 }
 
@@ -146,7 +146,7 @@ int main(int count, char **words)
 {
     if (count != 2)
         return 2;
-    setvbuf(stdout, NULL, _IONBF, 0); /* a buffer would be allocated inside of some scope */
+    setvbuf(stdout, NULL, _IONBF, 0); /* a buffer would be allocated inside a scope */
     SAY("loaded", plimsoll_loaded());
     use_scopes();
     use_control();

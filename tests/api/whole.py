@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: MIT
-"""whole - what whole.c says of itself, with the profiler and without, and how such programs are run."""
+"""whole - the expected output of whole.c, with the profiler and without, and how such programs are run."""
 
 import errno
 
 from api import run
 
-# What whole.c says of itself. Without us every function does nothing and says so.
+# The expected output of whole.c. Without us every function does nothing and returns that.
 ABSENT = {
     "loaded": 0,
     "prepared": 0,
@@ -79,7 +79,7 @@ def said(text):
 
 
 def run_in(directory, program, *words, preload=(), **settings):
-    """What the program says; its profiles stay in the directory."""
+    """The output of the program. Its profiles stay in the directory."""
     place = directory / ("preloaded" if preload else "bare")
     place.mkdir()
     variables = {"PLIMSOLL_LIVE_DIR": place, "PLIMSOLL_OUT": place / "out.plim", "PLIMSOLL_SAMPLE": "exact", **settings}

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
-// wrapped.cpp - uses every class and macro of plimsoll.hpp; a line is a tag and how many calls were charged to it.
+// wrapped.cpp - uses every class and macro of plimsoll.hpp. A line is a tag and the number of calls charged to it.
 //
-// Each scope allocates another number of blocks, so that no two can be mistaken for each other.
+// Each scope allocates a different number of blocks, so that scopes cannot be confused.
 
 #include <plimsoll.hpp>
 
@@ -24,7 +24,7 @@ static void allocate(int blocks)
     }
 }
 
-// What plimsoll_pairs() knows of one tag, in whatever thread.
+// The calls of one tag in plimsoll_pairs(), summed over threads.
 struct Wanted {
     const char *ending;
     std::uint64_t calls;

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""junit.py - the file that CI servers read: well-formed whatever names are in it, and it says what the table says."""
+"""junit - the file for CI servers is well-formed whatever names are in it, and agrees with the table."""
 
 import shutil
 import subprocess
@@ -12,11 +12,11 @@ import claims
 from built import BUILD
 from claims import Skip, claim
 
-HOSTILE = BUILD / "tests" / "export" / "hostile"
+HOSTILE = BUILD / "tests" / "lib" / "hostile"
 
 
 def suites(*words, status):
-    """(the text, the suites) of a check that also writes its findings."""
+    """(text, suites) of a check that also writes its JUnit file."""
     path = HERE / "junit.xml"
     path.unlink(missing_ok=True)
     text = check(*words, "--junit", path, status=status)
@@ -37,7 +37,7 @@ def suites(*words, status):
 
 
 @claim
-def there_is_a_suite_for_each_profile_and_a_case_for_each_rule():
+def each_profile_is_a_suite_and_each_rule_a_case():
     _, found = suites(profile("alone"), profile("tidy"), "--no-leaks", "--max-calls", "parse_line=1000", status=FAILED)
     assert [suite.get("name") for suite in found] == [profile("alone").name, profile("tidy").name]
     for suite in found:
@@ -46,7 +46,7 @@ def there_is_a_suite_for_each_profile_and_a_case_for_each_rule():
 
 
 @claim
-def a_failure_says_what_the_table_says():
+def a_failure_has_the_text_of_the_table():
     text, found = suites(profile("alone"), "--max-never-freed", "50K", status=FAILED)
     failure = found[0].find("testcase/failure")
     assert failure.get("type") == "max-never-freed" and failure.get("message") == failure.text, failure.attrib
@@ -55,7 +55,7 @@ def a_failure_says_what_the_table_says():
 
 
 @claim
-def what_is_unsure_is_no_failure_but_is_said():
+def an_unsure_check_is_not_a_failure_and_is_mentioned():
     _, found = suites(sampled(1), "--max-peak", "build_table=1000000", status=OK)
     assert found[0].find("testcase/failure") is None
     assert "unsure: " in found[0].find("testcase/system-out").text
@@ -70,9 +70,9 @@ def a_profile_that_cannot_be_read_is_an_error():
 
 
 @claim
-def hostile_names_do_no_harm():
+def hostile_names_are_escaped():
     path = HERE / "<&\"'>\x07 .plim"
-    subprocess.run([HOSTILE, path], check=True)
+    subprocess.run([HOSTILE, "names", path], check=True)
     names = ["two", "script", "amp", "escape", "UTF-8", "characters", "calc", "xxxx", "<script>", "\x1b", "]]>"]
     rules = [word for name in names for word in ("--max-calls", name.replace("[", "\\[") + "=1")]
     text, found = suites(path, *rules, "--max-calls", "tag:=1+1=5", "--no-leaks", "--allow-unmatched", status=FAILED)
@@ -82,13 +82,13 @@ def hostile_names_do_no_harm():
 
 
 @claim
-def a_file_that_cannot_be_written_is_a_failure_of_its_own():
+def a_junit_file_that_cannot_be_written_is_a_failure():
     text = check(profile("tidy"), "--no-leaks", "--junit", HERE / "nowhere" / "junit.xml", status=FAILED)
     assert outcomes(text) == ["ok"] and "cannot write" in text and "No such file or directory" in text, text
 
 
 @claim
-def a_full_disk_is_noticed():
+def a_full_disk_is_a_failure():
     text = check(profile("tidy"), "--no-leaks", "--junit", "/dev/full", status=FAILED)
     assert "cannot write /dev/full" in text, text
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""known - profiles of programs/known.c, whose figures are known by heart, and what `plimsoll check` says of them."""
+"""known - profiles of programs/known.c, whose figures are known, and the output of `plimsoll check` for them."""
 
 import functools
 import re
@@ -27,7 +27,7 @@ def command(*words):
 
 @functools.cache
 def profile(how="", *options):
-    """A run of the program; options: of `plimsoll run`, exact if there are none."""
+    """The profile of a run. `options` are options of `plimsoll run`; without them it is exact."""
     options = options or ("--exact",)
     path = HERE / ("-".join([KNOWN.name, how, *options]).replace("--", "") + ".plim")
     command("run", "-q", "--keep-all", *options, "-o", path, "--", KNOWN, *how.split())
@@ -46,7 +46,7 @@ def written(name, text):
 
 
 def check(*words, status=None):
-    """What it prints and says; its exit status must be `status`, if that is given."""
+    """Its output. Its exit status must be `status`, if that is given."""
     done = command("check", *words)
     text = done.stdout + done.stderr
     assert done.returncode >= 0 and status in (None, done.returncode), f"status {done.returncode}: {text}"
@@ -59,7 +59,7 @@ def outcomes(text):
 
 
 def outcome(profile, *rules, options=()):
-    """Of a single rule: (ok, unsure or FAIL; the whole text)."""
+    """The outcome of a single rule: (ok, unsure or FAIL; the whole text)."""
     text = check(profile, *rules, *options)
     found = outcomes(text)
     assert len(found) == 1, text

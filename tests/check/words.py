@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""words.py - rules as people write them, on the command line and in files, right and wrong; and what documents say."""
+"""words - rules as people write them, on the command line and in files, right and wrong; and what the documents say."""
 
 import functools
 import re
@@ -12,7 +12,7 @@ import claims
 from built import PLIMSOLL, SOURCE
 from claims import claim
 
-# What is typed -> what is said.
+# What is typed -> the message.
 WRONG = {
     ("--max-peak", "12Q"): "--max-peak 12Q: not a size; use bytes with K, M or G",
     ("--max-peak", "-1"): "--max-peak -1: not a size",
@@ -22,25 +22,25 @@ WRONG = {
     ("--max-peak", "6.M"): "--max-peak 6.M: not a size",
     ("--max-peak", "1.5.5M"): "--max-peak 1.5.5M: not a size",
     ("--max-peak", "1.5e3M"): "--max-peak 1.5e3M: not a size",
-    ("--max-peak", "9000000.5G"): "--max-peak 9000000.5G: too large; the most is 8 PiB",
+    ("--max-peak", "9000000.5G"): "--max-peak 9000000.5G: too large; the maximum is 8 PiB",
     ("--max-calls", "1.5"): "--max-calls 1.5: not a number",
     ("--max-calls", "1000M"): "--max-calls 1000M: not a number",
     ("--max-calls", "parse=x"): "--max-calls parse=x: not a number",
     ("--max-calls", "parse="): "--max-calls parse=: not a number",
     ("--max-calls", "parse_(=5"): "use a POSIX extended regular expression",
     ("--max-calls", "thread:w(=5"): "use a POSIX extended regular expression",
-    ("--max-calls", "=5"): "nothing is named before the `=`",
-    ("--max-calls", "tag:=5"): "nothing is named before the `=`",
-    ("--max-rss", "main=5M"): "--max-rss main=5M: it is about the whole process: max-rss SIZE",
+    ("--max-calls", "=5"): "no name before the `=`",
+    ("--max-calls", "tag:=5"): "no name before the `=`",
+    ("--max-rss", "main=5M"): "--max-rss main=5M: it applies only to the whole process: max-rss SIZE",
     ("--max-temporary", "160%"): "--max-temporary 160%: too large; use a number from 0 to 100",
     ("--max-temporary", "+5%:a.plim"): "a share is not compared with a baseline",
-    ("--max-peak", "+5%"): "more than what? name a profile, as in +5%:main.plim, or give --baseline FILE",
+    ("--max-peak", "+5%"): "no baseline to compare with; name one, as in +5%:main.plim, or add --baseline FILE",
     ("--max-peak", "+x%:a.plim"): "--max-peak +x%:a.plim: not a percentage",
-    ("--max-peak", "+5%a.plim"): "behind the percentage comes a colon and a profile",
-    ("--max-growth", "5%"): "plimsoll: max-growth 5%: more than what?",
-    ("--max-growth", "parse=5%"): "plimsoll: max-growth parse=5%: more than what?",
+    ("--max-peak", "+5%a.plim"): "only a colon and a profile may follow the percentage",
+    ("--max-growth", "5%"): "plimsoll: max-growth 5%: no baseline to compare with",
+    ("--max-growth", "parse=5%"): "plimsoll: max-growth parse=5%: no baseline to compare with",
     ("--max-growth", "a.plim"): "--max-growth a.plim: not a percentage",
-    ("--max-growth", "5%:"): "behind the percentage comes a colon and a profile",
+    ("--max-growth", "5%:"): "only a colon and a profile may follow the percentage",
     ("--no-leaks=1",): "--no-leaks takes no value",
     ("--max-peek", "1M"): "did you mean --max-peak?",
     (): "check needs a rule",
@@ -57,22 +57,22 @@ for words, said in WRONG.items():
 
 
 @claim
-def check_without_a_profile_asks_for_one():
+def check_without_a_profile_is_refused():
     assert "check needs a FILE or a PID" in check("--max-peak", "1M", status=USAGE)
 
 
 @claim
-def a_baseline_that_is_missing_is_named_with_its_rule():
+def a_missing_baseline_is_reported_with_its_rule():
     text = check(profile(), "--max-peak", "+5%:nowhere.plim", status=FAILED)
     assert "there is no file nowhere.plim" in text and "max-peak +5%:nowhere.plim" in text and not outcomes(text), text
     text = check(profile(), "--max-growth", "5%:nowhere.plim", status=FAILED)
-    assert "max-growth 5%:nowhere.plim: there is nothing to compare with" in text and "max-peak" not in text, text
+    assert "max-growth 5%:nowhere.plim: cannot read the baseline" in text and "max-peak" not in text, text
 
 
 @claim
-def and_is_missed_even_if_no_rule_is_about_it():
+def a_missing_baseline_is_reported_even_if_no_rule_uses_it():
     text = check(profile(), "--max-peak", "1G", "--baseline", "nowhere.plim", status=FAILED)
-    assert "--baseline nowhere.plim: there is nothing to compare with" in text and not outcomes(text), text
+    assert "--baseline nowhere.plim: cannot read the baseline" in text and not outcomes(text), text
 
 
 @claim
@@ -85,15 +85,15 @@ def a_file_has_the_same_rules_in_the_same_words():
 
 
 @claim
-def several_files_and_options_add_up():
+def rules_of_several_files_and_options_all_apply():
     one, other = written("one", "max-peak 200M\n"), written("other", "max-calls 5\n")
     text = check(profile(), "--rules", one, "-r", other, "--max-rss", "1G", status=FAILED)
     assert sorted(outcomes(text)) == ["FAIL", "ok", "ok"], text
 
 
 BAD_LINES = {
-    "max-peek 5M": "max-peek 5M: there is no such rule; did you mean max-peak?",
-    "frobnicate": f"frobnicate: there is no such rule; `{shlex.quote(str(PLIMSOLL))} help check` has all",
+    "max-peek 5M": "max-peek 5M: no such rule; did you mean max-peak?",
+    "frobnicate": f"frobnicate: no such rule; `{shlex.quote(str(PLIMSOLL))} help check` lists them",
     "max-peak": "max-peak: it needs a limit: max-peak [WHERE=]SIZE",
     "max-peak = 5M": "max-peak = 5M: not a size",
     "max-peak 12Q": "max-peak 12Q: not a size; use bytes with K, M or G",
@@ -110,27 +110,27 @@ def refuse_line(line, said):
 
 
 for line, said in BAD_LINES.items():
-    claims.add(f"a file with the line {line!r} is refused by its number", functools.partial(refuse_line, line, said))
+    claims.add(f"a file with the line {line!r} is refused with its number", functools.partial(refuse_line, line, said))
 
 
 @claim
-def a_file_without_rules_would_pass_everything_and_is_refused():
-    assert "has no rules in it" in check(profile(), "--rules", written("void", "# later\n"), status=USAGE)
+def a_file_without_rules_is_refused():
+    assert "contains no rules" in check(profile(), "--rules", written("void", "# later\n"), status=USAGE)
 
 
 @claim
-def a_file_that_is_not_there_is_a_failure():
+def a_missing_file_of_rules_is_a_failure():
     assert "cannot read rules from" in check(profile(), "--rules", HERE / "nowhere", status=FAILED)
 
 
 @claim
-def expressions_may_have_an_equals_sign_and_colons():
+def expressions_may_contain_equals_signs_and_colons():
     rules = ["--max-calls", "operator==|parse_line=1000", "--max-calls", "tag::push|parse_line=1000"]
     assert outcomes(check(profile(), *rules, status=OK)) == ["ok", "ok"]
 
 
 @claim
-def names_of_files_may_have_one_too():
+def file_names_may_contain_equals_signs_and_colons():
     (HERE / "a=1.plim").write_bytes(profile("alone").read_bytes())
     assert outcomes(check(profile("alone"), "--max-calls", "+0%:a=1.plim", status=OK)) == ["ok"]
 

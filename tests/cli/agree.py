@@ -1,9 +1,8 @@
 # SPDX-License-Identifier: MIT
-"""Help, docs/commands.md, manual pages and completion are four ways to say the same: each has every command and every
-option, and nothing more.
+"""agree - help, docs/commands.md, the manual pages and the shell completions list the same commands and options.
 
-What they say is read as people and shells do: from what help prints, from the table in the document, from the page that
-man renders, from what bash and zsh offer. What is an option is up to the parser: it says so itself when it is tried.
+Each is read the way its users read it: the text that help prints, the tables of the document, the pages that man
+renders, the words that bash and zsh offer. The parser decides what is an option: the tests pass it each one.
 """
 
 import functools
@@ -41,7 +40,7 @@ def need(program):
     return program
 
 
-# ---- who says what: commands, and (letter, name, does it take a value) of their options ----
+# ---- what each source lists: commands, and (letter, name, does it take a value) of their options ----
 
 HELP = ("h", "help", False)
 
@@ -49,7 +48,9 @@ HELP = ("h", "help", False)
 @functools.cache
 def commands():
     section = run(PLIMSOLL, "help").stdout.split("\nCommands\n")[1].split("\n\n")[0]
-    return re.findall(r"^  (\S+)", section, re.MULTILINE)
+    found = re.findall(r"^  (\S+)", section, re.MULTILINE)
+    assert len(found) > 5, section
+    return found
 
 
 @functools.cache
@@ -68,7 +69,7 @@ def document():
 
 
 def by_document(command):
-    """--help is said once, for all."""
+    """The document lists --help once, for all commands."""
     rows = re.findall(r"^\| (?:`-(\w)`, )?`--([\w-]+)( [^`]+)?` \|", document()[command], re.MULTILINE)
     return {(letter, name, bool(takes)) for letter, name, takes in rows} | {HELP}
 
@@ -104,7 +105,7 @@ def bash(*words, directory="/"):
 def by_bash(command):
     offered = bash(command, "-")
     letters = {word[1] for word in offered if not word.startswith("--")}
-    # A value is asked for where an option would be offered otherwise.
+    # When bash offers no option behind a word, that word is an option that needs a value.
     return {("", word[2:], not bash(command, word, "--help")) for word in offered if word.startswith("--")}, letters
 
 
@@ -133,7 +134,7 @@ def check_command(command):
 
 
 def check_parser(command):
-    """The parser knows each of them, by name and by letter, as what it is said to be."""
+    """The parser accepts each option by name and by letter, and needs a value exactly where help shows one."""
     for letter, name, takes in sorted(by_help(command)):
         for word in [f"--{name}"] + ([f"-{letter}"] if letter else []):
             done = run(PLIMSOLL, command, *([word] if takes else [word, "--help"]), status=2 if takes else 0)
@@ -143,11 +144,11 @@ def check_parser(command):
 for name in commands():
     add(f"help, document, manual page and completion of {name} have the same options",
         functools.partial(check_command, name))
-    add(f"what is said to be an option of {name} is one", functools.partial(check_parser, name))
+    add(f"the parser accepts every option of {name} that help lists", functools.partial(check_parser, name))
 
 
 @claim
-def all_of_them_have_the_same_commands():
+def help_document_pages_and_completions_list_the_same_commands():
     known = sorted(commands())
     assert sorted(document()) == known
     assert bash("") == known
@@ -158,7 +159,7 @@ def all_of_them_have_the_same_commands():
 
 
 @claim
-def there_is_a_manual_page_for_each_command_and_one_for_all():
+def each_command_has_a_manual_page_and_plimsoll_has_one():
     page("plimsoll")
     found = sorted(path.name for path in (BUILD / "man").glob("*.1"))
     assert found == sorted(["plimsoll.1", *(f"plimsoll-{command}.1" for command in commands())]), found
@@ -176,7 +177,7 @@ def manual_pages_have_the_sections_that_people_look_for():
 
 
 @claim
-def manual_pages_have_nothing_of_their_source_left_in_them():
+def manual_pages_show_no_markup():
     for name in ["plimsoll", *(f"plimsoll-{command}" for command in commands())]:
         text = re.sub(r"(?s)\nEXAMPLES\n.*?\n(?=\S)", "\n", page(name))
         expect((f"{name}: {line.strip()}" for line in text.splitlines() if re.search(r"`|\\|(?<!\w)_\w+_|\*\w", line)
@@ -184,11 +185,14 @@ def manual_pages_have_nothing_of_their_source_left_in_them():
 
 
 @claim
-def the_page_of_plimsoll_has_every_topic_and_every_variable():
+def the_manual_page_of_plimsoll_has_every_topic_and_every_variable():
     topics = run(PLIMSOLL, "help").stdout.split("\nTopics\n")[1].split("\n\n")[0]
-    for topic in re.findall(r"^  (\S+)", topics, re.MULTILINE):
+    names = re.findall(r"^  (\S+)", topics, re.MULTILINE)
+    assert len(names) > 5, topics
+    for topic in names:
         assert f"\n{topic.upper()}\n" in page("plimsoll"), topic
     variables = set(re.findall(r'"(PLIMSOLL_\w+)"', (SOURCE / "src" / "format" / "settings.h").read_text()))
+    assert len(variables) > 5, variables
     expect((f"{variable} is missing" for variable in sorted(variables) if f" {variable}=" not in page("plimsoll")))
 
 
@@ -205,7 +209,7 @@ def scratch():
 
 
 @claim
-def bash_offers_what_an_option_accepts():
+def bash_offers_the_values_that_an_option_accepts():
     refused = run(PLIMSOLL, "export", "--format", "?", status=2).stderr
     formats = re.search(r"use (.*?)(?:, for example.*)?$", refused, re.MULTILINE)[1]
     assert bash("export", "--format", "") == sorted(re.split(r", | or ", formats)), formats
@@ -229,7 +233,7 @@ def bash_offers_profiles_files_topics_and_programs():
 
 
 @claim
-def bash_offers_processes_that_are_profiled():
+def bash_offers_the_pids_of_profiled_processes():
     environment = {**WIDE, "LD_PRELOAD": str(BUILD / "libplimsoll.so"), "PLIMSOLL_OUT": str(scratch() / "gone.plim")}
     with subprocess.Popen(["/usr/bin/cat"], env=environment, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
         process.stdin.write(b"up\n")
@@ -242,7 +246,7 @@ def bash_offers_processes_that_are_profiled():
 
 
 @claim
-def zsh_reads_its_script():
+def zsh_parses_its_completion_script():
     run(need("zsh"), "-n", ZSH)
 
 
@@ -258,6 +262,6 @@ def zsh_offers_commands_options_choices_and_profiles():
 
 
 try:
-    main()
+    sys.exit(main())
 finally:
     shutil.rmtree(scratch(), ignore_errors=True)

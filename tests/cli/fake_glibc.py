@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""fake_glibc.py DIR [RELEASE]: makes DIR pass for what `make glibc` leaves.
+"""fake_glibc.py DIR [RELEASE]: makes DIR look like the directory that `make glibc` builds.
 
-It has the system's own loader and libc.so.6, which run every program and record nothing. What tells a glibc with the
-profiler inside is a note; here it takes the place of the build-id, whose room it fills exactly.
+The loader and libc.so.6 are the system's own, so they run every program and record nothing. plimsoll recognises a glibc
+with the profiler inside by a note. Here the note replaces the build-id, which has exactly the same size.
 """
 import os
 import platform

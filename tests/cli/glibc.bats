@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-# run --glibc and --glibc-tree, as far as that can be told without a glibc that has a profiler inside: how it is found,
-# how programs are run with it, and what is said when that cannot be. The glibc here is the system's own, in disguise.
+# run --glibc and --glibc-tree, as far as they can be tested without a glibc that has the profiler inside: how it is
+# found, how programs are run with it, and the messages when that fails. The glibc here is the system's own, disguised.
 
 load support
 
@@ -10,10 +10,10 @@ setup_file() {
         int main(int count, char **word) { for (int i = 0; i < count; i++) printf("<%s>", word[i]); puts(""); }'
 }
 
-# The system's own.
+# The system's libc.
 libc=$(ldd /bin/true | sed -n 's/.*libc.so.6 => \([^ ]*\).*/\1/p')
 
-# Runs a program with the glibc in disguise.
+# Runs a program with the disguised glibc.
 inside() {
     "$plimsoll" run --glibc -q --glibc-dir "$BATS_FILE_TMPDIR/glibc" -- "$@"
 }
@@ -22,12 +22,12 @@ tree() {
     "$plimsoll" run --glibc-tree -q --glibc-dir "$BATS_FILE_TMPDIR/glibc" -- "$@"
 }
 
-# Does a program print the same, and succeed as well, with our loader as by itself?
+# same COMMAND...: it prints the same and succeeds, run by our loader and run alone
 same() {
     expect 0 "$@"
     local plain=$output
     expect 0 inside "$@"
-    [ "$output" = "$plain" ] || { printf 'it prints: %s\nand by itself: %s\n' "$output" "$plain"; return 1; }
+    [ "$output" = "$plain" ] || { printf 'with our loader: %s\nalone: %s\n' "$output" "$plain"; return 1; }
 }
 
 make_script() { # FILE LINE
@@ -35,15 +35,15 @@ make_script() { # FILE LINE
     chmod +x "$1"
 }
 
-# A place that others may enter, too, with the glibc in it, and somebody to be there.
+# Changes to a directory that other users may read, with the glibc in it. `nobody COMMAND...` acts as another user.
 go_public() {
-    [ "$(id -u)" -eq 0 ] || skip "needs root to become somebody"
+    [ "$(id -u)" -eq 0 ] || skip "needs root to change user"
     public=$(mktemp -d)
     chmod 777 "$public"
     cp -r "$BATS_FILE_TMPDIR/glibc" "$public"
     cd "$public"
     export PLIMSOLL_LIVE_DIR=$public
-    nobody test -r "$public/glibc/SOURCE" -a -x "$executable" || skip "nobody else may come here"
+    nobody test -r "$public/glibc/SOURCE" -a -x "$executable" || skip "other users cannot read this directory"
 }
 
 nobody() {
@@ -58,15 +58,15 @@ can_enclose() {
     unshare -m true 2>/dev/null || skip "no mount namespaces here"
 }
 
-# --- where it is ---
+# --- how the glibc is found ---
 
-@test "without a glibc there is a next step" {
+@test "without a glibc the message gives the next step" {
     stray plimsoll
     expect 1 ./plimsoll run --glibc -- true
-    says "there is no glibc with the profiler inside, neither in $PWD/glibc nor in" "\`make glibc\` builds one, --glibc-dir DIR says where it is"
+    says "there is no glibc with the profiler inside, neither in $PWD/glibc nor in" "build one with \`make glibc\`, or give its directory with --glibc-dir DIR"
 }
 
-@test "it is found beside the command, by the variable, and by the option, which wins" {
+@test "the glibc is found beside the command, by the variable and by the option, and the option wins" {
     cp "$executable" .
     cp -r "$BATS_FILE_TMPDIR/glibc" .
     expect 0 ./plimsoll run -q --glibc -- grep -o "$PWD/glibc/lib/libc.so.6" /proc/self/maps
@@ -76,7 +76,7 @@ can_enclose() {
     [[ $stderr != *PLIMSOLL_GLIBC* ]]
 }
 
-@test "what is no such glibc is told apart" {
+@test "a directory without a usable glibc is refused with the reason" {
     expect 1 "$plimsoll" run --glibc --glibc-dir nowhere -- true
     says "cannot use the glibc in nowhere: No such file or directory"
     mkdir empty
@@ -95,7 +95,7 @@ can_enclose() {
     says "$PWD/plain/lib/libc.so.6 is a glibc without the profiler"
 }
 
-@test "its path may have blanks and separators in it" {
+@test "the path of the glibc may contain blanks, colons and semicolons" {
     odd="$PWD/a b:c;d"
     cp -r "$BATS_FILE_TMPDIR/glibc" "$odd"
     cc -o bound -x c - <<<'int main(void) { return 3; }' -Wl,-rpath,"$(dirname "$libc")" -Wl,--disable-new-dtags
@@ -109,7 +109,7 @@ can_enclose() {
     [ "$output" -eq 2 ]
 }
 
-@test "another release needs libraries of its own, and is not for a tree" {
+@test "a glibc of another release needs its own libraries and is refused for --glibc-tree" {
     cp -r "$BATS_FILE_TMPDIR/glibc" old
     sed -i 's/^release .*/release 2.11/' old/SOURCE
     expect 1 "$plimsoll" run --glibc --glibc-dir old -- true
@@ -117,19 +117,19 @@ can_enclose() {
     touch old/lib/libm.so.6
     expect 0 "$plimsoll" run -q --glibc --glibc-dir old -- true
     expect 1 "$plimsoll" run --glibc-tree --glibc-dir old -- true
-    says "--glibc-tree puts glibc 2.11 in the place of this system's" "or use --glibc"
+    says "--glibc-tree cannot replace this system's glibc by another release (2.11 instead of " "or use --glibc"
 }
 
 @test "options that make no sense together are refused" {
     expect 2 "$plimsoll" run --glibc --glibc-tree -- true
     says "choose one"
     expect 2 "$plimsoll" run --glibc-dir x -- true
-    says "--glibc-dir x says which glibc to use: add --glibc, or --glibc-tree"
+    says "--glibc-dir x has no effect by itself; add --glibc or --glibc-tree"
     PLIMSOLL_GLIBC=x expect 0 "$plimsoll" run -q -- true
     [ -z "$stderr" ]
 }
 
-# --- what the program gets ---
+# --- what the program sees ---
 
 @test "the program runs with our libc and the system's other libraries" {
     expect 0 inside perl -MPOSIX -e 'open(F, "/proc/self/maps"); print grep /lib[cm]\.so/, <F>'
@@ -137,7 +137,7 @@ can_enclose() {
     [[ $output != *"$libc"* ]]
 }
 
-@test "it is told the name that was typed, and gets its arguments as they are" {
+@test "the program gets the typed name and its arguments unchanged" {
     cp "$BATS_FILE_TMPDIR/arguments" .
     ln -s arguments other-name
     same ./arguments
@@ -150,13 +150,13 @@ can_enclose() {
     [ "$output" = "<-dash/-program><x>" ]
 }
 
-@test "the variables say that it is profiled, and how; nothing is preloaded" {
+@test "the environment has the settings and preloads nothing" {
     expect 0 inside sh -c 'env | grep -E "^(PLIMSOLL_|GLIBC_|LD_)" | sort'
     shows "GLIBC_MALLOC_PROFILE=1" "PLIMSOLL_RUN=$PWD/live/plimsoll-run." "PLIMSOLL_OUT=$PWD/plimsoll.%c.%p.plim" "PLIMSOLL_SAMPLE=524288"
     [[ $output != *LD_* ]]
 }
 
-@test "samples are taken every 512K, unless told otherwise" {
+@test "the default sampling interval is 512K" {
     show() { "$plimsoll" run --glibc -q --glibc-dir "$BATS_FILE_TMPDIR/glibc" "$@" -- sh -c 'echo $PLIMSOLL_SAMPLE $GLIBC_MALLOC_PROFILE_BYTES'; }
     [ "$(show)" = 524288 ]
     [ "$(show --sample 4K)" = 4096 ]
@@ -175,7 +175,7 @@ can_enclose() {
     [ -z "$output" ]
 }
 
-@test "what was preloaded stays so, but for our own library" {
+@test "LD_PRELOAD keeps every library but our own" {
     LD_PRELOAD="libm.so.6:$library libz.so.1" expect 0 inside sh -c 'echo $LD_PRELOAD'
     [ "$output" = libm.so.6:libz.so.1 ]
     LD_PRELOAD=$library expect 0 inside sh -c 'echo ${LD_PRELOAD-unset}'
@@ -184,12 +184,12 @@ can_enclose() {
     [ "$output" = unset ]
 }
 
-@test "a profiler that is preloaded is the only one" {
+@test "preloading switches the profiler inside glibc off" {
     GLIBC_MALLOC_PROFILE=1 expect 0 "$plimsoll" run -q -- sh -c 'echo ${GLIBC_MALLOC_PROFILE-unset}'
     [ "$output" = unset ]
 }
 
-@test "LD_LIBRARY_PATH counts, behind our directory" {
+@test "LD_LIBRARY_PATH is searched after our directory" {
     mkdir libraries
     cc -shared -o libraries/libthere.so -x c - <<<'int there(void) { return 42; }'
     cc -o needs -x c - <<<'int there(void); int main(void) { return there(); }' -L libraries -lthere
@@ -199,7 +199,7 @@ can_enclose() {
     [ "$output" = /lib ]
 }
 
-@test "a library beside the program, where it says that it is, comes before the system's" {
+@test "a library found by the program's rpath is used before the system's" {
     mkdir own
     cc -shared -o own/libz.so.1 -x c - <<<'const char *zlibVersion(void) { return "own"; }'
     cc -o asks -x c - <<<'#include <stdio.h>
@@ -208,7 +208,7 @@ can_enclose() {
     [ "$output" = own ]
 }
 
-@test "a library beside the program is found where the program is, and not where a link to it is" {
+@test "$ORIGIN is the directory of the program, not of a link to it" {
     mkdir own
     cc -shared -o own/libbeside.so -x c - <<<'int beside(void) { return 42; }'
     cc -o own/asks -x c - <<<'int beside(void); int main(void) { return beside(); }' -L own -lbeside -Wl,-rpath,'$ORIGIN'
@@ -221,7 +221,7 @@ can_enclose() {
     expect 42 inside ./script
 }
 
-@test "our libc is the one, also for who was linked with the path of the system's" {
+@test "our libc is used even if the rpath names the directory of the system's libc" {
     cc -o old -x c - <<<'#include <stdio.h>
         int main(void) { char l[999]; FILE *f = fopen("/proc/self/maps", "r"); while (fgets(l, 999, f)) fputs(l, stdout); }' \
         -Wl,-rpath,"$(dirname "$libc")" -Wl,--disable-new-dtags
@@ -229,16 +229,16 @@ can_enclose() {
     shows "$BATS_FILE_TMPDIR/glibc/lib/libc.so.6"
     [[ $output != *"$libc"* ]]
     LD_PRELOAD=$libc expect 126 inside ./old
-    says "cannot run ./old with --glibc: it would load $libc, which does not go with another glibc's loader" "use --glibc-tree"
+    says "cannot run ./old with --glibc: its RPATH or LD_PRELOAD loads $libc, which does not work with another glibc's loader" "use --glibc-tree"
 }
 
-@test "our libc does not come before libraries that are to" {
+@test "functions of the program's libraries still override those of our libc" {
     cc -shared -fPIC -o libfront.so -x c - <<<'int getppid(void) { return 42; }'
     cc -o front -x c - <<<'int getppid(void); int main(void) { return getppid(); }' -L . -lfront -Wl,-rpath,"$PWD"
     expect 42 inside ./front
 }
 
-@test "a process is called what the kernel would call it, and nothing is left of that" {
+@test "the process has the name that the kernel would give it, and no link is left over" {
     for program in cat-of-one-kind cat-whose-name-is-longer-than-the-kernel-keeps; do
         cp "$(command -v cat)" $program
         same ./$program /proc/self/comm
@@ -253,12 +253,12 @@ can_enclose() {
     printf 'cat /proc/$$/comm\n' >script
     expect 0 inside ./script
     [ "$output" = sh ]
-    # run removes its link as soon as it hears that the program runs, which may be a little later than the program does.
+    # run removes its link when it learns that the program runs. The program may start a little earlier.
     expect 0 inside timeout "$patience" sh -c 'until [ "$(ls -A "$PLIMSOLL_RUN")" = .owner ]; do sleep 0.01; done'
     [ -z "$(ls -A live)" ]
 }
 
-@test "--only says what the program is called" {
+@test "the message of --only has the name of the program" {
     make_script script '#!/bin/sh'
     expect 0 "$plimsoll" run --glibc --glibc-dir "$BATS_FILE_TMPDIR/glibc" --only nobody -- ./script
     says "no process was called nobody (--only); the program itself is called script"
@@ -267,7 +267,7 @@ can_enclose() {
     says "the program itself is called sh"
 }
 
-@test "tunables give way to what run says, and others stay" {
+@test "options of run replace our tunables and keep the others" {
     tunables=glibc.malloc.check=1:glibc.malloc.prof=0:glibc.malloc.prof_bytes=64K:glibc.malloc.prof_out=x:glibc.malloc.profane=1
     show() { GLIBC_TUNABLES=$tunables "$plimsoll" run -q --glibc-dir "$BATS_FILE_TMPDIR/glibc" "$@" -- sh -c 'echo ${GLIBC_TUNABLES-unset}'; }
     [ "$(show --glibc)" = glibc.malloc.check=1:glibc.malloc.prof_bytes=64K:glibc.malloc.prof_out=x:glibc.malloc.profane=1 ]
@@ -276,9 +276,9 @@ can_enclose() {
     [ "$(show --glibc)" = unset ]
 }
 
-# --- as if it ran alone ---
+# --- the program behaves as without us ---
 
-@test "status, signals and streams are the program's" {
+@test "the exit status, signals and streams are those of the program" {
     for status in 0 1 77 255; do
         expect $status inside sh -c "exit $status"
     done
@@ -287,7 +287,7 @@ can_enclose() {
     [ "$(printf 'one\ntwo' | inside cat)" = $'one\ntwo' ]
 }
 
-@test "what cannot be run is refused as it always is" {
+@test "a program that cannot be run is refused as without --glibc" {
     expect 127 inside no-such-program
     says "cannot run no-such-program: not found in \$PATH"
     expect 127 inside ./no-such-program
@@ -308,17 +308,17 @@ can_enclose() {
     [ -z "$(ls live)" ]
 }
 
-@test "a library that is missing is the loader's to complain of" {
+@test "the loader reports a missing library" {
     mkdir gone
     cc -shared -o gone/libgone.so -x c - <<<'int gone(void) { return 0; }'
     cc -o needs -x c - <<<'int gone(void); int main(void) { return gone(); }' -L gone -lgone
     expect 127 inside ./needs
-    says "libgone.so: cannot open shared object file" "nothing was recorded, because ./needs did not come as far"
+    says "libgone.so: cannot open shared object file" "nothing was recorded, because ./needs did not start with the glibc"
 }
 
 # --- scripts ---
 
-@test "a script is run by its interpreter, by the kernel's rules" {
+@test "a script is run by its interpreter, with the kernel's rules" {
     a=$BATS_FILE_TMPDIR/arguments
     make_script script "#!$a"
     same ./script x y
@@ -336,7 +336,7 @@ can_enclose() {
     same ./script x
 }
 
-@test "scripts that are run by scripts are followed as far as the kernel does" {
+@test "nested interpreters are followed as far as the kernel follows them" {
     make_script s1 "#!$BATS_FILE_TMPDIR/arguments"
     for n in 2 3 4 5; do
         make_script s$n "#!$PWD/s$((n - 1)) a$n"
@@ -349,7 +349,7 @@ can_enclose() {
     says "cannot run ./s6: Too many levels of symbolic links"
 }
 
-@test "what is neither binary nor script is the shell's, as for execvp" {
+@test "the shell runs a file that is neither binary nor script, as with execvp" {
     echo 'echo "$0|$1"' >text
     chmod +x text
     expect 0 inside ./text one
@@ -360,7 +360,7 @@ can_enclose() {
     [ "$output" = "./text|one" ]
 }
 
-@test "env in a script is followed to the program that it finds" {
+@test "/usr/bin/env in a script is followed to the program that it finds" {
     mkdir bin
     cp "$BATS_FILE_TMPDIR/arguments" bin/show
     export PATH=$PWD/bin:$PATH
@@ -384,17 +384,17 @@ can_enclose() {
     shows "$BATS_FILE_TMPDIR/glibc/lib/libc.so.6"
 }
 
-# --- what cannot be profiled ---
+# --- programs that cannot be profiled ---
 
 hello='int main(void) { return 3; }'
 
-@test "a static program that the profiler is not in is refused, with what to do" {
+@test "a static program without the profiler is refused with the next step" {
     cc -static -o static -x c - <<<"$hello" 2>/dev/null || skip "no static libc"
     expect 126 inside ./static
     says "cannot run ./static with --glibc: ./static is static, and not linked with the libc.a that has the profiler inside" "\`plimsoll help static\`"
 }
 
-@test "a static program that the profiler is in runs by itself, and needs no glibc" {
+@test "a static program with the profiler runs directly and needs no glibc" {
     cc -static -o static -x c - 2>/dev/null <<<"$hello"'
         __asm__(".pushsection .note.Plimsoll, \"a\", @note\n .balign 4\n .long 9, 0, 1\n .asciz \"Plimsoll\"\n .balign 4\n .popsection");' ||
         skip "no static libc"
@@ -402,10 +402,10 @@ hello='int main(void) { return 3; }'
     [[ $stderr != *nowhere* ]]
     says "./static was linked without --eh-frame-hdr, so its stacks end after one frame; link it with -Wl,--eh-frame-hdr"
     expect 3 "$plimsoll" run -- ./static
-    says "./static is statically linked, so it cannot be preloaded; the glibc linked in has a profiler of its own: add --glibc"
+    says "./static is statically linked, so it cannot be preloaded; its glibc has the profiler inside: add --glibc"
 }
 
-@test "programs of other machines and libraries are refused" {
+@test "programs for other machines and other C libraries are refused" {
     cp /bin/true foreign
     printf '\xf3\x00' | dd of=foreign bs=1 seek=18 conv=notrunc status=none
     expect 126 inside ./foreign
@@ -417,10 +417,10 @@ hello='int main(void) { return 3; }'
     cc -shared -o libc.so -x c - <<<'void nothing(void) { }'
     cc -nostdlib -o other -x c - <<<'void nothing(void); void _start(void) { nothing(); }' -L . -l:libc.so -Wl,--dynamic-linker=/lib/ld-musl-x86_64.so.1
     expect 126 inside ./other
-    says "./other uses another C library than glibc"
+    says "./other uses a C library other than glibc"
 }
 
-@test "a program that names a loader of its own runs by ours, and is not reached by a tree" {
+@test "a program with its own loader runs with ours, and --glibc-tree does not profile it" {
     loader=$(readelf -lW /bin/true | sed -n 's/.*interpreter: \(.*\)\]/\1/p')
     for name in ld-linux-mine.so.2 loader; do
         cp "$loader" $name
@@ -428,33 +428,33 @@ hello='int main(void) { return 3; }'
         expect 3 inside ./other
         can_enclose
         expect 3 tree ./other
-        says "./other is not profiled itself, but only what it starts, because it names a loader of its own, $PWD/$name; use --glibc"
+        says "./other is not profiled itself, only the programs that it starts, because it uses its own loader, $PWD/$name; use --glibc"
     done
 }
 
-@test "who has another malloc is told that it is not seen" {
+@test "a program with another malloc gets a message that it is not profiled" {
     cp "$(program cli-own-malloc)" own
     expect 0 inside ./own
     says "./own defines malloc itself (an allocator is linked in), so glibc's is not used" "without --glibc"
     cc -shared -fPIC -o liballoc.so -x c - <<<'#include <unistd.h>
-        void *malloc(size_t n) { return sbrk((n + 15) & ~15l); } /* for plimsoll itself, too, which reads all of /proc */
+        void *malloc(size_t n) { return sbrk((n + 15) & ~15l); } /* no small pool: plimsoll itself uses it, too */
         void free(void *p) { } void *calloc(size_t n, size_t m) { return malloc(n * m); }
         void *realloc(void *p, size_t n) { char *q = malloc(n); for (size_t i = 0; p && i < n; i++) q[i] = ((char *) p)[i]; return q; }'
     LD_PRELOAD=$PWD/liballoc.so expect 0 inside true
-    says "true has another malloc than glibc's, that of $PWD/liballoc.so; profile it without --glibc"
+    says "true does not use glibc's malloc but that of $PWD/liballoc.so; profile it without --glibc"
 }
 
-@test "a program that gets no privileges from its loader is said to run without" {
+@test "a setuid program runs without its privileges, and a message says so" {
     go_public
     cp "$(command -v id)" suid
     chown 1 suid
     chmod 4755 suid
     expect 0 nobody "$plimsoll" run --glibc --glibc-dir glibc -- ./suid -u
-    says "./suid is setuid, setgid or has file capabilities, and runs without its privileges"
+    says "./suid is setuid, setgid or has file capabilities; with --glibc it runs without these privileges"
     [ "$output" = 65534 ]
 }
 
-@test "a program that may not be read cannot be loaded" {
+@test "a program that may not be read is refused" {
     go_public
     cp /bin/true secret
     chmod 711 secret
@@ -462,20 +462,20 @@ hello='int main(void) { return 3; }'
     says "./secret may be executed but not read" "use --glibc-tree"
 }
 
-@test "without a place for live files the program runs unprofiled, by itself" {
+@test "without a directory for live files the program runs unprofiled with the system's libc" {
     expect 0 "$plimsoll" run --glibc --glibc-dir "$BATS_FILE_TMPDIR/glibc" --live-dir /no/such/place -- sh -c 'grep -c glibc/lib/libc /proc/$$/maps; echo ${GLIBC_MALLOC_PROFILE-unset}'
     [ "$output" = $'0\nunset' ]
 }
 
-@test "what keeps every process from making a file is named" {
+@test "the message names what keeps processes from creating a profile" {
     profile() { "$plimsoll" run --glibc --glibc-dir "$BATS_FILE_TMPDIR/glibc" "$@" -- true; }
     limited() { ulimit -f 64; profile; }
     expect 0 limited
-    says "nothing was recorded, because no file may have more than 64.0 KiB here" "ulimit -f"
+    says "nothing was recorded, because the file size limit here is 64.0 KiB" "ulimit -f"
     mkdir gone
     lost() { cd gone; rmdir ../gone; profile; }
     expect 0 lost
-    says "nothing was recorded, because the working directory is gone" "give --output a path that begins with a slash"
+    says "nothing was recorded, because the working directory no longer exists" "give --output an absolute path"
     can_enclose
     mkdir full
     expect 0 unshare -m sh -c 'mount -t tmpfs -o size=64k none full; head -c 48k /dev/zero >full/x; exec "$@"' sh \
@@ -483,20 +483,20 @@ hello='int main(void) { return 3; }'
     says "nothing was recorded, because $PWD/full is full" "--live-dir"
 }
 
-@test "a profile that is gone when it is looked at was moved by its process" {
+@test "a profile that disappears while run collects it is not an error" {
     expect 0 "$plimsoll" run -s 1 -- sh -c 'ln -s nowhere "$PLIMSOLL_RUN/x.plim"'
     [[ $stderr != *"cannot open"* ]]
     says "next: plimsoll report plimsoll.sh."
 }
 
-# --- a whole tree ---
+# --- --glibc-tree ---
 
-@test "who runs with our glibc does not take it for the system's" {
+@test "plimsoll refuses --glibc-tree when it runs with our glibc itself" {
     expect 1 inside "$plimsoll" run --glibc-tree --glibc-dir "$BATS_FILE_TMPDIR/glibc" -- true
     says "plimsoll itself runs with the glibc in $BATS_FILE_TMPDIR/glibc" "start it without --glibc"
 }
 
-@test "in a tree our files are the system's, for all that the program starts and nobody else" {
+@test "--glibc-tree replaces the system's libc for the program and its children only" {
     can_enclose
     before=$(md5sum <"$libc")
     expect 0 tree sh -c 'md5sum <$1; sh -c "md5sum <\$1" sh $1; basename $(readlink /proc/$$/exe); echo $GLIBC_MALLOC_PROFILE ${LD_PRELOAD-none}' sh "$libc"
@@ -509,14 +509,14 @@ hello='int main(void) { return 3; }'
     [ "$(md5sum <"$libc")" = "$before" ]
 }
 
-@test "in a tree our files cannot be written to, whoever tries" {
+@test "--glibc-tree mounts our files read-only" {
     can_enclose
     run tree sh -c "echo x >>$libc"
     [ "$status" -ne 0 ]
     [[ $output == *"Read-only file system"* ]]
 }
 
-@test "in a tree status and errors are as ever" {
+@test "--glibc-tree keeps exit status and error messages" {
     can_enclose
     expect 7 tree sh -c 'exit 7'
     expect 137 tree sh -c 'kill -9 $$'
@@ -528,7 +528,7 @@ hello='int main(void) { return 3; }'
     [ -z "$(ls live)" ]
 }
 
-@test "who is not root encloses himself in a user namespace, and stays who he was" {
+@test "without root --glibc-tree uses a user namespace and keeps the user and group" {
     go_public
     nobody unshare -Um true 2>/dev/null || skip "no user namespaces here"
     expect 0 nobody "$plimsoll" run --glibc-tree -q --glibc-dir glibc -- \
@@ -539,24 +539,24 @@ hello='int main(void) { return 3; }'
     [[ ${lines[3]} == *0000000000000000 ]]
 }
 
-@test "without namespaces the other way is named" {
+@test "without namespaces the message suggests --glibc" {
     unshare -Ur true 2>/dev/null || skip "no user namespaces here"
     run unshare -Ur sh -c 'echo 0 >/proc/sys/user/max_mnt_namespaces; exec "$@"' sh "$plimsoll" run --glibc-tree --glibc-dir "$BATS_FILE_TMPDIR/glibc" -- true
     [ "$status" -eq 1 ]
-    [[ $output == *"cannot put $BATS_FILE_TMPDIR/glibc/lib in the place of $(readlink -f "$libc"): a namespace of its own: "*"; --glibc needs no namespace"* ]]
+    [[ $output == *"cannot mount $BATS_FILE_TMPDIR/glibc/lib over $(readlink -f "$libc"): creating a namespace: "*"; --glibc needs no namespace"* ]]
     [ -z "$(ls live)" ]
 }
 
-@test "in a tree a static program runs, and what it starts is profiled" {
+@test "with --glibc-tree a static program runs and its children are profiled" {
     can_enclose
     cc -static -o static -x c - <<<'#include <unistd.h>
         int main(void) { execl("/bin/sh", "sh", "-c", "echo $GLIBC_MALLOC_PROFILE", NULL); }' 2>/dev/null || skip "no static libc"
     expect 0 "$plimsoll" run --glibc-tree --glibc-dir "$BATS_FILE_TMPDIR/glibc" -- ./static
     [ "$output" = 1 ]
-    says "./static is static, and not linked with the libc.a that has the profiler inside, so only what it starts is profiled"
+    says "./static is static, and not linked with the libc.a that has the profiler inside, so only the programs that it starts are profiled"
 }
 
-@test "functions of a file that stood in another's place only for the tree are named all the same" {
+@test "functions of a library that was replaced only inside the tree still get their names" {
     mkdir -p glibc/lib
     library_of() { cc -g -shared -fPIC -fno-builtin -Wl,--build-id -o libx.so -x c - <<<"#include <stdlib.h>
         void *$1(void) { return malloc(100000); } void *(*get)(void) = $1;"; }
@@ -576,7 +576,7 @@ hello='int main(void) { return 3; }'
     shows allocate_in_here
 }
 
-@test "a libc that is not the one that ran was not necessarily rebuilt" {
+@test "a libc that differs from the one that ran is not reported as rebuilt" {
     library_of() { cc -g -shared -fPIC -fno-builtin -Wl,--build-id -o ld-linux-x.so -x c - <<<"#include <stdlib.h>
         void *$1(void) { return malloc(100000); } void *(*get)(void) = $1;"; }
     library_of one
@@ -584,6 +584,6 @@ hello='int main(void) { return 3; }'
     "$plimsoll" run -q --exact --no-symbols -o app.plim -- ./app
     library_of another
     expect 0 "$plimsoll" report app.plim
-    says "$PWD/ld-linux-x.so is not the one that ran: it was replaced since, or another stood in its place" "PLIMSOLL_GLIBC="
+    says "$PWD/ld-linux-x.so is not the file that ran: it was replaced since, or" "--glibc-tree" "PLIMSOLL_GLIBC="
     [[ $stderr != *"--force"* ]]
 }

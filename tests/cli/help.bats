@@ -1,17 +1,17 @@
 # SPDX-License-Identifier: MIT
-# Help, and what is said to words and values that make no sense.
+# Help, and the messages for wrong words and values.
 
 load support
 
-commands="run report ls export help version"
+commands="run report view html ls snapshot diff check merge export help version"
 
-@test "without a word the program says what it can do, and that it needs one" {
+@test "without a command plimsoll prints its overview to stderr and fails" {
     expect 2 "$plimsoll"
     says "plimsoll run -- ./server --port 80" "Commands" "report" "Topics"
     [ -z "$output" ]
 }
 
-@test "every command is in the overview and has a help of its own" {
+@test "every command is in the overview and has its own help" {
     expect 0 "$plimsoll" help
     for command in $commands; do
         shows "  $command"
@@ -30,10 +30,11 @@ commands="run report ls export help version"
 
 @test "the help of run lists every setting with its variable and default" {
     COLUMNS=200 expect 0 "$plimsoll" help run
-    for option in sample output only live-dir max-file off overhead seed exact keep-all no-symbols quiet; do
+    for option in sample output only live-dir max-file off overhead seed above below max-tags max-threads exact keep-all no-symbols \
+        snapshot-every snapshot-keep glibc glibc-tree glibc-dir quiet; do
         shows "--$option"
     done
-    for variable in SAMPLE OUT ONLY LIVE_DIR MAX_FILE OFF OVERHEAD SEED; do
+    for variable in SAMPLE OUT ONLY LIVE_DIR MAX_FILE OFF OVERHEAD SEED ABOVE BELOW MAX_TAGS MAX_THREADS GLIBC; do
         shows "\$PLIMSOLL_$variable"
     done
     shows "default: auto" "default: 2%" "plimsoll.%c.%p.plim"
@@ -47,20 +48,22 @@ commands="run report ls export help version"
 }
 
 @test "every topic is explained, and topics that commands point to exist" {
-    for topic in environment figures files nothing static; do
+    for topic in advice environment figures files glibc names nothing static tags; do
         expect 0 "$plimsoll" help "$topic"
         [ ${#output} -gt 200 ]
     done
-    grep -rhoE '(plimsoll|%s) help [a-z]+' "$PLIMSOLL_SOURCE/src/cli" | sort -u | while read -r _ words; do
+    grep -rhoE '(plimsoll|%s) help [a-z]+' "$PLIMSOLL_SOURCE/src/cli" | sort -u >named
+    [ -s named ]
+    while read -r _ words; do
         "$plimsoll" $words >/dev/null
-    done
+    done <named
 }
 
 @test "docs/commands.md is what the program prints" {
     diff <("$plimsoll" help --markdown) "$PLIMSOLL_SOURCE/docs/commands.md"
 }
 
-@test "version says both versions" {
+@test "version prints the versions of the program and of the file format" {
     for word in version --version -V; do
         expect 0 "$plimsoll" $word
         [[ $output =~ ^plimsoll\ [0-9]+\.[0-9]+\.[0-9]+\ \(profile\ format\ [0-9]+\)$ ]]
@@ -78,7 +81,7 @@ commands="run report ls export help version"
     says 'see `plimsoll help`'
 }
 
-@test "a program or a profile in place of a command gets the command" {
+@test "a program or a profile in place of a command gets a suggested command" {
     cp /bin/true prog
     expect 2 "$plimsoll" ./prog
     says "plimsoll run -- ./prog"
@@ -113,19 +116,19 @@ commands="run report ls export help version"
     expect 2 "$plimsoll" run -s exactly -- true
     says "-s exactly: not a size; use bytes with K, M or G, exact or auto, for example -s 512K"
     expect 2 "$plimsoll" run -s 0 -- true
-    says "-s 0: too small; the least is 1 B"
+    says "-s 0: too small; the minimum is 1 B"
     expect 2 "$plimsoll" run --sample 99999999999999999999 -- true
-    says "too large; the most is 1 TiB"
+    says "too large; the maximum is 1 TiB"
     expect 2 "$plimsoll" run --sample -1 -- true
     says "not a size"
     expect 2 "$plimsoll" run --max-file 1K -- true
-    says "--max-file 1K: too small; the least is 256 KiB"
+    says "--max-file 1K: too small; the minimum is 256 KiB"
     expect 2 "$plimsoll" run --overhead 2x -- true
     says "plimsoll: --overhead 2x: not a percentage; use for example --overhead 2%"
     expect 2 "$plimsoll" run --overhead 0 -- true
-    says "--overhead 0: too small; the least is 0.01%"
+    says "--overhead 0: too small; the minimum is 0.01%"
     expect 2 "$plimsoll" run --overhead 101% -- true
-    says "--overhead 101%: too large; the most is 100%"
+    says "--overhead 101%: too large; the maximum is 100%"
     expect 2 "$plimsoll" run --output a%zb -- true
     says "--output a%zb: not a file name pattern; use %p (pid), %c (command)"
     expect 2 "$plimsoll" run --only a,,b -- true
@@ -133,7 +136,7 @@ commands="run report ls export help version"
     expect 2 "$plimsoll" run --seed x -- true
     says "--seed x: not a number; use a whole number"
     expect 2 "$plimsoll" report --top 0 x
-    says "--top 0: too small; the least is 1"
+    says "--top 0: too small; the minimum is 1"
     expect 2 "$plimsoll" report --threshold 1q x
     says "--threshold 1q: not a percentage; use a number from 0 to 100"
     expect 2 "$plimsoll" report --threshold 101 x
@@ -148,11 +151,13 @@ commands="run report ls export help version"
 
 @test "options that contradict one another are refused" {
     expect 2 "$plimsoll" run --exact --sample 64K -- true
-    says "--exact and --sample 64K are two ways of counting; choose one"
+    says "--exact and --sample 64K contradict each other; choose one"
     expect 2 "$plimsoll" run --exact --overhead 1% -- true
     says "--overhead 1% is for auto mode, which --exact turns off"
     expect 2 "$plimsoll" run --sample 64K --overhead 1% -- true
     says "--overhead 1% is for auto mode, which --sample turns off"
+    expect 2 "$plimsoll" run --exact --credit 1s -- true
+    says "--credit 1s is for auto mode, which --exact turns off"
 }
 
 @test "a bad choice gets the nearest match" {
@@ -167,7 +172,7 @@ commands="run report ls export help version"
     says "--tree takes no value"
 }
 
-@test "too few and too many arguments are refused with what to type" {
+@test "too few and too many arguments are refused with the correct usage" {
     expect 2 "$plimsoll" run
     says "run needs a program: plimsoll run -- PROGRAM"
     expect 2 "$plimsoll" run --
@@ -182,15 +187,13 @@ commands="run report ls export help version"
     says "version takes no arguments"
 }
 
-@test "where there is a profile, a forgotten argument is found" {
+@test "a forgotten argument is suggested from the profiles in the directory" {
     forge leak
-    expect 2 "$plimsoll" report
-    says "the newest profile here: plimsoll report leak.plim"
-    expect 2 "$plimsoll" export
-    says "plimsoll export leak.plim"
+    expect 2 "$plimsoll" check --no-leaks
+    says "the newest profile here: plimsoll check leak.plim"
 }
 
-@test "control characters in what is repeated do not reach the terminal" {
+@test "control characters in arguments are escaped in messages" {
     expect 2 "$plimsoll" $'\e[31mred'
     says '\x1b[31mred'
     [[ $stderr != *$'\e'* ]]
@@ -198,18 +201,18 @@ commands="run report ls export help version"
 
 # --- hints name the command as it was typed ---
 
-# installed_at PATH: the command can be typed like this, too
+# installed_at PATH: makes the command available under this path
 installed_at() {
     mkdir -p "${1%/*}"
     ln -s "$executable" "$1"
 }
 
-# next_step: the command that the last line of a run gives
+# next_step: prints the command that the last line of a run suggests
 next_step() {
     sed -n 's/^plimsoll: next: //p' <<<"$stderr"
 }
 
-@test "a hint gives a relative path as it was typed, and can be pasted" {
+@test "a hint repeats a relative path as it was typed, and the hint can be run" {
     installed_at tools/plimsoll
     expect 3 tools/plimsoll run --exact -o out.plim -- "$(program cli-leaky)"
     [ "$(next_step)" = "tools/plimsoll report out.plim" ]
@@ -220,7 +223,7 @@ next_step() {
     [ "$(next_step)" = "./plimsoll report out.plim" ]
 }
 
-@test "a hint quotes an absolute path with blanks and quotes for a shell" {
+@test "a hint quotes an absolute path with blanks and quotes for the shell" {
     installed_at "$PWD/my tools/it's/plimsoll"
     expect 3 "$PWD/my tools/it's/plimsoll" run --exact -o 'my out.plim' -- "$(program cli-leaky)"
     [ "$(next_step)" = "'$PWD/my tools/it'\''s/plimsoll' report 'my out.plim'" ]
@@ -230,7 +233,7 @@ next_step() {
     says "did you mean \`'$PWD/my tools/it'\''s/plimsoll' report\`?"
 }
 
-@test "a hint gives the bare name of a command that \$PATH has" {
+@test "a hint gives the bare name of a command that was found in \$PATH" {
     installed_at tools/plimsoll
     PATH=$PWD/tools:$PATH expect 3 plimsoll run --exact -o out.plim -- "$(program cli-leaky)"
     [ "$(next_step)" = "plimsoll report out.plim" ]
@@ -239,12 +242,12 @@ next_step() {
     says "plimsoll: run needs a program: other-name run -- PROGRAM"
 }
 
-@test "without a name the command calls itself plimsoll" {
+@test "with an empty argv[0] the command calls itself plimsoll" {
     expect 2 bash -c 'exec -a "" "$1" run' bash "$executable"
     says "run needs a program: plimsoll run -- PROGRAM"
 }
 
-@test "no message and no report has another command than the one that was typed" {
+@test "every message and report names the command as it was typed" {
     local commands='run|report|view|html|ls|snapshot|diff|check|merge|export|help' line
     installed_at t/plimsoll
     for scenario in leak losses inlined empty tags; do
@@ -255,7 +258,7 @@ next_step() {
     done
     cc -static -o static -x c - <<<'int main(void) { return 0; }' 2>/dev/null || true
     while read -r line; do
-        eval "t/plimsoll $line" >said 2>&1 </dev/null || true
+        eval "timeout 60 t/plimsoll $line" >said 2>&1 </dev/null || true
         fails grep -nE "(^|[^/])plimsoll ($commands)([^a-z]|\$)" said || { echo "t/plimsoll $line"; return 1; }
         grep -oE "t/plimsoll ($commands)" said >>hints || true
     done <<'COMMANDS'
@@ -290,8 +293,7 @@ report --leaks inlined.plim
 report --temporary empty.plim
 report --top 1 exact.plim
 report --names /dev/stdin leak.plim <<<'no rule at all'
-view
-html
+view nowhere.plim
 html nowhere.plim
 snapshot
 snapshot x
@@ -314,12 +316,12 @@ COMMANDS
     [ "$(wc -l <hints)" -ge 40 ]
 }
 
-@test "what programs read does not depend on how the command was typed" {
+@test "files for other programs do not depend on how the command was typed" {
     installed_at "$PWD/my tools/plimsoll"
     forge losses
     for typed in plimsoll "$PWD/my tools/plimsoll"; do
         "$typed" check --max-peak 1G --junit check.xml losses.plim >check.txt || true
-        grep -q "too low: plimsoll report losses.plim says what" check.xml
+        grep -q "too low because of losses; see plimsoll report losses.plim" check.xml
     done
     grep -q "my tools/plimsoll' report" check.txt
 }

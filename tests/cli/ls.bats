@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: MIT
-# ls, and reports on running processes: found by what they have mapped, nothing else.
+# ls, and reports on running processes. A process is found by the profile that it has mapped, by nothing else.
 
 load support
 
 start() {
+    rm -f up # of an earlier one
     "$@" >up &
     started=$!
     await grep -q up up
@@ -20,7 +21,7 @@ start() {
     wait $started || true
 }
 
-@test "a process whose allocations are all counted is listed so, and its live figure has no error" {
+@test "a process in exact mode is listed as exact, and its live bytes have no error" {
     start "$plimsoll" run -q --exact -- "$(program cli-leaky)" 10000 60
     child=$(pgrep -P $started)
     expect 0 "$plimsoll" ls --no-header
@@ -31,7 +32,7 @@ start() {
     wait $started || true
 }
 
-@test "a process with nothing but LD_PRELOAD is listed, and its report is read live" {
+@test "a process started with LD_PRELOAD alone is listed, and its live profile can be reported" {
     LD_PRELOAD=$library PLIMSOLL_SAMPLE=16K start "$(program cli-leaky)" 10000 60
     expect 0 "$plimsoll" ls --no-header
     grep -E "^ *$started +cli-leaky +running " <<<"$output"
@@ -42,7 +43,7 @@ start() {
     wait $started || true
 }
 
-@test "a live report is of this moment: the process goes on and so do the figures" {
+@test "reports of a running process follow its live bytes" {
     cat >steps.py <<'P'
 import sys
 kept = []
@@ -63,14 +64,14 @@ P
     python3 -c "assert 19e6 < $after - $before < 21e6"
 }
 
-@test "what a killed process left behind is listed as ended, and read by its pid" {
+@test "the profile of a killed process is listed as ended and found by its pid" {
     LD_PRELOAD=$library PLIMSOLL_SAMPLE=16K start "$(program cli-leaky)" 10000 60
     kill -9 $started
     wait $started || true
     expect 0 "$plimsoll" ls
     file=$(awk "\$1 == $started && \$3 == \"ended\" { print \$NF }" <<<"$output")
     [ -e "$file" ]
-    says "ended without moving its profile"
+    says "to read the profile of an ended process: "
     expect 0 "$plimsoll" report $started
     shows "live when it ended" keep_block
     expect 0 "$plimsoll" report "$file"
@@ -83,6 +84,20 @@ P
     expect 0 "$plimsoll" ls --no-header
     [ "$(awk "\$1 == $started" <<<"$output" | wc -l)" -eq 1 ]
     pkill -P $started
+    wait $started || true
+}
+
+@test "a process in a chroot of another mount namespace is read below its own root" {
+    unshare -m true 2>/dev/null || skip "no mount namespaces here"
+    mkdir inner
+    LD_PRELOAD=$library PLIMSOLL_SAMPLE=16K PLIMSOLL_LIVE_DIR=/mnt \
+        start unshare -m bash -c "mount --rbind / inner && mount -t tmpfs none inner/mnt &&
+            exec chroot inner $(program cli-leaky) 10000 60"
+    expect 0 "$plimsoll" ls --no-header
+    grep -E "^ *$started +cli-leaky +running .*/proc/$started/root/mnt/" <<<"$output"
+    expect 0 "$plimsoll" report $started
+    shows keep_block
+    kill -9 $started
     wait $started || true
 }
 
@@ -99,21 +114,23 @@ P
     wait $started || true
 }
 
-@test "where nothing is profiled, ls says how to start" {
+@test "when nothing is profiled, ls says how to start" {
     unshare -mpf --mount-proc true 2>/dev/null || skip "no namespaces here"
     run -0 unshare -mpf --mount-proc bash -c 'mount -t tmpfs none /dev/shm && exec env -u XDG_RUNTIME_DIR "$0" ls' "$plimsoll"
     [ "$output" = "plimsoll: no process is being profiled; to start one: plimsoll run -- PROGRAM" ]
 }
 
-@test "messages of ls go to stderr, its table to stdout" {
+@test "ls prints messages to stderr and its table to stdout" {
     LD_PRELOAD=$library start "$(program cli-leaky)" 100 60
     expect 0 "$plimsoll" ls
+    grep -E "^ *$started +cli-leaky +running " <<<"$output"
     [[ $output != *plimsoll:* ]]
+    says "plimsoll: "
     kill $started
     wait $started || true
 }
 
-@test "profiles in an older format are counted in one line" {
+@test "profiles in an older format are reported in one line" {
     forge leak
     printf '\1' | dd of=leak.plim bs=1 seek=8 conv=notrunc status=none
     cp leak.plim live/left.1.plim
@@ -123,15 +140,58 @@ P
     [[ $stderr != *left.1.plim* && $output != *left.1.plim* ]]
 }
 
-@test "of many profiles left behind the newest ten are listed, and --all lists the rest" {
+@test "ls lists the ten newest profiles of ended processes, and --all lists the rest" {
     forge leak
     for i in $(seq 12); do
         cp leak.plim "live/left.$i.plim"
     done
     expect 0 "$plimsoll" ls --no-header
-    [ "$(grep -c ' ended ' <<<"$output")" -eq 10 ] # whoever left them: there may be others than ours
-    says "older ones: plimsoll ls --all"
+    [ "$(grep -c ' ended ' <<<"$output")" -eq 10 ] # not only ours: other processes may have left profiles too
+    says "older ones are not shown; to list all: plimsoll ls --all"
     expect 0 "$plimsoll" ls --no-header --all
     [ "$(grep -c 'live/left\.[0-9]*\.plim$' <<<"$output")" -eq 12 ]
     [[ $stderr != *--all* ]]
+}
+
+# With a /dev/shm of its own: that of the machine may have profiles of others.
+clean() {
+    unshare -m true 2>/dev/null || skip "no mount namespaces here"
+    expect 0 unshare -m env -u XDG_RUNTIME_DIR sh -c 'mount -t tmpfs none /dev/shm && exec "$@"' sh "$plimsoll" ls --clean
+}
+
+@test "ls --clean removes the profiles of ended processes, and no other file" {
+    mkdir -p shm
+    export PLIMSOLL_LIVE_DIR=$PWD/shm
+    LD_PRELOAD=$library start "$(program cli-leaky)" 10 60
+    kill -9 $started
+    wait $started || true
+    LD_PRELOAD=$library start "$(program cli-leaky)" 10 60
+    running=$started
+    start "$plimsoll" run -q --keep-all -o kept.plim -- sh -c "'$(program cli-leaky)' 10 0; echo up; exec sleep 60"
+    run=$started
+    echo text >shm/other.plim
+    before=$(find shm -name '*.plim' | wc -l)
+    clean
+    says "removed 1 profile of ended processes: "
+    [ "$(find shm -name '*.plim' | wc -l)" = $((before - 1)) ]
+    clean
+    says "none of your ended processes has left a profile"
+    kill -9 $running
+    pkill -P $run
+    wait $run || true
+    [ -f kept.plim ] && [ -f shm/other.plim ]
+}
+
+@test "ls --clean removes the directory of a run that was killed" {
+    mkdir -p shm
+    export PLIMSOLL_LIVE_DIR=$PWD/shm
+    start "$plimsoll" run -q --live-dir shm -- "$(program cli-leaky)" 10 60
+    child=$(pgrep -P $started)
+    kill -9 $started $child
+    wait $started || true
+    await sh -c "! kill -0 $child 2>/dev/null"
+    [ -n "$(ls shm)" ]
+    clean
+    says "removed 1 profile"
+    [ -z "$(ls -A shm)" ]
 }

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: MIT
-# Rules for names: what is built in, what a file may say, where it is found, and that no figure is lost by any of it.
+# Rules for names: the built-in ones, those of a file, where the file is looked for, and that rules keep all sums.
 
 load support
 
-# One run is enough for all. It makes 3 blocks in fill, and 20 rows, names and nodes in each of two handlers.
+# All tests read one run. It allocates 3 blocks in fill, and 20 rows, names and nodes in each of two handlers.
 setup_file() {
     export PLIMSOLL_LIVE_DIR=$BATS_FILE_TMPDIR/live DEBUGINFOD_URLS=
     mkdir "$PLIMSOLL_LIVE_DIR"
@@ -17,17 +17,17 @@ rules() {
     printf '%s\n' "$@" >rules
 }
 
-# tree [OPTIONS]: the call tree of the run, wide enough that no line is broken
+# tree [OPTIONS]: reports the call tree of the run, so wide that no line is wrapped
 tree() {
     COLUMNS=1000 expect 0 "$plimsoll" report --tree --threshold 0 "$@" "$out"
 }
 
-# json [OPTIONS]: the run as JSON, for jq
+# json [OPTIONS]: exports the run as JSON
 json() {
     "$plimsoll" export "$@" "$out"
 }
 
-# stacks [OPTIONS]: each site's functions, innermost first, with its live bytes in front
+# stacks [OPTIONS]: prints the live bytes of each site, then its functions, innermost first
 stacks() {
     json "$@" | jq -r '. as $all | .sites[] | select(.stack != null)
         | "\(.inuse_space.value) \($all.stacks[.stack] | map($all.frames[.].function) | join(" < "))"'
@@ -37,21 +37,21 @@ lacks() {
     [[ $output != *"$1"* ]] || { printf 'stdout has: %s\n%s\n' "$1" "$output"; return 1; }
 }
 
-@test "C++ names are shown as they are written" {
+@test "C++ names are shown as people write them" {
     tree
     shows "std::vector<Row>::resize" "std::map<std::string, …>::operator[]" "fill<long>" "handle_get"
     lacks "basic_string<"
     lacks "std::allocator<"
 }
 
-@test "exports have the same names, with parameters, and the mangled ones beside them" {
+@test "exports have the simplified names with parameters, and the mangled names" {
     json >out.json
     jq -e '.frames | any(.function == "std::vector<Row>::resize(unsigned long)"
         and .linkage == "_ZNSt6vectorI3RowSaIS0_EE6resizeEm")' out.json
     jq -e '.frames | all(.function | contains(", std::allocator<") | not)' out.json
 }
 
-@test "--full-names shows the names as they were" {
+@test "--full-names shows names without rules" {
     tree --full-names
     shows "std::vector<Row, std::allocator<Row> >::resize(unsigned long)" "std::__cxx11::basic_string<char, "
     rules 'rename ^handle_ => serve_'
@@ -69,7 +69,7 @@ lacks() {
     json --names none | jq -e '.frames | any(.function == "std::vector<Row, std::allocator<Row> >::resize(unsigned long)")'
 }
 
-@test "stacks that become equal are one, and their figures add up" {
+@test "stacks that rules make equal are merged, and their figures are added" {
     stacks >before
     [ "$(grep -c 'fill<' before)" -eq 3 ]
     rules 'rename ^(make|fill)<.*> => \1<T>'
@@ -84,7 +84,7 @@ lacks() {
     lacks "make<long>"
 }
 
-@test "functions that are joined are one, without lines, and others are not" {
+@test "joined functions become one function without lines; renamed ones keep their lines" {
     rules 'rename ^handle_.* => handle'
     tree --names rules
     [ "$(grep -c 'handle  *[^ ]*templates.cpp:' <<<"$output")" -eq 2 ]
@@ -94,14 +94,14 @@ lacks() {
     shows "make<Row>  "
 }
 
-@test "a name that a rule has given is printed as it was written" {
+@test "a name from a rule is printed as the rule has it" {
     rules 'join ^handle_.*$ => request handling [all] (of any kind)' 'rename ^fill => größe of "a" '
     tree --names rules
     shows "│  request handling [all] (of any kind)" '─ größe of "a"<long>  '
     json --names rules | jq -e '.frames | any(.function == "request handling [all] (of any kind)")'
 }
 
-@test "callers of a cut and dropped frames are left out" {
+@test "the callers of a cut frame and dropped frames are left out" {
     rules 'cut ^fill<' 'drop ^std::' 'drop ^operator new'
     stacks --names rules >after
     grep -Eq '^400 void\* make<int>\(unsigned long\) < void\* fill<int>\(unsigned long\)$' after
@@ -118,7 +118,7 @@ lacks() {
     expect 0 "$plimsoll" report --names rules "$out"
 }
 
-@test "reports begin outside of what a rule calls an allocator" {
+@test "the site is the caller of the functions that a rule calls allocators" {
     COLUMNS=200 expect 0 "$plimsoll" report --metric live "$out"
     shows "  make<Row>  "
     rules 'allocator ^make<'
@@ -128,7 +128,7 @@ lacks() {
     stacks --names rules | grep -q 'make<Row>'
 }
 
-@test "suppressions are compared with the names as they were" {
+@test "suppressions are compared with the original names" {
     rules 'rename ^handle_ => serve_'
     echo 'leak:handle_get' >suppressions
     expect 0 "$plimsoll" report --leaks --names rules --suppressions suppressions "$out"
@@ -136,7 +136,7 @@ lacks() {
     lacks serve_get
 }
 
-@test "rules are found by option, variable and in one's own files, in this order" {
+@test "rules come from the option, the variable or the user's file, in this order" {
     export HOME=$work/home
     mkdir -p home/.config/plimsoll config/plimsoll
     echo 'rename ^handle_ => home_' >home/.config/plimsoll/names
@@ -159,7 +159,7 @@ lacks() {
     shows handle_get
 }
 
-@test "a bad rule is named by file and line, in whichever command" {
+@test "a bad rule is reported with file and line by every command" {
     rules '# fine' '' 'cut (main'
     expect 2 "$plimsoll" report --names rules "$out"
     says "rules:3: " "not a regular expression" "plimsoll help names"
@@ -170,33 +170,33 @@ lacks() {
     says "rules:3: "
     rules 'rename a b'
     expect 2 "$plimsoll" report --names rules "$out"
-    says "rules:1: rename REGEX => TEXT has an arrow"
+    says "rules:1: expected rename REGEX => TEXT, with blanks around"
     expect 2 "$plimsoll" report --names nowhere "$out"
     says "cannot read rules for names from nowhere: No such file or directory"
 }
 
-@test "a rule that was asked for and met nothing is mentioned; one's own file is for many programs" {
+@test "a rule of --names that matches nothing is reported; one of the user's file is not" {
     rules 'cut ^nobody$' 'cut ^main$'
     expect 0 "$plimsoll" report --names rules "$out"
-    says 'rules:1: this rule met no name: ^nobody$'
+    says 'rules:1: this rule matched no name: ^nobody$'
     mkdir -p config/plimsoll
     mv rules config/plimsoll/names
     expect 0 "$plimsoll" report "$out"
     [ -z "$stderr" ]
 }
 
-@test "a rule that would have left nothing of a name is told from one that met none" {
+@test "a rule that would leave an empty name and a rule that matches nothing get different messages" {
     rules 'rename ^main$ =>' 'cut ^nobody$'
     expect 0 "$plimsoll" report --names rules "$out"
-    says 'rules:1: this rule would have left nothing of a name, and was not applied: ^main$' \
-        'rules:2: this rule met no name: ^nobody$'
+    says 'rules:1: this rule would have emptied a name, and was not applied: ^main$' \
+        'rules:2: this rule matched no name: ^nobody$'
     rules 'rename ^handle_get$|^main$ =>' 'rename ^handle_ =>'
     expect 0 "$plimsoll" report --names rules "$out"
     says 'rules:1: this rule would'
     [ "${#stderr_lines[@]}" -le 1 ]
 }
 
-@test "the built-in rules that help prints are those in force" {
+@test "the built-in rules are those that help prints" {
     "$plimsoll" help names | sed '1,/^Built in$/d' >built-in
     grep -q '^  strip std::(allocator|' built-in
     { echo no-defaults; cat built-in; } >rules
@@ -208,7 +208,7 @@ lacks() {
     json --names rules | jq -e '.frames | any(.function | contains("std::allocator<Row> >::resize("))'
 }
 
-@test "the rules that the documentation shows are rules" {
+@test "the rules in the documentation are accepted and work" {
     awk '/^```/ { on = !on; next } on && !/^\$/' "$PLIMSOLL_SOURCE/docs/names.md" >rules
     grep -q '^join ' rules
     expect 0 "$plimsoll" report --names rules "$out"
@@ -217,7 +217,7 @@ lacks() {
     lacks handle_get
 }
 
-@test "names that were made to do harm are only names" {
+@test "rules handle hostile names" {
     forge hostile-names
     rules 'rename (.+)+x => \1\1' 'drop (a|b|.)+!$' 'join [[:cntrl:]]+ => <&>'
     expect 0 timeout "$patience" "$plimsoll" report --names rules hostile-names.plim
@@ -238,7 +238,7 @@ fn main() {
     std::mem::forget(words);
 }
 END
-    for mangling in debuginfo=2 symbol-mangling-version=v0; do # the first is what it does anyway
+    for mangling in debuginfo=2 symbol-mangling-version=v0; do # the first leaves the default mangling
         rustc -g -C $mangling -o stock stock.rs 2>rustc.log || skip "$(head -1 rustc.log)"
         "$plimsoll" run -q --exact -o stock.plim -- ./stock
         COLUMNS=1000 expect 0 "$plimsoll" report --reverse --threshold 0 stock.plim

@@ -1,33 +1,33 @@
 # SPDX-License-Identifier: MIT
-# Why nothing, or little, was recorded: said exactly, with what to do about it.
+# The messages that explain why nothing, or little, was recorded, and what to do about it.
 
 load support
 
 hello='int main(void) { return 0; }'
 
-@test "a static program is called static before it ran, and once" {
+@test "a static program is reported once, before it runs" {
     cc -static -o static -x c - <<<"$hello" 2>/dev/null || skip "no static libc"
     expect 0 "$plimsoll" run -- ./static
     [ "${stderr_lines[0]}" = 'plimsoll: ./static is statically linked, so it cannot be preloaded; build it with -lplimsoll; see `plimsoll help static`' ]
-    says "nothing was recorded, as was said at the start"
+    says "nothing was recorded; see the message at the start"
     [ "$(grep -c "statically linked" <<<"$stderr")" -eq 1 ]
     [ -z "$(ls ./*.plim 2>/dev/null)" ]
     [ -z "$(ls -A live)" ]
 }
 
-@test "a static position-independent program is static all the same" {
+@test "a static position-independent program is reported as static" {
     cc -static-pie -o static -x c - <<<"$hello" 2>/dev/null || skip "no static libc"
     expect 0 "$plimsoll" run -- ./static
     says "is statically linked"
 }
 
-@test "the loader itself is not a static program" {
+@test "the loader is not reported as a static program" {
     loader=$(readelf -l /bin/true | sed -n 's/.*interpreter: \(.*\)]/\1/p')
     expect 0 "$plimsoll" run -- "$loader" /bin/true
     [[ $stderr != *static* ]]
 }
 
-@test "a setuid program is called that" {
+@test "a setuid program is reported" {
     [ "$(id -u)" -eq 0 ] || skip "needs root to make one"
     setpriv --reuid=65534 true 2>/dev/null || skip "cannot change user here"
     setpriv --reuid=65534 --clear-groups test -r "$library" || skip "nobody else may read this tree"
@@ -39,30 +39,189 @@ hello='int main(void) { return 0; }'
     says "./suid is setuid, setgid or has file capabilities, so the loader ignores LD_PRELOAD"
 }
 
-@test "a setuid program is nothing special to its owner" {
+@test "a setuid program is not reported to its owner" {
     cp /bin/true suid
     chmod 4755 suid
     expect 0 "$plimsoll" run -- ./suid
     [[ $stderr != *setuid* ]]
 }
 
-@test "a program with an exported malloc of its own is recognised" {
+@test "a program that exports its own malloc is recognised" {
     cp "$(program cli-own-malloc)" own
     expect 0 "$plimsoll" run -- ./own
-    says "./own defines malloc itself (an allocator is linked in), so its calls do not reach us"
+    says "./own defines malloc itself (an allocator is linked in), so Plimsoll does not see its calls"
     [ "$output" = done ]
 }
 
-@test "a program with a hidden malloc of its own is recognised" {
+@test "a program that hides its own malloc is recognised" {
     cp "$(program cli-own-malloc-hidden)" own
     expect 0 "$plimsoll" run -- ./own
     says "./own has an allocator linked in, so only its libraries' allocations are seen"
 }
 
+allocating='#include <stdlib.h>
+int main(void) { for (int i = 0; i < 1000; i++) free(malloc(100)); void *volatile kept = malloc(10); free(kept); }'
+
+# sanitized COMPILER OPTION...: builds ./sanitized, and checks that it runs at all on this machine
+sanitized() {
+    "$@" -O0 -o sanitized -x c - <<<"$allocating" 2>/dev/null || skip "cannot build with $*"
+    ./sanitized || skip "$* does not work here"
+}
+
+@test "programs with a sanitizer as a shared library start, and are recorded" {
+    for sanitizer in address thread leak; do
+        sanitized gcc "-fsanitize=$sanitizer"
+        expect 0 "$plimsoll" run --exact -o "$sanitizer.plim" -- ./sanitized
+        says "never freed"
+        [[ $stderr != *Sanitizer* ]]
+        [ "$(plimsoll export --format json "$sanitizer.plim" | python3 -c '
+import json, sys; print(sum(t["calls"] for t in json.load(sys.stdin)["threads"]) >= 1001)')" = True ]
+    done
+}
+
+@test "the options of AddressSanitizer that the user has set stay" {
+    sanitized gcc -fsanitize=address
+    cat >print.c <<<'#include <stdio.h>
+#include <stdlib.h>
+int main(void) { puts(getenv("ASAN_OPTIONS")); return 0; }'
+    gcc -fsanitize=address -o print print.c
+    ASAN_OPTIONS=detect_leaks=0 expect 0 "$plimsoll" run -- ./print
+    [ "$output" = detect_leaks=0:verify_asan_link_order=0 ]
+    unset ASAN_OPTIONS # newer Mesons set it
+    expect 0 "$plimsoll" run -- ./print
+    [ "$output" = verify_asan_link_order=0 ]
+}
+
+@test "a program with a sanitizer linked in is recognised" {
+    for sanitizer in address thread memory leak; do
+        sanitized clang "-fsanitize=$sanitizer"
+        expect 0 "$plimsoll" run -- ./sanitized
+        says "./sanitized has a sanitizer linked in (-fsanitize), and Plimsoll does not see calls of its malloc; build it without"
+    done
+}
+
+@test "allocations of a module loaded with RTLD_DEEPBIND are not called exact" {
+    cc -shared -fPIC -O0 -o plugin.so -x c - <<<'#include <stdlib.h>
+void work(void) { for (int i = 0; i < 1000; i++) free(malloc(100)); }'
+    cc -O0 -o opener -x c - <<<'#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <stdlib.h>
+int main(void) {
+    void *plugin = dlopen("./plugin.so", RTLD_NOW | RTLD_DEEPBIND);
+    ((void (*)(void)) dlsym(plugin, "work"))();
+    free(malloc(10));
+}'
+    expect 0 "$plimsoll" run --exact -o deep.plim -- ./opener
+    says "exact for the allocations that Plimsoll saw: " "./plugin.so was loaded with RTLD_DEEPBIND or by dlmopen, so it does not use the program's malloc: its allocations were not seen"
+    COLUMNS=200 expect 0 "$plimsoll" report deep.plim
+    [[ ${lines[1]} == "exact for "*" allocations; others were not seen"* ]]
+    [[ ${lines[2]} == "./plugin.so was loaded with RTLD_DEEPBIND"* ]]
+}
+
+@test "an allocator that comes before libplimsoll.so is named" {
+    jemalloc=$(ldconfig -p | sed -n 's/.*libjemalloc.so.2 .*=> //p' | head -1)
+    [ -n "$jemalloc" ] || skip "no jemalloc"
+    cc -O0 -o allocating -x c - <<<"$allocating"
+    LD_PRELOAD="$jemalloc:$library" PLIMSOLL_SAMPLE=exact PLIMSOLL_OUT=$PWD/behind.plim expect 0 ./allocating
+    COLUMNS=200 expect 0 "$plimsoll" report behind.plim
+    [[ ${lines[1]} == "no allocation was seen"* ]]
+    [[ ${lines[2]} == "the program's malloc is that of $jemalloc, which does not call Plimsoll's: its allocations were not seen" ]]
+    LD_PRELOAD="$jemalloc:$library" expect 0 "$plimsoll" run --exact -- ./allocating
+    says "exact: 1,0"
+}
+
+own='#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+void *je_malloc(size_t n) { return mmap(0, n, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0); }
+int main(void) { memset(je_malloc(64 << 20), 1, 64 << 20); free(malloc(1000)); return 0; }'
+
+@test "an allocator that is linked in under names of its own is recognised, also behind a script" {
+    cc -O0 -o own -x c - <<<"$own"
+    printf '#!/bin/sh\nexec ./own\n' >wrapper
+    chmod +x wrapper
+    for command in ./own ./wrapper; do
+        expect 0 "$plimsoll" run -- "$command"
+        says "own has an allocator linked in; calls that go directly to it are not seen: je_malloc; build it so that it calls malloc"
+    done
+}
+
+@test "memory that does not come from malloc is on the first screen" {
+    cc -O0 -o own -x c - <<<"$own"
+    strip own
+    expect 0 "$plimsoll" run --exact -o own.plim -- ./own
+    [[ $stderr == *"heap 1,000 B, RSS 6"*" MiB: most of this program's memory does not come from malloc"* ]]
+    COLUMNS=200 expect 0 "$plimsoll" report own.plim
+    shows " 1. heap 1,000 B, RSS 6" "most of this program's memory does not come from malloc"
+    expect 3 "$plimsoll" run --exact -- "$(program cli-leaky)"
+    [[ $stderr != *"come from malloc"* ]]
+}
+
+large='#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+int main(int count, char **words)
+{
+    static char *block;
+    if (!strcmp(words[1], "shared"))
+        memset(mmap(0, 64 << 20, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0), 1, 64 << 20);
+    block = malloc(64 << 20);
+    if (strcmp(words[1], "untouched"))
+        memset(block, 1, 64 << 20);
+    return count != 2;
+}'
+
+@test "a heap that the program did not see is not said to come from elsewhere than malloc" {
+    jemalloc=$(ldconfig -p | sed -n 's/.*libjemalloc.so.2 .*=> //p' | head -1)
+    [ -n "$jemalloc" ] || skip "no jemalloc"
+    cc -O0 -o large -x c - <<<"$large"
+    expect 0 env LD_PRELOAD="$jemalloc:$library" PLIMSOLL_SAMPLE=exact PLIMSOLL_OUT="$PWD/unseen.plim" ./large touched
+    COLUMNS=200 expect 0 "$plimsoll" report unseen.plim
+    shows " 1. heap seen 0 B, RSS " ": most of this program's memory was not seen: its malloc does not call Plimsoll's"
+    [[ $output != *"does not come from malloc"* ]]
+}
+
+@test "a process whose malloc was not seen is named, even if a script started it" {
+    printf '#!/bin/sh\n%s\nexit 0\n' "$(program cli-own-malloc)" >wrapper # no exec: the shell stays
+    chmod +x wrapper
+    expect 0 "$plimsoll" run -o out.plim -- ./wrapper
+    grep -E "^plimsoll: cli-own-malloc [0-9]+: the program's malloc is that of .*, which does not call Plimsoll's" <<<"$stderr"
+    grep -E "^plimsoll:   cli-own-malloc [0-9]+: allocations not seen: out.plim.[0-9]+" <<<"$stderr"
+    [[ $stderr != *"little to show"* ]]
+}
+
+@test "the first screen says how much of RSS is files and shared memory, and when the heap was larger than RSS" {
+    cc -O0 -o large -x c - <<<"$large"
+    unset MALLOC_PERTURB_ # with it, malloc writes to every block
+    for how in shared touched untouched; do
+        expect 0 "$plimsoll" run -q --exact -o $how.plim -- ./large $how
+        COLUMNS=200 "$plimsoll" report $how.plim >$how
+    done
+    grep -E "RSS +1[0-9]{2} MiB, 6[0-9.]+ MiB of it files and shared memory" shared
+    grep "peak +64.0 MiB in .*; more than RSS: part of it was not resident" -E untouched
+    ! grep -E "of it files|more than RSS" touched
+}
+
+@test "a program that the kernel killed for lack of memory is not said to be killed by a signal" {
+    unshare -m true 2>/dev/null || skip "no mount namespace here"
+    grep -q ^0:: /proc/self/cgroup || skip "no cgroup of version 2"
+    [ -d /sys/fs/cgroup ] || skip "no /sys/fs/cgroup here"
+    mkdir cgroup
+    echo 419430400 >cgroup/memory.max
+    echo oom_kill 0 >cgroup/memory.events
+    cat >inside <<'S'
+mount --bind cgroup /sys/fs/cgroup && exec plimsoll run -o oom.plim -- sh -c 'echo oom_kill 1 >cgroup/memory.events; kill -9 $$'
+S
+    expect 137 unshare -m sh inside
+    [[ $stderr == *"sh was killed, probably out of memory: cgroup limit 400 MiB, RSS "*" at most"* ]]
+    expect 0 "$plimsoll" report oom.plim
+    shows "killed, probably out of memory"
+}
+
 @test "a program for another libc is recognised by its loader" {
     cc -o other -x c - <<<"$hello" -Wl,--dynamic-linker=/lib/ld-musl-x86_64.so.1
     run -127 "$plimsoll" run -- ./other
-    [[ $output == *"./other uses another C library than libplimsoll.so (its loader is not glibc's)"* ]]
+    [[ $output == *"./other uses a C library other than libplimsoll.so's (its loader is not glibc's)"* ]]
 }
 
 @test "a 32-bit program is recognised" {
@@ -97,27 +256,27 @@ P
     says "wrote plimsoll.perl."
 }
 
-@test "--only that names nobody says who was there" {
+@test "when --only matches no process, the message names the program" {
     expect 0 "$plimsoll" run --only nobody -- true
     says "nothing was recorded, because no process was called nobody (--only); the program itself is called true"
 }
 
-@test "an environment that was cleared on the way is suspected" {
+@test "a cleared environment is suspected when exec loses the profiler" {
     expect 3 "$plimsoll" run -s 16K -- env -i "$(program cli-leaky)"
     says "env became another program (exec) in which nothing was recorded" "its environment was cleared"
 }
 
-@test "too few bytes for a sample are no mystery" {
+@test "a program too small for a sample gets the reason and the next step" {
     expect 3 "$plimsoll" run -s 1G -- "$(program cli-leaky)" 10
-    says "no sample, so what was never freed is not known" "to count every allocation: plimsoll run --exact -- ..."
+    says "no sample was taken, so it is unknown what was never freed" "to count every allocation: plimsoll run --exact -- ..."
 }
 
-@test "a program that allocates nothing is said to" {
+@test "the summary says when a program allocates nothing" {
     expect 0 "$plimsoll" run -- true
     says "no allocation was made"
 }
 
-@test "without a place for live files the program runs unprofiled, and that is said" {
+@test "without a directory for live files the program runs unprofiled, with a message" {
     PLIMSOLL_LIVE_DIR=/proc expect 0 "$plimsoll" run -- echo ran
     [ "$output" = ran ]
     says "cannot make a directory for live profiles in /proc"

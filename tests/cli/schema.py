@@ -4,8 +4,8 @@
 The schemas are the blocks of the document that are marked `json schema` and `json tags-schema`: examples in which every
 value is replaced by its type. `"text"`, `"whole"`, `"real"`, `"bool"`, `"hex"` are types; `"metric"` is {value, error,
 low, high}; a type followed by `?` may be null; a key followed by `?` may be missing; an array has one element, the type
-of all. Keys that are not in the schema are errors. Then the indexes of the document are followed, and what must add up
-is added up.
+of all. Keys that are not in the schema are errors. After that, this follows the indexes of the export and checks its
+sums.
 """
 
 import json
@@ -39,7 +39,7 @@ def check(value, kind, where):
             kind = kind[:-1]
         assert SCALARS[kind](value), f"{where} is {value!r}, not {kind}"
     elif isinstance(kind, list):
-        assert isinstance(value, list), f"{where} is no array"
+        assert isinstance(value, list), f"{where} is not an array"
         for i, element in enumerate(value):
             check(element, kind[0], f"{where}[{i}]")
     else:
@@ -47,7 +47,7 @@ def check(value, kind, where):
 
 
 def check_object(value, kind, where):
-    assert isinstance(value, dict), f"{where} is no object"
+    assert isinstance(value, dict), f"{where} is not an object"
     known = {key.rstrip("?"): (key, kind[key]) for key in kind}
     for key in value:
         assert key in known, f"{where}.{key} is not documented"
@@ -63,7 +63,7 @@ KINDS = ("named", "off", "paused")
 
 
 def counts(of):
-    """What scopes, threads and nodes count exactly, to be added up."""
+    """The figures of scopes, threads and nodes that are counted exactly, so that they can be added."""
     return [of["calls"], of["bytes"], *(of["functions"][name] for name in FUNCTIONS)]
 
 
@@ -89,7 +89,7 @@ def follow_tags(export):
         assert site["stack"] is None or not site["other_sizes"], f"site {site} has other sizes and a stack"
 
 
-ADVICE = ("leak", "reserve", "reuse", "pool", "slack", "fragmentation")
+ADVICE = ("leak", "growth", "reserve", "reuse", "pool", "slack", "fragmentation", "outside")
 
 
 def follow_advice(export):
@@ -98,9 +98,12 @@ def follow_advice(export):
     for advice in export["advice"]:
         assert advice["kind"] in ADVICE, f"advice of kind {advice['kind']}"
         assert advice["stack"] is None or advice["stack"] < len(export["stacks"]), f"advice {advice} names no stack"
-        assert (advice["function"] is None) == (advice["kind"] == "fragmentation"), f"advice {advice} has no place"
-        assert advice["gain_bytes"] > 0 or advice["gain_calls"] > 0, f"advice {advice} gains nothing"
-        assert advice["headline"] and advice["evidence"].endswith(".") and advice["action"], f"advice {advice} is mute"
+        whole = advice["kind"] in ("fragmentation", "outside")
+        assert (advice["function"] is None) == whole, f"advice {advice} needs a function"
+        gains = advice["gain_bytes"] > 0 or advice["gain_calls"] > 0
+        assert gains or advice["kind"] == "outside", f"advice {advice} gains nothing"
+        assert all(stack < len(export["stacks"]) for stack in advice["other_stacks"]), f"advice {advice} names no stack"
+        assert advice["headline"] and advice["evidence"].endswith(".") and advice["action"], f"advice {advice} is empty"
     assert not export["advice"] or not export["extent"]["difference"], "advice for a difference"
 
 
@@ -131,7 +134,7 @@ def close(one, other):
 
 
 def most(figures, metric):
-    """No more than was allocated, which is known exactly, can be live, freed, or anything."""
+    """A limit that is known exactly: nothing can be live, freed or anything else without having been allocated."""
     return figures["bytes" if metric.endswith("_space") else "calls"]
 
 
@@ -156,7 +159,7 @@ def follow_tree(nodes):
                 f"{metric} of node {i} is {whole}, not {sum_of_parts}"
         for figures in (node["self"], node["total"]):
             for metric in metrics:
-                assert figures[metric]["high"] <= most(figures, metric), f"{metric} of node {i} is more than there was"
+                assert figures[metric]["high"] <= most(figures, metric), f"{metric} of node {i} exceeds the allocations"
     return children
 
 
@@ -168,7 +171,7 @@ def follow_forest(export):
         for below in follow_tree(tree["nodes"]):
             weights = [child["total"][metric]["value"] for child in below if child["kind"] != "more"]
             assert weights == sorted(weights, reverse=True), f"children are not in order: {weights}"
-            assert all(child["kind"] != "more" for child in below[:-1]), "what was taken together is not the last child"
+            assert all(child["kind"] != "more" for child in below[:-1]), "the merged rest is not the last child"
             assert all(weight >= export["threshold"] * sum(heavy) for weight in weights), f"too small: {weights}"
 
 

@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * story.c - `story WHICH FILE` writes a made-up profile in which every allocation was counted, so that every figure of
- * every view is known.
+ * story.c - `story WHICH FILE` writes a synthetic profile in which every allocation was counted, so that every figure
+ * of every view is known.
  *
- * An indexer of 12.8 s: parse_line makes strings that it frees at once; index_add_term keeps its terms; a table grows
- * by doubling; a cache fills until the heap is largest, at 9.2 s, and is then thrown away.
+ * An indexer runs for 12.8 s. parse_line makes strings and frees them at once. index_add_term keeps its terms. A table
+ * grows by doubling. A cache fills until the heap is largest, at 9.2 s, and is then freed.
  *
- *   exact   the whole of it
- *   mixed   and then sampled: the cache's second half was seen by samples
- *   brief   the same without a history: over before there was a second moment
+ *   exact   all of the above
+ *   mixed   the same, and from half of the time on sampled: samples saw the rest of the cache
+ *   brief   the same without a history: the run is over before a second moment is recorded
  *   flat    one thread, one size, nothing freed, nothing else
- *   still   and three reallocs that found room where they were
- *   blink   a run of 584 ms that allocates in two moments
- *   torn    the whole of it, in a file in which no stack can be read, nor what its thread counted
+ *   still   flat, and three reallocs that stayed in place
+ *   blink   a run of 584 ms with two moments
+ *   torn    exact, in a damaged file: no stack can be read, nor the counts of its thread
  */
 #include <stdbool.h>
 #include <stdio.h>
@@ -36,7 +36,7 @@
 #define TABLE_FIRST 1024u
 #define TABLE_DOUBLINGS 13u /* to 8 MiB */
 
-/* Who there is. */
+/* Everything that allocates. */
 struct cast {
     uint32_t thread;
     uint32_t term, line, rows, cache; /* sites */
@@ -68,7 +68,7 @@ static void set_cost(struct forge *forge)
     automatic->cpu_ns = 12200000000;
 }
 
-/* --- who allocates what --- */
+/* --- the sites --- */
 
 static struct cast make_cast(struct forge *forge)
 {
@@ -142,14 +142,14 @@ static void fill_cache(struct forge *forge, struct cast *cast)
     tally->peak_bytes = (uint64_t) CACHED_AT_PEAK * CACHED_BYTES;
 }
 
-/* --- and when --- */
+/* --- the history --- */
 
 static uint64_t at_most(uint64_t value, uint64_t bound)
 {
     return value < bound ? value : bound;
 }
 
-/* Live bytes: rising evenly to nine tenths of the peak, which falls between two moments; then only terms are left. */
+/* Live bytes rise evenly to nine tenths of the peak, which falls between two moments. Later only terms are left. */
 static uint64_t live_at(uint64_t time_ns, uint64_t peak)
 {
     peak -= peak / 10;
@@ -166,23 +166,23 @@ static void tell_moments(struct forge *forge, uint64_t allocated, uint64_t peak,
         moment->live_objects = moment->live_bytes / 1000;
         moment->allocated_bytes = allocated * i / MOMENTS;
         moment->allocated_calls = moment->allocated_bytes / 200;
-        moment->rss_bytes = (4 << 20) + live_at(at_most(time_ns, PEAK_NS), peak); /* free memory is not given back */
+        moment->rss_bytes = (4 << 20) + live_at(at_most(time_ns, PEAK_NS), peak); /* the allocator keeps free memory */
         moment->interval_bytes = sampled && i > MOMENTS / 2 ? 96 << 10 : 0;
     }
 }
 
-/* The first one is of the start of the program, which is no growth. */
+/* The first one shows the start of the program, so it is not growth. */
 static void tell_snapshots(struct forge *forge, const struct cast *cast)
 {
-    forge_holds(forge_snapshot(forge, END_NS / 100), cast->rows_tally, 1, TABLE_FIRST);
+    forge_holds(forge_composition(forge, END_NS / 100), cast->rows_tally, 1, TABLE_FIRST);
     for (uint32_t i = 1; i <= SNAPSHOTS; i++) {
         uint64_t time_ns = END_NS * i / SNAPSHOTS;
-        struct pl_snapshot_record *snapshot = forge_snapshot(forge, time_ns);
+        struct pl_composition_record *composition = forge_composition(forge, time_ns);
         uint32_t terms = TERMS * i / SNAPSHOTS;
-        forge_holds(snapshot, cast->term_tally, terms, (uint64_t) terms * TERM_BYTES);
-        forge_holds(snapshot, cast->rows_tally, 1, TABLE_FIRST << i);
+        forge_holds(composition, cast->term_tally, terms, (uint64_t) terms * TERM_BYTES);
+        forge_holds(composition, cast->rows_tally, 1, TABLE_FIRST << i);
         if (time_ns < PEAK_NS)
-            forge_holds(snapshot, cast->cache_tally, CACHED_AT_PEAK * i / 6, CACHED_AT_PEAK * i / 6 * CACHED_BYTES);
+            forge_holds(composition, cast->cache_tally, CACHED_AT_PEAK * i / 6, CACHED_AT_PEAK * i / 6 * CACHED_BYTES);
     }
 }
 
@@ -204,7 +204,7 @@ static struct cast tell(struct forge *forge)
 {
     struct cast cast = make_cast(forge);
     cast.thread = forge_thread(forge, "example", CALLS, 0);
-    fill_cache(forge, &cast); /* not in the order of the stacks */
+    fill_cache(forge, &cast); /* deliberately in another order than the stacks */
     grow_rows(forge, &cast);
     drop_lines(forge, &cast);
     keep_terms(forge, &cast);
@@ -223,13 +223,13 @@ static void tell_exact(struct forge *forge)
     tell_snapshots(forge, &cast);
 }
 
-/* A cache that seems to have grown by a sample or two, and terms that have grown. */
+/* The cache seems to have grown by a sample or two, which is noise. The terms really have grown. */
 static void tell_noise(struct forge *forge, const struct cast *cast)
 {
     for (uint32_t i = 7; i <= SNAPSHOTS; i++) {
-        struct pl_snapshot_record *snapshot = forge_snapshot(forge, END_NS * i / SNAPSHOTS - 2000000);
-        forge_holds(snapshot, cast->cache_tally, 100 + i, (100ull + i) * CACHED_BYTES);
-        forge_holds(snapshot, cast->term_tally, 100 * i, 100ull * i * TERM_BYTES);
+        struct pl_composition_record *composition = forge_composition(forge, END_NS * i / SNAPSHOTS - 2000000);
+        forge_holds(composition, cast->cache_tally, 100 + i, (100ull + i) * CACHED_BYTES);
+        forge_holds(composition, cast->term_tally, 100 * i, 100ull * i * TERM_BYTES);
     }
 }
 

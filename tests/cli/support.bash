@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: MIT
-# What all tests of the command line share: the program, profiles to read, and a place that is nobody else's.
+# Shared by all tests of the command line: the program, profiles to read, and a working directory for each test.
 #
-# Live files go to a directory of the test's own, so that tests neither see nor disturb anybody's profiles.
+# Live files go to a directory of the test, so that tests neither see nor disturb other profiles.
 
+export PAGER=cat # tests of terminals must not wait for a key
 bats_require_minimum_version 1.5.0
 
 # Hints name the command as it was typed. Tests find it by $PATH, so hints read as they do in the documentation.
@@ -21,22 +22,22 @@ setup() {
     export PLIMSOLL_LIVE_DIR=$work/live DEBUGINFOD_URLS= XDG_CONFIG_HOME=$work/config
 }
 
-# forge SCENARIO: writes SCENARIO.plim
+# forge SCENARIO: writes SCENARIO.plim, a synthetic profile
 forge() {
     "$PLIMSOLL_BUILD/tests/reader/forge" "$1" "$1.plim"
 }
 
-# story WHICH: writes WHICH.plim, in which every allocation was counted
+# story WHICH: writes WHICH.plim, a synthetic profile in which every allocation was counted
 story() {
     "$PLIMSOLL_BUILD/tests/cli/story" "$1" "$1.plim"
 }
 
-# program NAME: a program of tests/cli/programs, as built
+# program NAME: prints the path of a program of tests/cli/programs
 program() {
     echo "$PLIMSOLL_BUILD/tests/cli/$1"
 }
 
-# Runs the command with its stdout in $output and its stderr in $stderr, and expects an exit status.
+# expect STATUS COMMAND...: runs COMMAND, which must exit with STATUS; $output has its stdout and $stderr its stderr
 expect() {
     local status=$1
     shift
@@ -59,8 +60,8 @@ shows() {
     done
 }
 
-# stray FILE: a copy of plimsoll that finds what lies around it, but not what is installed on this machine: the directory
-# in it is another, of the same length
+# stray FILE: copies plimsoll so that it finds what lies beside it, but nothing that is installed on this machine: the
+# installation directory in the copy is replaced by another of the same length
 stray() {
     local libraries
     libraries=$(sed -n 's/^#define PL_ABOUT_LIBRARIES "\(.*\)"$/\1/p' "$PLIMSOLL_BUILD/src/cli/about.h")
@@ -69,12 +70,12 @@ stray() {
     chmod +x "$1"
 }
 
-# forget_links: links to this test's files that `run` has made, and leaves for good
+# forget_links: removes the links to this test's files that `run` has made, which it never removes itself
 forget_links() {
     find "/var/tmp/plimsoll-$(id -u)" -lname "$work/*" -printf '%h\0' 2>/dev/null | xargs -0r rm -r
 }
 
-# fails COMMAND...: for `! COMMAND`, which bash lets pass whatever COMMAND does
+# fails COMMAND...: COMMAND must fail. (`! COMMAND` cannot fail a test: bash ignores its status under set -e.)
 fails() {
     if "$@"; then
         echo "did not fail: $*"
@@ -82,16 +83,16 @@ fails() {
     fi
 }
 
-# Seconds after which something hangs: nothing else may depend on it.
+# After this many seconds a test gives up waiting. Nothing else may depend on it.
 patience=$(sed -n 's/^#define PATIENCE_S //p' "$PLIMSOLL_SOURCE/tests/lib/patience.h")
 
-# await COMMAND...: until it succeeds
+# await COMMAND...: repeats COMMAND until it succeeds
 await() {
     local end=$((SECONDS + patience))
     while ((SECONDS < end)); do
         "$@" && return
         sleep 0.05
     done
-    echo "never came true: $*"
+    echo "timed out: $*"
     return 1
 }

@@ -1,25 +1,25 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * tagged.c - `tagged WHICH FILE` writes a made-up profile of a program that says what its memory is for, so that every
- * figure of every tag and thread is known.
+ * tagged.c - `tagged WHICH FILE` writes a synthetic profile of a program with tags, so that every figure of every tag
+ * and thread is known.
  *
- * A server of 12.8 s: its main thread loads an index and keeps it, two workers parse requests and render pages.
+ * A server runs for 12.8 s. Its main thread loads an index and keeps it. Two workers parse requests and render pages.
  *
  *   exact    every allocation was counted
- *   sampled  calls and bytes of tags as before; stacks were seen by samples
- *   limits   switched off and paused for a while, other sizes left out, begun anew at 3.2 s; tags and pops were lost
+ *   sampled  calls and bytes of tags as before; stacks were sampled
+ *   limits   switched off and paused for a while, sizes limited, reset at 3.2 s; tags and pops were lost
  *   warm     a snapshot of that name, taken at 6.4 s
- *   odd      tags with names that no terminal should be shown, and one of 5,000 letters
- *   deep     40 tags, each inside of the one before
+ *   odd      tag names with control characters, and one of 5,000 letters
+ *   deep     40 nested tags
  *   crowd    twelve workers instead of two
- *   killed   as sampled, and then it was
- *   lost     as sampled; a thread, a scope, a record and the end of a name found no room
+ *   killed   as sampled, and the process was killed
+ *   lost     as sampled; a thread, a scope, a record and the end of a name did not fit
  *   nested   a pop was forgotten 5,000 times: request/request/request/..., with a parse in each
  *   turns    a pop was forgotten in each of two scopes in turn, 40 times
- *   even     200 tags that have the same
- *   many     2,345,678 calls more, under a tag of their own
- *   rough    threads that tell each other of their memory only when it is 256 KiB
- *   lucky    three samples stand for 195 blocks, where 100 were made
+ *   even     200 tags with the same figures
+ *   many     2,345,678 more calls, under one more tag
+ *   rough    threads report their memory to each other only every 256 KiB
+ *   lucky    three samples estimate 195 blocks, where 100 were allocated
  *   one      a process that allocated once
  */
 #include <stdio.h>
@@ -31,7 +31,7 @@ enum stack { SETUP, INDEX, REQUEST, PARSE, RENDER, STACKS };
 
 static const struct {
     const char *file;
-    const char *function[5]; /* NULL behind the last */
+    const char *function[5]; /* NULL after the last */
 } stacks[STACKS] = {
     [SETUP] = {"src/main.c", {"_start", "main", "setup"}},
     [INDEX] = {"src/index.c", {"_start", "main", "load_index", "index_add"}},
@@ -52,7 +52,7 @@ static const struct {
 
 enum thread { MAIN, WORKER_1, WORKER_2, THREADS };
 
-/* Who asked for what, under which tag, and how much of it was freed. */
+/* Which function allocated, under which tag, and how much of it was freed. */
 static const struct entry {
     enum thread thread;
     enum tag tag;
@@ -73,7 +73,7 @@ static const struct entry {
 
 /* --- records --- */
 
-/* What a thread asked for under a tag, added to what it asked for at all. */
+/* Adds the allocations of a thread under a tag, and adds them to the thread's totals. */
 static void add_scope(struct forge *forge, uint32_t thread, uint32_t tag, uint64_t entered, enum pl_function function,
                       uint64_t calls, uint64_t bytes)
 {
@@ -92,7 +92,7 @@ static void count(struct forge *forge, uint32_t site, uint32_t thread, const str
     tally->freed_bytes = (uint64_t) entry->freed * entry->size;
 }
 
-/* Samples of ten blocks each; of a few blocks there is none. */
+/* One sample for ten blocks. A site with fewer blocks has no sample. */
 static void sample(struct forge *forge, uint32_t site, uint32_t thread, const struct entry *entry)
 {
     if (entry->calls < 25)
@@ -138,7 +138,7 @@ static void serve(struct forge *forge, uint32_t workers)
         if (entry->tag || entry->entered)
             add_scope(forge, thread, tag[entry->tag], entry->entered, function, entry->calls,
                       (uint64_t) entry->calls * entry->size);
-        else /* the thread's own: what its scopes do not account for belongs to its tag, the root */
+        else /* the thread's own: allocations outside of its scopes belong to the root tag */
             forge_thread_at(forge, thread)->calls[function] += entry->calls,
                 forge_thread_at(forge, thread)->bytes += (uint64_t) entry->calls * entry->size;
         if (forge_header(forge)->mode == PL_MODE_SAMPLED)

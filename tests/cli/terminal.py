@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
-"""terminal - plays a shell with job control around `plimsoll run` on a terminal of its own. usage: terminal.py PLIMSOLL
+"""terminal - acts as a shell with job control for `plimsoll run` on a pseudo-terminal. usage: terminal.py PLIMSOLL
 
-A job is a process group in the foreground. ^Z must stop it as a whole and let the shell see it stopped; fg must continue
-all of it; ^C must end the program, and its exit status must come back.
+A job is a process group in the foreground. ^Z must stop all of it, and the shell must see it stop. fg must continue all
+of it. ^C must end the program, and its exit status must come back.
 """
 
 import contextlib
@@ -15,7 +15,7 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "lib"))
 from patience import await_readable, await_true  # noqa: E402
 
-# The handler may come while the program is still inside of its first write: print() would refuse to be entered again.
+# The handler may run while the program is inside of its first write. print() is not reentrant and would raise.
 PROGRAM = """
 import os, signal, sys, time
 def interrupted(*_):
@@ -29,7 +29,7 @@ while True:
 
 
 class Reader:
-    """What comes from a descriptor, up to a word at a time. Waits for it no longer than anybody would."""
+    """Reads a descriptor up to a given word. It waits up to the time limit of all tests."""
 
     def __init__(self, descriptor):
         self.descriptor = descriptor
@@ -71,7 +71,7 @@ def start_job(slave, plimsoll):
 
 
 def shell(slave, pipe, plimsoll):
-    """The session's leader: starts the job, tells its pid, reports what waitpid says."""
+    """The session leader: starts the job, sends its pid, reports the results of waitpid."""
     signal.signal(signal.SIGTTOU, signal.SIG_IGN)
     job = start_job(slave, plimsoll)
     os.write(pipe, f"{job}\n".encode())
@@ -118,7 +118,7 @@ def main(plimsoll):
         try:
             use_job(master, Reader(master), report, job)
         except BaseException:
-            with contextlib.suppress(ProcessLookupError):  # it may have ended, though not as it should
+            with contextlib.suppress(ProcessLookupError):  # it may have ended already, by mistake
                 os.killpg(job, signal.SIGKILL)
             raise
     except BaseException:

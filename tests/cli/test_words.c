@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * test_words.c - names, figures and typos: everything that turns what machines say into what people read, and back.
+ * test_words.c - names, figures, typos and values: the conversions between what machines and what people use.
  */
 #include <math.h>
 #include <pty.h>
@@ -16,17 +16,17 @@
 
 #include <cmocka.h>
 
-#include "arena.h"
-#include "figure.h"
-#include "histogram.h"
-#include "nearest.h"
-#include "option.h"
-#include "role.h"
-#include "say.h"
-#include "settings.h"
-#include "shorten.h"
-#include "term.h"
-#include "utf8.h"
+#include "analysis/figure.h"
+#include "analysis/names/shorten.h"
+#include "analysis/role.h"
+#include "cli/nearest.h"
+#include "cli/option.h"
+#include "cli/report/histogram.h"
+#include "cli/say.h"
+#include "cli/term.h"
+#include "format/settings.h"
+#include "reader/base/arena.h"
+#include "reader/base/utf8.h"
 
 /* --- names --- */
 
@@ -46,7 +46,7 @@ static void names_of_c_functions_stay_as_they_are(void **state)
     assert_shortened("main.(*Server).Serve", "main.(*Server).Serve");
 }
 
-static void parameters_and_what_follows_them_are_dropped(void **state)
+static void parameters_and_everything_after_them_are_dropped(void **state)
 {
     (void) state;
     assert_shortened("Table::add(Row const&, int) const", "Table::add");
@@ -79,7 +79,7 @@ static void long_arguments_become_an_ellipsis(void **state)
                      "boost::variant<…>::swap");
 }
 
-static void of_long_arguments_the_first_is_kept_if_it_is_short(void **state)
+static void a_short_first_argument_is_kept_when_the_arguments_are_long(void **state)
 {
     (void) state;
     assert_shortened("app::Cache<std::string, std::pair<int, std::string> >::put(int)",
@@ -90,7 +90,7 @@ static void of_long_arguments_the_first_is_kept_if_it_is_short(void **state)
     assert_shortened("std::operator<< <std::char_traits<char> >(int)", "std::operator<<");
 }
 
-static void long_names_lose_scopes_in_front_and_keep_two_parts(void **state)
+static void long_names_lose_their_outer_scopes_and_keep_two_parts(void **state)
 {
     (void) state;
     assert_shortened("a::rather::long::and_even_longer::namespace_of_some_project::Class::method(int)",
@@ -127,7 +127,7 @@ static void lambdas_and_anonymous_namespaces_stay_recognisable(void **state)
     assert_shortened("Table::(anonymous)::add(int)", "Table::{unnamed}::add");
 }
 
-static void names_of_go_lose_the_path_of_their_package(void **state)
+static void go_names_lose_the_path_of_their_package(void **state)
 {
     (void) state;
     assert_shortened("github.com/user/project/store.(*Table).Add", "store.(*Table).Add");
@@ -135,7 +135,7 @@ static void names_of_go_lose_the_path_of_their_package(void **state)
     assert_shortened("Number::operator/(Number const&)", "Number::operator/");
 }
 
-static void names_of_rust_lose_their_trait_and_hash(void **state)
+static void rust_names_lose_their_trait_and_hash(void **state)
 {
     (void) state;
     assert_shortened("app::index::add::h0123456789abcdef", "app::index::add");
@@ -151,7 +151,7 @@ static void assert_bare_shortened(const char *name, const char *expected)
     pl_arena_free(arena);
 }
 
-static void of_a_bare_name_only_arguments_of_templates_are_shortened(void **state)
+static void only_arguments_are_shortened_in_a_bare_name(void **state)
 {
     (void) state;
     static const char *const whole[] = {
@@ -164,7 +164,7 @@ static void of_a_bare_name_only_arguments_of_templates_are_shortened(void **stat
     assert_bare_shortened("run(int)::{lambda(int)#2}::operator()", "run::{lambda#2}::operator()");
 }
 
-static void rubbish_is_left_alone_and_never_empty(void **state)
+static void malformed_names_never_become_empty(void **state)
 {
     (void) state;
     static const char *const names[] = {"<",  ">",  "(",  ")",   "f(",        "f<",    "a<b(c>d)",   "operator",
@@ -176,7 +176,7 @@ static void rubbish_is_left_alone_and_never_empty(void **state)
     pl_arena_free(arena);
 }
 
-static void names_of_any_depth_come_to_an_end(void **state)
+static void names_nested_to_any_depth_are_handled(void **state)
 {
     (void) state;
     enum { DEPTH = 5000 };
@@ -191,7 +191,128 @@ static void names_of_any_depth_come_to_an_end(void **state)
     pl_arena_free(arena);
 }
 
-static void files_are_relative_to_the_directory_or_two_parts_long(void **state)
+static void arrays_are_part_of_a_type(void **state)
+{
+    (void) state;
+    assert_shortened("void grab<int []>(int)", "grab<int[]>");
+    assert_shortened("void grab<int [4]>(int)", "grab<int[4]>");
+    assert_shortened("void grab<int[4]>(int)", "grab<int[4]>");
+    assert_shortened("void grab<int [4][2]>(int (*) [4][2])", "grab<int[4][2]>");
+    assert_shortened("std::unique_ptr<int [], std::default_delete<int []> >::reset(int*)",
+                     "std::unique_ptr<int[], …>::reset");
+    assert_shortened("void keep<Name[abi:cxx11]>(int) [clone .cold]", "keep<Name>");
+    assert_shortened("store.Map[go.shape.int].Add", "store.Map[go.shape.int].Add");
+    assert_shortened("-[Stock addItem:]", "-[Stock addItem:]");
+}
+
+static void assert_apart(const char *one, const char *other, const char *shown, const char *other_shown)
+{
+    struct pl_arena *arena = pl_arena_new();
+    struct pl_shortened names[] = {{.full = one}, {.full = "main"}, {.full = other}, {.full = one}};
+    pl_shorten_apart(arena, names, 4);
+    assert_string_equal(names[0].shown, shown);
+    assert_string_equal(names[2].shown, other_shown);
+    assert_string_equal(names[3].shown, shown);
+    assert_string_equal(names[1].shown, "main");
+    pl_arena_free(arena);
+}
+
+static void functions_with_equal_short_names_get_longer_ones(void **state)
+{
+    (void) state;
+    assert_apart("Table::add(int)", "Table::add(long, char)", "Table::add(int)", "Table::add(long, char)");
+    assert_apart("Table::at(int)", "Table::at(int) const", "Table::at(int)", "Table::at(int) const");
+    assert_apart("Table::at(int) &", "Table::at(int) &&", "Table::at(int) &", "Table::at(int) &&");
+    assert_apart("void grab<int (&)(int)>()", "void grab<int (&)(long)>()", "grab<int (&)(int)>()",
+                 "grab<int (&)(long)>()");
+    assert_apart("app::Cache<std::string, std::pair<int, std::string> >::put(int)",
+                 "app::Cache<std::string, std::pair<long, std::string> >::put(int)",
+                 "app::Cache<std::string, std::pair<int, std::string>>::put",
+                 "app::Cache<std::string, std::pair<long, std::string>>::put");
+    assert_apart("run()::{lambda(int)#1}::operator()(int) const", "run()::{lambda(long)#1}::operator()(long) const",
+                 "run()::{lambda(int)#1}::operator()(int) const", "run()::{lambda(long)#1}::operator()(long) const");
+    assert_apart("<Stock as shop::Named>::name", "<Stock as shop::Priced>::name", "<Stock as shop::Named>::name",
+                 "<Stock as shop::Priced>::name");
+    assert_apart("example.org/one/store.Add", "example.org/two/store.Add", "example.org/one/store.Add",
+                 "example.org/two/store.Add");
+    assert_apart("name[abi:cxx11](int)", "name(int)", "name[abi:cxx11](int)", "name(int)");
+}
+
+static void parts_and_copies_of_one_function_keep_one_short_name(void **state)
+{
+    (void) state;
+    assert_apart("Table::add(int)", "Table::add(int) [clone .cold]", "Table::add", "Table::add");
+    assert_apart("Table::add", "Table::add(int)", "Table::add", "Table::add"); /* the first is inlined */
+    assert_apart("app::add::h0123456789abcdef", "app::add::hfedcba9876543210", "app::add", "app::add");
+}
+
+/* --- names made at random --- */
+
+#define RANDOM_NAMES 3000
+
+static const char *choose(const char *const *texts, size_t count)
+{
+    return texts[(size_t) rand() % count];
+}
+#define CHOOSE(...)                                                                                                    \
+    choose((const char *const[]){__VA_ARGS__}, sizeof((const char *const[]){__VA_ARGS__}) / sizeof(const char *))
+
+static char *make_type(int depth)
+{
+    const char *base = CHOOSE("int", "char const", "std::string", "ns::Row", "(anonymous namespace)::Row",
+                              "a::rather::long::name::of_a_type");
+    const char *suffix = CHOOSE("", "", "*", "&", "&&", " volatile", " []", " [4]", " (*) [4]", " (&)(int)",
+                                " (&)(long)", "[abi:cxx11]");
+    if (depth == 0 || rand() % 3)
+        return pl_say_print("%s%s", base, suffix);
+    char *one = make_type(depth - 1), *two = make_type(depth - 1);
+    char *type = pl_say_print("%s<%s, %s >%s", CHOOSE("std::pair", "Box"), one, two, suffix);
+    free(one);
+    free(two);
+    return type;
+}
+
+static char *make_function(void)
+{
+    char *of_class = make_type(2), *argument = make_type(2), *parameter = make_type(2);
+    const char *scope =
+        CHOOSE("", "ns::", "(anonymous namespace)::", "run(int)::", "run(long)::", "run()::{lambda(int)#1}::",
+               "run()::{lambda(long)#1}::", "a::very::long::list::of::names::");
+    const char *function = CHOOSE("add", "operator()", "operator[]", "operator<", "~Table");
+    char *name = pl_say_print("%sTable<%s >::%s%s%s%s%s(%s)%s", scope, of_class, function, rand() % 2 ? "<" : " <",
+                              argument, " >", rand() % 4 ? "" : "[abi:v1]", parameter,
+                              CHOOSE("", " const", " const volatile", " &", " &&", " const&"));
+    free(of_class);
+    free(argument);
+    free(parameter);
+    return name;
+}
+
+static void no_two_functions_have_the_same_name(void **state)
+{
+    (void) state;
+    struct pl_arena *arena = pl_arena_new();
+    struct pl_shortened *names = pl_arena_alloc(arena, RANDOM_NAMES * sizeof *names);
+    unsigned briefs = 0;
+    srand(1);
+    for (uint32_t i = 0; i < RANDOM_NAMES; i++) {
+        char *name = make_function();
+        names[i].full = pl_arena_text(arena, name, strlen(name));
+        free(name);
+    }
+    pl_shorten_apart(arena, names, RANDOM_NAMES);
+    for (uint32_t i = 0; i < RANDOM_NAMES; i++)
+        for (uint32_t j = 0; j < i; j++) {
+            bool same = !strcmp(names[i].full, names[j].full);
+            briefs += !same && !strcmp(names[i].brief, names[j].brief);
+            if (same != !strcmp(names[i].shown, names[j].shown))
+                fail_msg("%s\n%s\n%s\n%s", names[i].full, names[j].full, names[i].shown, names[j].shown);
+        }
+    assert_true(briefs > 100); /* the random names do collide */
+    pl_arena_free(arena);
+}
+
+static void file_names_are_relative_to_the_directory_or_have_two_parts(void **state)
 {
     (void) state;
     struct pl_arena *arena = pl_arena_new();
@@ -223,7 +344,7 @@ static enum pl_role role_of(const char *function, const char *file, const char *
     return pl_role_of(&profile, 0, &place);
 }
 
-static void allocators_are_what_the_rules_say(void **state)
+static void the_rules_decide_what_is_an_allocator(void **state)
 {
     (void) state;
     struct pl_module_view view = {.path = "/usr/bin/app"};
@@ -235,7 +356,7 @@ static void allocators_are_what_the_rules_say(void **state)
     assert_int_equal(role_of("anything", "", "/usr/lib/x86_64-linux-gnu/libplimsoll.so.1"), PL_ROLE_ALLOCATOR);
 }
 
-static void the_program_is_its_own_wherever_it_is_installed(void **state)
+static void the_executable_is_own_code_wherever_it_is_installed(void **state)
 {
     (void) state;
     assert_int_equal(role_of("f", "", "/usr/bin/app"), PL_ROLE_OWN);
@@ -244,7 +365,7 @@ static void the_program_is_its_own_wherever_it_is_installed(void **state)
     assert_int_equal(role_of("f", "", "/usr/lib/x86_64-linux-gnu/libstdc++.so.6.0.30"), PL_ROLE_LIBRARY);
 }
 
-static void libraries_are_a_programs_own_where_it_is_installed_beside_them(void **state)
+static void libraries_installed_beside_the_program_are_own_code(void **state)
 {
     (void) state;
     struct pl_module_view module = {.path = "/usr/lib/x86_64-linux-gnu/libz.so.1"};
@@ -255,7 +376,7 @@ static void libraries_are_a_programs_own_where_it_is_installed_beside_them(void 
     assert_int_equal(pl_role_of(&profile, 0, &place), PL_ROLE_OWN);
 }
 
-static void standard_library_code_is_a_library_wherever_it_was_inlined(void **state)
+static void standard_library_code_is_library_code_even_if_inlined(void **state)
 {
     (void) state;
     assert_int_equal(role_of("std::vector<int>::push_back", "", "/usr/bin/app"), PL_ROLE_LIBRARY);
@@ -273,11 +394,11 @@ static void standard_library_code_is_a_library_wherever_it_was_inlined(void **st
 static void wait_awhile(void)
 {
     struct timespec rest = {.tv_sec = 1};
-    while (nanosleep(&rest, &rest)) /* a timer's signals come in between */
+    while (nanosleep(&rest, &rest)) /* signals of the timer interrupt it */
         continue;
 }
 
-static void work_that_takes_its_time_says_so_on_a_terminal_and_cleans_up(void **state)
+static void slow_work_prints_progress_on_a_terminal_and_erases_it(void **state)
 {
     (void) state;
     char text[4096] = "";
@@ -327,7 +448,7 @@ static void bytes_have_binary_units_and_two_or_three_digits(void **state)
     ASSERT_FIGURE(pl_figure_setting(out, 1536), "1.5 KiB");
 }
 
-static void counts_are_whole_up_to_a_million(void **state)
+static void counts_below_a_million_have_all_digits(void **state)
 {
     (void) state;
     ASSERT_FIGURE(pl_figure_count(out, 7), "7");
@@ -345,13 +466,15 @@ static void an_error_has_the_unit_of_its_value_and_exact_figures_have_none(void 
     struct pl_estimate close = {.value = 1.9 * 1048576, .error = 3 * 1024};
     struct pl_estimate closer = {.value = 1, .error = 0.02};
     struct pl_estimate none = {.value = 0, .error = 2048, .high = 2048};
+    struct pl_estimate rough_large = {.value = 864, .error = 3096, .high = 3960};
     struct pl_estimate rougher = {.value = 864, .error = 309618, .high = 310482};
     ASSERT_FIGURE(pl_figure_estimate(out, PL_METRIC_INUSE_SPACE, &rough), "2.1 MiB ± 0.30 MiB");
     ASSERT_FIGURE(pl_figure_estimate(out, PL_METRIC_ALLOC_OBJECTS, &exact), "1,000");
     ASSERT_FIGURE(pl_figure_estimate(out, PL_METRIC_INUSE_SPACE, &close), "1.9 MiB ± 3.0 KiB");
     ASSERT_FIGURE(pl_figure_estimate(out, PL_METRIC_INUSE_OBJECTS, &closer), "1");
     ASSERT_FIGURE(pl_figure_estimate(out, PL_METRIC_INUSE_SPACE, &none), "at most 2.0 KiB");
-    ASSERT_FIGURE(pl_figure_estimate(out, PL_METRIC_INUSE_SPACE, &rougher), "864 B ± 302 KiB");
+    ASSERT_FIGURE(pl_figure_estimate(out, PL_METRIC_INUSE_SPACE, &rough_large), "864 B ± 3,096 B");
+    ASSERT_FIGURE(pl_figure_estimate(out, PL_METRIC_INUSE_SPACE, &rougher), "at most 303 KiB");
 }
 
 static void durations_have_two_units_at_most(void **state)
@@ -364,7 +487,7 @@ static void durations_have_two_units_at_most(void **state)
     ASSERT_FIGURE(pl_figure_seconds(out, -1), "0 ms");
 }
 
-static void spans_have_one_unit_and_are_as_round_as_they_are(void **state)
+static void spans_have_one_unit_and_no_needless_digits(void **state)
 {
     (void) state;
     ASSERT_FIGURE(pl_figure_span(out, 0), "0");
@@ -380,7 +503,7 @@ static void spans_have_one_unit_and_are_as_round_as_they_are(void **state)
     ASSERT_FIGURE(pl_figure_span(out, 4 * 86400), "4 d");
 }
 
-/* Asked for once and for all, so this is the last of the tests of figures. */
+/* This switches all digits on for good, so it is the last of the tests of figures. */
 static void all_digits_are_shown_on_demand(void **state)
 {
     (void) state;
@@ -417,7 +540,7 @@ static void figures_of_damaged_files_fit_their_columns(void **state)
 
 /* --- typos --- */
 
-static void the_distance_counts_what_fingers_do(void **state)
+static void the_edit_distance_counts_typing_errors(void **state)
 {
     (void) state;
     assert_int_equal(pl_nearest_distance("report", "report"), 0);
@@ -429,7 +552,7 @@ static void the_distance_counts_what_fingers_do(void **state)
     assert_int_equal(pl_nearest_distance("kitten", "sitting"), 3);
 }
 
-static void the_nearest_word_is_found_only_if_it_is_near(void **state)
+static void the_nearest_word_is_found_only_if_it_is_close(void **state)
 {
     (void) state;
     struct pl_nearest near = {.word = "exprot"}, far = {.word = "banana"}, prefix = {.word = "re"};
@@ -452,7 +575,7 @@ static enum pl_verdict read_size(const char *text, uint64_t *value)
     return pl_type_size.read(&option, text);
 }
 
-static void sizes_are_taken_whole_or_not_at_all(void **state)
+static void sizes_are_accepted_only_if_all_of_the_text_is_one(void **state)
 {
     (void) state;
     uint64_t value = 0;
@@ -497,7 +620,7 @@ static void a_sample_is_a_size_or_one_of_two_words(void **state)
     assert_int_equal(pl_type_sample.read(&option, "0"), PL_VALUE_SMALL);
 }
 
-/* What PLIMSOLL_OVERHEAD takes, no more and no less. */
+/* Accepts exactly what PLIMSOLL_OVERHEAD accepts. */
 static void a_budget_is_a_percentage_with_up_to_four_decimals(void **state)
 {
     (void) state;
@@ -526,7 +649,7 @@ static void a_budget_is_a_percentage_with_up_to_four_decimals(void **state)
 
 /* --- histograms --- */
 
-static void quantiles_lie_in_the_bucket_that_has_them(void **state)
+static void quantiles_lie_inside_their_bucket(void **state)
 {
     (void) state;
     struct pl_scale scale = pl_histogram_sizes();
@@ -537,7 +660,7 @@ static void quantiles_lie_in_the_bucket_that_has_them(void **state)
     assert_true(pl_histogram_quantile(&scale, count, 1) == 256);
     count[1] = count[4] = 0;
     assert_true(pl_histogram_quantile(&scale, count, 0.5) == 0);
-    count[PL_SIZE_BUCKETS - 1] = 1; /* has no end */
+    count[PL_SIZE_BUCKETS - 1] = 1; /* has no upper end */
     assert_true(isfinite(pl_histogram_quantile(&scale, count, 0.99)));
 }
 
@@ -587,7 +710,7 @@ static void widths_are_those_of_a_terminal(void **state)
     assert_int_equal(pl_utf8_width("\xff\xfe"), 2);
 }
 
-static void cleaned_text_holds_nothing_that_a_terminal_obeys(void **state)
+static void cleaned_text_has_no_control_characters(void **state)
 {
     (void) state;
     char *clean = pl_say_clean("a\x1b[31m\n\xff\xc2\x9b±");
@@ -599,42 +722,46 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(names_of_c_functions_stay_as_they_are),
-        cmocka_unit_test(parameters_and_what_follows_them_are_dropped),
+        cmocka_unit_test(parameters_and_everything_after_them_are_dropped),
         cmocka_unit_test(the_return_type_of_a_template_is_dropped),
         cmocka_unit_test(arguments_of_templates_are_shortened_too),
         cmocka_unit_test(long_arguments_become_an_ellipsis),
         cmocka_unit_test(operators_keep_their_symbols),
         cmocka_unit_test(lambdas_and_anonymous_namespaces_stay_recognisable),
-        cmocka_unit_test(names_of_rust_lose_their_trait_and_hash),
-        cmocka_unit_test(names_of_go_lose_the_path_of_their_package),
-        cmocka_unit_test(of_long_arguments_the_first_is_kept_if_it_is_short),
-        cmocka_unit_test(long_names_lose_scopes_in_front_and_keep_two_parts),
-        cmocka_unit_test(of_a_bare_name_only_arguments_of_templates_are_shortened),
-        cmocka_unit_test(rubbish_is_left_alone_and_never_empty),
-        cmocka_unit_test(names_of_any_depth_come_to_an_end),
-        cmocka_unit_test(files_are_relative_to_the_directory_or_two_parts_long),
-        cmocka_unit_test(allocators_are_what_the_rules_say),
-        cmocka_unit_test(the_program_is_its_own_wherever_it_is_installed),
-        cmocka_unit_test(libraries_are_a_programs_own_where_it_is_installed_beside_them),
-        cmocka_unit_test(standard_library_code_is_a_library_wherever_it_was_inlined),
+        cmocka_unit_test(rust_names_lose_their_trait_and_hash),
+        cmocka_unit_test(go_names_lose_the_path_of_their_package),
+        cmocka_unit_test(a_short_first_argument_is_kept_when_the_arguments_are_long),
+        cmocka_unit_test(long_names_lose_their_outer_scopes_and_keep_two_parts),
+        cmocka_unit_test(only_arguments_are_shortened_in_a_bare_name),
+        cmocka_unit_test(malformed_names_never_become_empty),
+        cmocka_unit_test(names_nested_to_any_depth_are_handled),
+        cmocka_unit_test(arrays_are_part_of_a_type),
+        cmocka_unit_test(functions_with_equal_short_names_get_longer_ones),
+        cmocka_unit_test(parts_and_copies_of_one_function_keep_one_short_name),
+        cmocka_unit_test(no_two_functions_have_the_same_name),
+        cmocka_unit_test(file_names_are_relative_to_the_directory_or_have_two_parts),
+        cmocka_unit_test(the_rules_decide_what_is_an_allocator),
+        cmocka_unit_test(the_executable_is_own_code_wherever_it_is_installed),
+        cmocka_unit_test(libraries_installed_beside_the_program_are_own_code),
+        cmocka_unit_test(standard_library_code_is_library_code_even_if_inlined),
         cmocka_unit_test(bytes_have_binary_units_and_two_or_three_digits),
-        cmocka_unit_test(counts_are_whole_up_to_a_million),
+        cmocka_unit_test(counts_below_a_million_have_all_digits),
         cmocka_unit_test(an_error_has_the_unit_of_its_value_and_exact_figures_have_none),
         cmocka_unit_test(durations_have_two_units_at_most),
-        cmocka_unit_test(spans_have_one_unit_and_are_as_round_as_they_are),
+        cmocka_unit_test(spans_have_one_unit_and_no_needless_digits),
         cmocka_unit_test(figures_of_damaged_files_fit_their_columns),
-        cmocka_unit_test(the_distance_counts_what_fingers_do),
-        cmocka_unit_test(the_nearest_word_is_found_only_if_it_is_near),
-        cmocka_unit_test(sizes_are_taken_whole_or_not_at_all),
+        cmocka_unit_test(the_edit_distance_counts_typing_errors),
+        cmocka_unit_test(the_nearest_word_is_found_only_if_it_is_close),
+        cmocka_unit_test(sizes_are_accepted_only_if_all_of_the_text_is_one),
         cmocka_unit_test(sizes_that_overflow_are_too_large),
         cmocka_unit_test(a_sample_is_a_size_or_one_of_two_words),
         cmocka_unit_test(a_budget_is_a_percentage_with_up_to_four_decimals),
-        cmocka_unit_test(quantiles_lie_in_the_bucket_that_has_them),
+        cmocka_unit_test(quantiles_lie_inside_their_bucket),
         cmocka_unit_test(small_histograms_have_a_character_for_each_bucket),
         cmocka_unit_test(only_well_formed_utf8_is_decoded),
         cmocka_unit_test(widths_are_those_of_a_terminal),
-        cmocka_unit_test(cleaned_text_holds_nothing_that_a_terminal_obeys),
-        cmocka_unit_test(work_that_takes_its_time_says_so_on_a_terminal_and_cleans_up),
+        cmocka_unit_test(cleaned_text_has_no_control_characters),
+        cmocka_unit_test(slow_work_prints_progress_on_a_terminal_and_erases_it),
         cmocka_unit_test(all_digits_are_shown_on_demand),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -5,7 +5,7 @@
 #include <ftw.h>
 #include <pthread.h>
 
-#include "process.h"
+#include "core/process.h"
 
 /* ---- the front end ---- */
 
@@ -31,7 +31,7 @@ static uintptr_t no_header(void)
     return 0;
 }
 
-/* Test programs make up their addresses, 16 bytes apart and more. */
+/* Test programs invent their addresses, at least 16 bytes apart. */
 static unsigned granule_shift(void)
 {
     return 3;

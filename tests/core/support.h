@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * support.h - what the core's tests share: cmocka, threads that start at once, and the front end that a core needs.
+ * support.h - shared by the tests of the core: cmocka, threads that start together, and the front end a core needs.
  */
 #ifndef PL_CORE_SUPPORT_H
 #define PL_CORE_SUPPORT_H
@@ -17,13 +17,13 @@
 
 #include <cmocka.h>
 
-/* What the core under test takes for its environment. */
+/* The environment that the core under test sees. */
 extern char **core_environment;
 
-/* Runs `body` in so many threads, which begin together, with their numbers. */
+/* Runs `body` in this many threads, which start together. Each gets its number. */
 void run_threads(unsigned threads, void (*body)(unsigned number));
 
-/* A directory of the test's own, on tmpfs, and a path in it. It is emptied and removed by drop_directory(). */
+/* A new directory on tmpfs, and a path in it. drop_directory() empties and removes it. */
 const char *new_directory(void);
 const char *in_directory(const char *name);
 void drop_directory(void);

@@ -1,20 +1,21 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * test_cold.c - the cold path as a front end uses it: what it counts, what it takes back, and what is left of a visit
- * that is interrupted.
+ * test_cold.c - the cold path as a front end uses it: what it counts, what it takes back, and what remains of an
+ * interrupted visit.
  *
- * One process, one file, for all tests: each looks at what has changed since it began.
+ * All tests share one process and one file. Each compares with the figures at its start.
  */
 #include "support.h"
 
 #include <pthread.h>
 #include <sys/auxv.h>
 
-#include "cold.h"
-#include "filter.h"
-#include "process.h"
-#include "rows.h"
-#include "settings.h"
+#include "core/blocks/filter.h"
+#include "core/clock.h"
+#include "core/process.h"
+#include "core/records/rows.h"
+#include "core/visit.h"
+#include "format/settings.h"
 
 #define BLOCKS 3000
 
@@ -22,7 +23,7 @@ static uintptr_t next_address = 0x7f1200000000;
 
 /* ---- a front end ---- */
 
-/* As the hot path does it. */
+/* Like the hot path. */
 static bool charge(enum pl_function function, uint64_t size)
 {
     uint64_t before = pl_tls.charge_left;
@@ -35,8 +36,8 @@ static __attribute__((noinline)) void visit(uint64_t size, void *block)
 {
     struct pl_start start;
     PL_START_HERE(&start);
-    double weight = pl_cold_due(PL_FN_MALLOC, size);
-    pl_cold_allocated(PL_FN_MALLOC, size, block, weight, &start);
+    struct pl_cold_plan plan = pl_cold_due(PL_FN_MALLOC, size);
+    pl_cold_allocated(PL_FN_MALLOC, size, block, plan, &start);
 }
 
 static void *allocate(uint64_t size)
@@ -49,12 +50,12 @@ static void *allocate(uint64_t size)
 
 static void release(void *block)
 {
-    struct pl_known known;
+    struct pl_cold_known known;
     if (*pl_filter_byte(block) && pl_cold_take(block, &known))
         pl_cold_freed(block, &known);
 }
 
-/* ---- what the file says ---- */
+/* ---- figures in the file ---- */
 
 static struct pl_header *header(void)
 {
@@ -64,7 +65,7 @@ static struct pl_header *header(void)
 static void set_interval(uint64_t bytes)
 {
     header()->control.interval_bytes = bytes;
-    pl_tls.charge_left = 0; /* what was left of the last gap was drawn from another interval */
+    pl_tls.charge_left = 0; /* the rest of the last gap belongs to another interval */
     pl_tls.thread->countdown = 0;
     pl_tls.thread->slept = 1;
 }
@@ -128,7 +129,7 @@ static int end_process(void **state)
     return 0;
 }
 
-/* ---- claims ---- */
+/* ---- tests ---- */
 
 static void freeing_a_sampled_block_returns_its_exact_weight(void **state)
 {
@@ -150,7 +151,7 @@ static void freeing_a_sampled_block_returns_its_exact_weight(void **state)
     }
 }
 
-static void a_block_that_was_freed_once_cannot_be_freed_again(void **state)
+static void a_second_free_of_a_block_is_not_counted(void **state)
 {
     (void) state;
     set_interval(1);
@@ -180,7 +181,7 @@ static void calls_and_bytes_are_exact_at_every_interval(void **state)
     assert_int_equal(after.bytes - before.bytes, bytes);
 }
 
-static void a_call_that_failed_was_never_made(void **state)
+static void a_failed_call_is_not_counted(void **state)
 {
     (void) state;
     set_interval(1);
@@ -193,7 +194,7 @@ static void a_call_that_failed_was_never_made(void **state)
     assert_int_equal(after.allocated.samples, before.allocated.samples);
 }
 
-static void a_call_that_was_left_between_its_halves_was_never_made_and_the_thread_is_not_deaf(void **state)
+static void a_call_abandoned_by_an_exception_is_not_counted_and_the_thread_is_still_sampled(void **state)
 {
     (void) state;
     set_interval(1);
@@ -207,11 +208,11 @@ static void a_call_that_was_left_between_its_halves_was_never_made_and_the_threa
     assert_int_equal(after.allocated.samples - before.allocated.samples, 1);
 }
 
-static void a_block_put_back_is_still_there(void **state)
+static void a_block_restored_after_a_failed_realloc_is_still_live(void **state)
 {
     (void) state;
     set_interval(1);
-    struct pl_known known;
+    struct pl_cold_known known;
     void *block = allocate(100);
     struct figures before = figures_now();
     assert_true(pl_cold_take(block, &known));
@@ -221,7 +222,7 @@ static void a_block_put_back_is_still_there(void **state)
     assert_int_equal(figures_now().freed.samples, before.freed.samples + 1);
 }
 
-static void an_address_handed_out_again_gives_back_its_first_block(void **state)
+static void an_address_that_is_allocated_again_counts_its_first_block_as_freed(void **state)
 {
     (void) state;
     set_interval(1);
@@ -236,7 +237,7 @@ static void an_address_handed_out_again_gives_back_its_first_block(void **state)
     assert_int_equal(after.allocated.samples, before.allocated.samples + 1);
 }
 
-/* A handler that allocates inside of a visit: `busy` is a stack pointer above its own. */
+/* A signal handler allocates during a visit: `busy` is a stack pointer above its own. */
 static void a_nested_visit_loses_its_sample_but_no_bytes(void **state)
 {
     (void) state;
@@ -259,7 +260,7 @@ static void a_nested_visit_loses_its_sample_but_no_bytes(void **state)
     assert_true(after.allocated.samples - before.allocated.samples >= 1900);
 }
 
-static void a_visit_abandoned_deeper_than_this_one_is_recognised(void **state)
+static void a_visit_abandoned_deeper_in_the_stack_is_recognised(void **state)
 {
     (void) state;
     set_interval(1);
@@ -272,7 +273,7 @@ static void a_visit_abandoned_deeper_than_this_one_is_recognised(void **state)
     assert_int_equal(pl_tls.thread->busy, 0);
 }
 
-static void a_jump_out_of_a_visit_ends_it_and_one_inside_of_a_handler_does_not(void **state)
+static void a_jump_out_of_a_visit_ends_it_and_a_jump_inside_a_handler_does_not(void **state)
 {
     (void) state;
     uintptr_t here = (uintptr_t) __builtin_frame_address(0);
@@ -283,12 +284,12 @@ static void a_jump_out_of_a_visit_ends_it_and_one_inside_of_a_handler_does_not(v
     assert_int_equal(pl_tls.thread->busy, 0);
 }
 
-static void a_jump_between_two_countdowns_does_not_leave_the_thread_deaf(void **state)
+static void a_jump_between_two_countdowns_does_not_stop_sampling(void **state)
 {
     (void) state;
     set_interval(1);
     struct figures before = figures_now();
-    assert_true(charge(PL_FN_MALLOC, 500)); /* and thrown out before anything else is done */
+    assert_true(charge(PL_FN_MALLOC, 500)); /* then a jump abandons the call */
     pl_cold_thrown((uintptr_t) __builtin_frame_address(0));
     allocate(100);
     struct figures after = figures_now();
@@ -296,12 +297,12 @@ static void a_jump_between_two_countdowns_does_not_leave_the_thread_deaf(void **
     assert_int_equal(after.bytes - before.bytes, 600);
 }
 
-static void a_row_that_was_being_written_when_it_was_left_is_whole_again_after_the_next_write(void **state)
+static void a_row_abandoned_during_a_write_is_consistent_after_the_next_write(void **state)
 {
     (void) state;
     set_interval(1);
     void *block = allocate(100);
-    struct pl_known known;
+    struct pl_cold_known known;
     assert_true(pl_cold_take(block, &known));
     struct pl_row *row = pl_file_record(&pl_process->file, PL_KIND_ROW, known.sampled.row);
     row->sequence |= 1;
@@ -317,7 +318,7 @@ static void *release_in_thread(void *block)
     return NULL;
 }
 
-static void a_free_by_another_thread_is_in_the_remote_part_of_the_row(void **state)
+static void a_free_by_another_thread_is_counted_in_the_remote_part_of_the_row(void **state)
 {
     (void) state;
     set_interval(1);
@@ -331,13 +332,159 @@ static void a_free_by_another_thread_is_in_the_remote_part_of_the_row(void **sta
     assert_int_equal(after.freed.samples, before.freed.samples);
 }
 
-static void a_module_without_room_in_the_file_has_addresses_for_offsets(void **state)
+/* ---- what exact mode leaves behind ---- */
+
+#define NEVER (1ull << 40)
+#define HEAP 0x7f5540000000u
+#define LEFT 512 /* blocks */
+
+/* A control word overrules exact mode, as auto mode's budget does. */
+static void count_exactly(bool exactly)
+{
+    pl_config.mode = PL_MODE_EXACT;
+    set_interval(exactly ? 0 : NEVER);
+    pl_process_obey(pl_process);
+    assert_int_equal(pl_process->counting != PL_COUNT_NOTHING, exactly);
+    pl_process->left_exact = pl_clock() - (1ull << 40); /* long ago */
+}
+
+static __attribute__((noinline)) void allocate_at(uintptr_t address)
+{
+    struct pl_start start;
+    PL_START_HERE(&start);
+    if (charge(PL_FN_MALLOC, 40)) {
+        struct pl_cold_plan plan = pl_visit_due(PL_FN_MALLOC, 40);
+        pl_visit_allocated(PL_FN_MALLOC, 40, (void *) address, plan, &start);
+    }
+}
+
+static void free_at(uintptr_t address)
+{
+    if (*pl_filter_byte((void *) address))
+        pl_visit_freeing((void *) address);
+}
+
+/* Blocks that exact mode has counted and that were not freed. */
+static int64_t still_counted(void)
+{
+    int64_t live = 0;
+    for (uint32_t n = 1; n < header()->count[PL_KIND_TALLY]; n++) {
+        const struct pl_tally *tally = pl_file_record(&pl_process->file, PL_KIND_TALLY, n);
+        live += (int64_t) (tally->calls - tally->freed_calls);
+    }
+    for (uint32_t n = 1; n < header()->count[PL_KIND_REMOTE]; n++) {
+        const struct pl_remote *remote = pl_file_record(&pl_process->file, PL_KIND_REMOTE, n);
+        live -= (int64_t) remote->calls;
+    }
+    return live;
+}
+
+static uintptr_t left_block(unsigned i)
+{
+    return HEAP + i * 96u;
+}
+
+static uint8_t filter_of(unsigned i)
+{
+    return *pl_filter_byte((void *) left_block(i));
+}
+
+/* Allocates blocks between those that exact mode has left, and frees them again. */
+static void churn_beside(void)
+{
+    for (unsigned i = 0; i < LEFT; i++)
+        allocate_at(left_block(i) + 32);
+    for (unsigned i = 0; i < LEFT; i++)
+        free_at(left_block(i) + 32);
+}
+
+static void leave_blocks(void)
+{
+    count_exactly(true);
+    for (unsigned i = 0; i < LEFT; i++)
+        allocate_at(left_block(i));
+    count_exactly(false);
+    churn_beside();
+    for (unsigned i = 0; i < LEFT; i++)
+        assert_int_equal(filter_of(i), PL_FILTER_MASKED);
+}
+
+static void free_from_another_thread(unsigned number)
+{
+    (void) number;
+    for (unsigned i = 1; i < LEFT; i += 2)
+        free_at(left_block(i));
+}
+
+static void blocks_of_exact_mode_are_freed_exactly_once_after_it_was_left(void **state)
+{
+    (void) state;
+    int64_t before = still_counted();
+    leave_blocks();
+    churn_beside();
+    assert_int_equal(still_counted() - before, LEFT);
+    run_threads(1, free_from_another_thread);
+    assert_int_equal(still_counted() - before, LEFT / 2);
+    for (int twice = 0; twice < 2; twice++)
+        for (unsigned i = 0; i < LEFT; i++)
+            free_at(left_block(i));
+    assert_int_equal(still_counted(), before);
+    for (unsigned i = 0; i < LEFT; i++)
+        assert_int_equal(filter_of(i), 0);
+}
+
+static void a_realloc_finds_blocks_that_exact_mode_left_and_no_others(void **state)
+{
+    (void) state;
+    struct pl_cold_known known;
+    int64_t before = still_counted();
+    leave_blocks();
+    for (unsigned i = 0; i < LEFT; i++) {
+        assert_false(pl_cold_take((void *) (left_block(i) + 32), &known));
+        assert_true(pl_cold_take((void *) left_block(i), &known));
+        assert_int_equal(pl_cold_known_size(&known), 40);
+        if (i % 2)
+            pl_cold_restore((void *) left_block(i), &known); /* the realloc failed */
+        else
+            pl_cold_freed(NULL, &known);
+    }
+    assert_int_equal(still_counted() - before, LEFT / 2);
+    churn_beside();
+    for (unsigned i = 0; i < LEFT; i++)
+        free_at(left_block(i));
+    assert_int_equal(still_counted(), before);
+}
+
+static void blocks_are_freed_exactly_once_when_exact_mode_comes_and_goes(void **state)
+{
+    (void) state;
+    int64_t before = still_counted();
+    leave_blocks();
+    for (unsigned turn = 0; turn < 4; turn++) {
+        count_exactly(true);
+        for (unsigned i = turn; i < LEFT; i += 4)
+            allocate_at(left_block(i) + 32); /* in granules with a mask */
+        for (unsigned i = turn; i < LEFT; i += 8)
+            free_at(left_block(i));
+        count_exactly(false);
+        for (unsigned i = 0; i < LEFT; i++)
+            free_at(left_block(i) + 64); /* not a block of ours: sifts */
+    }
+    assert_int_equal(still_counted() - before, LEFT + LEFT / 2);
+    for (unsigned i = 0; i < LEFT; i++) {
+        free_at(left_block(i));
+        free_at(left_block(i) + 32);
+    }
+    assert_int_equal(still_counted(), before);
+}
+
+static void frames_of_a_module_that_did_not_fit_have_addresses_instead_of_offsets(void **state)
 {
     (void) state;
     static struct pl_module_cache cache;
-    uintptr_t loader = getauxval(AT_BASE); /* on nobody's stack */
+    uintptr_t loader = getauxval(AT_BASE); /* in no stack so far */
     uint64_t count = header()->count[PL_KIND_MODULE];
-    header()->count[PL_KIND_MODULE] = PL_CHUNK_BYTES / sizeof(struct pl_module) * PL_CHUNKS_MAX; /* no more than that */
+    header()->count[PL_KIND_MODULE] = PL_CHUNK_BYTES / sizeof(struct pl_module) * PL_CHUNKS_MAX; /* the table is full */
     const struct pl_module_entry *entry = pl_modules_find(pl_process, &cache, loader);
     header()->count[PL_KIND_MODULE] = count;
     assert_int_equal(entry->id, PL_MODULE_UNKNOWN);
@@ -347,20 +494,23 @@ static void a_module_without_room_in_the_file_has_addresses_for_offsets(void **s
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_module_without_room_in_the_file_has_addresses_for_offsets),
+        cmocka_unit_test(frames_of_a_module_that_did_not_fit_have_addresses_instead_of_offsets),
         cmocka_unit_test(freeing_a_sampled_block_returns_its_exact_weight),
-        cmocka_unit_test(a_block_that_was_freed_once_cannot_be_freed_again),
+        cmocka_unit_test(a_second_free_of_a_block_is_not_counted),
         cmocka_unit_test(calls_and_bytes_are_exact_at_every_interval),
-        cmocka_unit_test(a_call_that_failed_was_never_made),
-        cmocka_unit_test(a_call_that_was_left_between_its_halves_was_never_made_and_the_thread_is_not_deaf),
-        cmocka_unit_test(a_block_put_back_is_still_there),
-        cmocka_unit_test(an_address_handed_out_again_gives_back_its_first_block),
+        cmocka_unit_test(a_failed_call_is_not_counted),
+        cmocka_unit_test(a_call_abandoned_by_an_exception_is_not_counted_and_the_thread_is_still_sampled),
+        cmocka_unit_test(a_block_restored_after_a_failed_realloc_is_still_live),
+        cmocka_unit_test(an_address_that_is_allocated_again_counts_its_first_block_as_freed),
         cmocka_unit_test(a_nested_visit_loses_its_sample_but_no_bytes),
-        cmocka_unit_test(a_visit_abandoned_deeper_than_this_one_is_recognised),
-        cmocka_unit_test(a_jump_out_of_a_visit_ends_it_and_one_inside_of_a_handler_does_not),
-        cmocka_unit_test(a_jump_between_two_countdowns_does_not_leave_the_thread_deaf),
-        cmocka_unit_test(a_row_that_was_being_written_when_it_was_left_is_whole_again_after_the_next_write),
-        cmocka_unit_test(a_free_by_another_thread_is_in_the_remote_part_of_the_row),
+        cmocka_unit_test(a_visit_abandoned_deeper_in_the_stack_is_recognised),
+        cmocka_unit_test(a_jump_out_of_a_visit_ends_it_and_a_jump_inside_a_handler_does_not),
+        cmocka_unit_test(a_jump_between_two_countdowns_does_not_stop_sampling),
+        cmocka_unit_test(a_row_abandoned_during_a_write_is_consistent_after_the_next_write),
+        cmocka_unit_test(a_free_by_another_thread_is_counted_in_the_remote_part_of_the_row),
+        cmocka_unit_test(blocks_of_exact_mode_are_freed_exactly_once_after_it_was_left),
+        cmocka_unit_test(a_realloc_finds_blocks_that_exact_mode_left_and_no_others),
+        cmocka_unit_test(blocks_are_freed_exactly_once_when_exact_mode_comes_and_goes),
     };
     return cmocka_run_group_tests(tests, start_process, end_process);
 }

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* test_config.c - what config.h promises: a value is understood or ignored, never half of each. */
+/* test_config.c - tests config.h: a value is accepted or ignored as a whole. */
 #include "support.h"
 
-#include "config.h"
-#include "settings.h"
+#include "core/config.h"
+#include "format/settings.h"
 
 #define FUZZ 200000
 
@@ -27,7 +27,7 @@ static bool is_bad(enum pl_setting setting)
     return config.bad >> setting & 1;
 }
 
-static void nothing_set_means_defaults(void **state)
+static void without_settings_the_defaults_hold(void **state)
 {
     (void) state;
     read_config((char *[]){NULL});
@@ -39,7 +39,31 @@ static void nothing_set_means_defaults(void **state)
     assert_string_equal(config.run_dir, "");
 }
 
-static void set_but_empty_is_as_unset(void **state)
+static void the_credit_is_larger_where_a_person_waits(void **state)
+{
+    (void) state;
+    read_config((char *[]){NULL});
+    assert_int_equal(config.credit_ms, 100);
+    read_config((char *[]){"PLIMSOLL_RUN=/run/live", NULL});
+    assert_int_equal(config.credit_ms, 500);
+    static const struct {
+        char *word;
+        uint32_t ms;
+    } cases[] = {{"PLIMSOLL_CREDIT=2", 2000}, {"PLIMSOLL_CREDIT=30ms", 30}, {"PLIMSOLL_CREDIT=1m", 60000}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        read_config((char *[]){"PLIMSOLL_RUN=/run/live", cases[i].word, NULL});
+        assert_int_equal(config.credit_ms, cases[i].ms);
+    }
+    static char *const wrong[] = {"PLIMSOLL_CREDIT=0", "PLIMSOLL_CREDIT=2h", "PLIMSOLL_CREDIT=much",
+                                  "PLIMSOLL_CREDIT=99999999999999999999"};
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+        read_config((char *[]){wrong[i], NULL});
+        assert_int_equal(config.credit_ms, 100);
+        assert_true(is_bad(PL_SETTING_CREDIT));
+    }
+}
+
+static void an_empty_setting_counts_as_unset(void **state)
 {
     (void) state;
     read_config((char *[]){"PLIMSOLL_SAMPLE=", "PLIMSOLL_OUT=", "PLIMSOLL_OFF=", NULL});
@@ -89,7 +113,7 @@ static void an_overhead_is_a_percentage(void **state)
     (void) state;
     static const struct {
         const char *word;
-        uint32_t ppm; /* 0: not understood */
+        uint32_t ppm; /* 0: invalid */
     } cases[] = {
         {"PLIMSOLL_OVERHEAD=2%", 20000},
         {"PLIMSOLL_OVERHEAD=2", 20000},
@@ -114,7 +138,7 @@ static void an_overhead_is_a_percentage(void **state)
     }
 }
 
-static void what_is_not_understood_is_ignored_and_noted(void **state)
+static void invalid_values_are_ignored_and_recorded(void **state)
 {
     (void) state;
     static const char *const rubbish[] = {
@@ -149,7 +173,7 @@ static void what_is_not_understood_is_ignored_and_noted(void **state)
     }
 }
 
-static void a_switch_is_0_or_1_and_rubbish_does_not_throw_it(void **state)
+static void a_switch_is_0_or_1_and_invalid_values_do_not_change_it(void **state)
 {
     (void) state;
     read_one("PLIMSOLL_OFF=1");
@@ -164,7 +188,7 @@ static void a_switch_is_0_or_1_and_rubbish_does_not_throw_it(void **state)
     }
 }
 
-static void a_seed_may_be_anything_and_0_is_a_seed(void **state)
+static void a_seed_may_be_any_number_including_0(void **state)
 {
     (void) state;
     read_one("PLIMSOLL_SEED=0");
@@ -175,7 +199,7 @@ static void a_seed_may_be_anything_and_0_is_a_seed(void **state)
     assert_true(!config.seeded && is_bad(PL_SETTING_SEED));
 }
 
-static void a_file_is_bounded_from_both_sides(void **state)
+static void the_file_size_has_a_lower_and_an_upper_limit(void **state)
 {
     (void) state;
     read_one("PLIMSOLL_MAX_FILE=256K");
@@ -183,11 +207,13 @@ static void a_file_is_bounded_from_both_sides(void **state)
     read_one("PLIMSOLL_MAX_FILE=255K");
     assert_true(is_bad(PL_SETTING_MAX_FILE));
     read_one("PLIMSOLL_MAX_FILE=1G");
+    assert_int_equal(config.max_file_bytes, 1ull << 30);
+    read_one("PLIMSOLL_MAX_FILE=2G");
     assert_true(is_bad(PL_SETTING_MAX_FILE));
     assert_int_equal(config.max_file_bytes, PL_MAX_FILE_DEFAULT);
 }
 
-static void a_text_that_does_not_fit_is_ignored_whole(void **state)
+static void a_text_that_is_too_long_is_ignored(void **state)
 {
     (void) state;
     static char word[2 * PL_PATH_MAX];
@@ -202,7 +228,7 @@ static void a_text_that_does_not_fit_is_ignored_whole(void **state)
     assert_int_equal(strlen(config.out), PL_PATH_MAX - 1);
 }
 
-static void a_variable_is_known_by_its_whole_name(void **state)
+static void a_variable_is_recognised_only_by_its_whole_name(void **state)
 {
     (void) state;
     read_config((char *[]){"PLIMSOLL_SAMPLES=1", "XPLIMSOLL_SAMPLE=2", "PLIMSOLL_SAMPL=3", "plimsoll_sample=4",
@@ -210,7 +236,7 @@ static void a_variable_is_known_by_its_whole_name(void **state)
     assert_int_equal(config.interval_bytes, 5);
 }
 
-static void only_chooses_by_whole_names_of_at_most_15_characters(void **state)
+static void only_matches_whole_names_of_at_most_15_characters(void **state)
 {
     (void) state;
     static const struct {
@@ -237,13 +263,13 @@ static void only_chooses_by_whole_names_of_at_most_15_characters(void **state)
     }
 }
 
-/* Values as a careless script makes them. Whatever they are, what comes out is within its bounds, or the default. */
-static void any_value_at_all_leaves_a_sound_configuration(void **state)
+/* Values that a careless script might set. Every resulting setting is within its limits or the default. */
+static void any_value_leaves_a_valid_configuration(void **state)
 {
     (void) state;
     static const char alphabet[] = "0123456789kKmMgG.,-+ %/ptch\\\n\x80\xff=";
     static const char *const variables[] = {
-#define PL_VARIABLE(name, variable, option, takes, fallback, help) variable,
+#define PL_VARIABLE(name, variable, ...) variable,
         PL_SETTINGS(PL_VARIABLE)
 #undef PL_VARIABLE
     };
@@ -267,19 +293,20 @@ static void any_value_at_all_leaves_a_sound_configuration(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(nothing_set_means_defaults),
-        cmocka_unit_test(set_but_empty_is_as_unset),
+        cmocka_unit_test(without_settings_the_defaults_hold),
+        cmocka_unit_test(the_credit_is_larger_where_a_person_waits),
+        cmocka_unit_test(an_empty_setting_counts_as_unset),
         cmocka_unit_test(sizes_have_units),
         cmocka_unit_test(modes_have_names),
         cmocka_unit_test(an_overhead_is_a_percentage),
-        cmocka_unit_test(what_is_not_understood_is_ignored_and_noted),
-        cmocka_unit_test(a_switch_is_0_or_1_and_rubbish_does_not_throw_it),
-        cmocka_unit_test(a_seed_may_be_anything_and_0_is_a_seed),
-        cmocka_unit_test(a_file_is_bounded_from_both_sides),
-        cmocka_unit_test(a_text_that_does_not_fit_is_ignored_whole),
-        cmocka_unit_test(a_variable_is_known_by_its_whole_name),
-        cmocka_unit_test(only_chooses_by_whole_names_of_at_most_15_characters),
-        cmocka_unit_test(any_value_at_all_leaves_a_sound_configuration),
+        cmocka_unit_test(invalid_values_are_ignored_and_recorded),
+        cmocka_unit_test(a_switch_is_0_or_1_and_invalid_values_do_not_change_it),
+        cmocka_unit_test(a_seed_may_be_any_number_including_0),
+        cmocka_unit_test(the_file_size_has_a_lower_and_an_upper_limit),
+        cmocka_unit_test(a_text_that_is_too_long_is_ignored),
+        cmocka_unit_test(a_variable_is_recognised_only_by_its_whole_name),
+        cmocka_unit_test(only_matches_whole_names_of_at_most_15_characters),
+        cmocka_unit_test(any_value_leaves_a_valid_configuration),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

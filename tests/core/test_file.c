@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * test_file.c - what file.h promises: records keep their places, growth stops where it must, and nothing else is
- * touched.
+ * test_file.c - tests file.h: records keep their places, growth stops at its limits, and other files are not touched.
  *
- * file.c is part of this program, so that each test can begin with the tables of a new process.
+ * This program includes file.c, so that each test can begin with the tables of a new process.
  */
 #include "support.h"
 
@@ -12,7 +11,7 @@
 #include <sys/resource.h>
 #include <sys/stat.h>
 
-#include "file.c"
+#include "core/records/file.c"
 
 #define LIMIT (4u << 20)
 #define SMALL (256u << 10)
@@ -46,7 +45,7 @@ static int drop_file(void **state)
     if (file.base)
         munmap(file.base, file.mapped_bytes);
     inherited.base = NULL;
-    close(file.fd);
+    inherited.bytes = 0;
     drop_directory();
     return 0;
 }
@@ -71,16 +70,29 @@ static off_t size_of(const char *path)
     return stat(path, &status) == 0 ? status.st_size : -1;
 }
 
-/* A record as a reader finds it: by the directory in the file, and by nothing the writer remembers. */
+/* What the file takes of the disk: it is mostly a hole. */
+static uint64_t allocated(const char *path)
+{
+    struct stat status;
+    return stat(path, &status) == 0 ? (uint64_t) status.st_blocks * 512 : 0;
+}
+
+static struct pl_header *header(void)
+{
+    return pl_file_header(&file);
+}
+
+/* A record as a reader finds it: through the directory in the file, without the writer's memory. */
 static uint32_t first_word(int fd, enum pl_kind kind, uint32_t number)
 {
-    uint8_t directory[PL_CHUNKS_MAX];
+    uint8_t directory[PL_DIRECTORY_CHUNKS];
     uint32_t per_chunk = PL_CHUNK_BYTES / pl_record_bytes[kind], k = number / per_chunk, word = 0;
-    assert_int_equal(pread(fd, directory, sizeof directory, PL_HEADER_BYTES), sizeof directory);
-    for (uint32_t i = 0; i < PL_CHUNKS_MAX; i++) {
-        if (directory[i] != kind || k--)
+    for (uint32_t i = 0; i < PL_CHUNKS_MAX - 1; i++) {
+        if (i % PL_DIRECTORY_CHUNKS == 0)
+            assert_int_equal(pread(fd, directory, sizeof directory, (off_t) pl_chunk_entry(i)), sizeof directory);
+        if (directory[i % PL_DIRECTORY_CHUNKS] != kind || k--)
             continue;
-        off_t at = PL_CHUNKS_OFFSET + (off_t) i * PL_CHUNK_BYTES + number % per_chunk * pl_record_bytes[kind];
+        off_t at = (off_t) pl_chunk_offset(i) + number % per_chunk * pl_record_bytes[kind];
         assert_int_equal(pread(fd, &word, sizeof word, at), sizeof word);
         break;
     }
@@ -89,7 +101,7 @@ static uint32_t first_word(int fd, enum pl_kind kind, uint32_t number)
 
 /* ---- creating ---- */
 
-static void what_is_in_the_way_stays_as_it_is(void **state)
+static void existing_files_are_not_changed(void **state)
 {
     (void) state;
     struct pl_file other = {0};
@@ -113,13 +125,12 @@ static void a_new_file_is_private_and_has_no_record_0(void **state)
     struct stat status;
     assert_int_equal(stat(file.path, &status), 0);
     assert_int_equal(status.st_mode & 0777, 0600);
-    assert_int_equal(fcntl(file.fd, F_GETFD), FD_CLOEXEC);
     assert_int_equal(append(PL_KIND_FRAME), 1);
     assert_int_equal(append(PL_KIND_ROW), 1);
     assert_true(pl_file_text(&file, "x", 1).offset > 0);
 }
 
-static void a_file_that_cannot_have_its_first_blocks_leaves_nothing_behind(void **state)
+static void a_file_that_cannot_be_created_leaves_nothing_behind(void **state)
 {
     (void) state;
     struct rlimit before, little = {SMALL - 1, RLIM_INFINITY};
@@ -151,8 +162,8 @@ static void records_of_all_kinds_keep_their_places(void **state)
         for (uint32_t n = 1; n <= last[kinds[k]]; n += 7)
             assert_int_equal(first_word(fd, kinds[k], n), n);
     close(fd);
-    assert_int_equal(size_of(file.path), file.file_bytes);
-    assert_true(file.file_bytes > SMALL && lost(PL_LOSS_FILE_FULL) == 0);
+    assert_in_range(allocated(file.path), file.file_bytes, file.mapped_bytes);
+    assert_true(file.file_bytes > SMALL && lost(PL_LOSS_FILE_FULL) == 0 && header()->full == PL_FULL_NOT);
 }
 
 static void growth_stops_at_the_limit_and_each_loss_is_counted(void **state)
@@ -164,8 +175,10 @@ static void growth_stops_at_the_limit_and_each_loss_is_counted(void **state)
         append(PL_KIND_ROW) ? rows++ : refused++;
     assert_in_range(rows, SMALL * 7 / 10 / sizeof(struct pl_row), SMALL / sizeof(struct pl_row));
     assert_int_equal(lost(PL_LOSS_FILE_FULL), refused);
-    assert_true(size_of(file.path) <= SMALL);
-    assert_int_equal(append(PL_KIND_FRAME), 2); /* where there is room, there is room */
+    assert_int_equal(header()->full, PL_FULL_BOUND);
+    assert_int_equal(header()->limit_bytes, SMALL);
+    assert_true(allocated(file.path) <= SMALL);
+    assert_int_equal(append(PL_KIND_FRAME), 2); /* chunks of other kinds still have room */
     assert_int_equal(*(uint32_t *) pl_file_record(&file, PL_KIND_ROW, rows), rows);
 }
 
@@ -173,24 +186,114 @@ static void a_limit_on_file_size_stops_growth_without_a_signal(void **state)
 {
     (void) state;
     struct rlimit before, little;
+    drop_file(NULL);
     assert_int_equal(getrlimit(RLIMIT_FSIZE, &before), 0);
     little = (struct rlimit){SMALL + 4096, before.rlim_max};
     assert_int_equal(setrlimit(RLIMIT_FSIZE, &little), 0);
+    int opened = open_file(LIMIT);
     for (int i = 0; i < 2000; i++)
         append(PL_KIND_ROW);
     assert_int_equal(setrlimit(RLIMIT_FSIZE, &before), 0);
+    assert_int_equal(opened, 0);
     assert_true(lost(PL_LOSS_FILE_FULL) > 0);
+    assert_int_equal(header()->full, PL_FULL_FILE_LIMIT);
+    assert_int_equal(header()->limit_bytes, little.rlim_cur);
     assert_true(size_of(file.path) <= (off_t) little.rlim_cur);
 }
 
-static void a_frozen_file_stays_as_it_is_and_a_thawed_one_grows(void **state)
+static void a_limit_that_is_set_later_does_not_stop_growth(void **state)
+{
+    (void) state;
+    struct rlimit before, none;
+    assert_int_equal(getrlimit(RLIMIT_FSIZE, &before), 0);
+    none = (struct rlimit){0, before.rlim_max};
+    assert_int_equal(setrlimit(RLIMIT_FSIZE, &none), 0);
+    for (int i = 0; i < 2000; i++)
+        append(PL_KIND_ROW);
+    assert_int_equal(setrlimit(RLIMIT_FSIZE, &before), 0);
+    assert_int_equal(lost(PL_LOSS_FILE_FULL), 0);
+}
+
+/* Only part of a limited address space is ours; what is mapped already stays. */
+static void a_limited_address_space_stops_growth_before_it_is_used_up(void **state)
+{
+    (void) state;
+    struct rlimit before, little;
+    assert_int_equal(getrlimit(RLIMIT_AS, &before), 0);
+    little = (struct rlimit){MAP_FIRST * AS_SHARE, before.rlim_max};
+    assert_int_equal(setrlimit(RLIMIT_AS, &little), 0);
+    for (int i = 0; i < 5000; i++)
+        append(PL_KIND_ROW);
+    assert_int_equal(setrlimit(RLIMIT_AS, &before), 0);
+    assert_true(lost(PL_LOSS_FILE_FULL) > 0);
+    assert_int_equal(header()->full, PL_FULL_ADDRESSES);
+    assert_int_equal(file.mapped_bytes, MAP_FIRST);
+}
+
+static void a_file_that_could_not_grow_grows_again_when_it_can(void **state)
+{
+    (void) state;
+    void *wall = mmap(file.base + file.mapped_bytes, 4096, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
+    unsigned before = 0, after = 0;
+    for (int i = 0; i < 4000; i++)
+        before += append(PL_KIND_ROW) != 0;
+    assert_true(wall != MAP_FAILED && before <= MAP_FIRST / sizeof(struct pl_row));
+    assert_int_equal(header()->full, PL_FULL_ADDRESSES);
+    assert_int_equal(lost(PL_LOSS_FILE_FULL), 4000 - before);
+    assert_int_equal(munmap(wall, 4096), 0);
+    for (int i = 0; i < 2000; i++)
+        after += append(PL_KIND_ROW) != 0;
+    assert_in_range(after, 2000 - REFUSED_FOR, 2000);
+    assert_true(file.chunks <= (before + 2000) / (PL_CHUNK_BYTES / sizeof(struct pl_row)) + 2); /* no empty chunk */
+}
+
+/* Where the kernel does not give us the place that we ask for, the file is mapped whole. */
+static void without_a_place_to_grow_the_file_is_mapped_whole(void **state)
+{
+    (void) state;
+    struct rlimit before, little;
+    drop_file(NULL);
+    memset(&file, 0, sizeof file);
+    new_directory();
+    int fd = open(in_directory("whole"), O_CREAT | O_RDWR, 0600);
+    file.limit_bytes = LIMIT;
+    assert_true(map_whole(&file, fd) && file.mapped_bytes == LIMIT);
+    munmap(file.base, file.mapped_bytes);
+    assert_int_equal(getrlimit(RLIMIT_AS, &before), 0);
+    little = (struct rlimit){LIMIT / 4 * AS_SHARE, before.rlim_max};
+    assert_int_equal(setrlimit(RLIMIT_AS, &little), 0);
+    void *page = mmap(NULL, PAGE, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    bool mapped = map_whole(&file, fd);
+    assert_int_equal(setrlimit(RLIMIT_AS, &before), 0);
+    close(fd);
+    if (page != MAP_FAILED) /* not under a sanitizer, which has more address space than that already */
+        assert_true(mapped && file.mapped_bytes == LIMIT / 4);
+}
+
+/* Before Linux 5.14 there is no call for a range of pages. */
+static void every_kernel_can_allocate_pages_without_a_descriptor(void **state)
+{
+    (void) state;
+    uint32_t word = 0;
+    uint64_t before = allocated(file.path);
+    uint8_t *page = file.base + file.file_bytes;
+    assert_true(map_more(&file, file.base, file.file_bytes + 8 * 4096));
+    for (int i = 0; i < 8; i++)
+        assert_int_equal(pl_sys_touch(&word, page + i * 4096), 0);
+    assert_int_equal(allocated(file.path), before + 8 * 4096);
+    assert_int_equal(truncate(file.path, (off_t) file.file_bytes), 0);
+    assert_int_equal(pl_sys_touch(&word, page), -EFAULT); /* where a store would raise SIGBUS */
+    assert_int_equal(populate(page, 4096), -EFAULT);
+}
+
+static void a_frozen_file_does_not_grow_and_a_thawed_one_does(void **state)
 {
     (void) state;
     pl_file_freeze(&file, true);
     for (int i = 0; i < 2000; i++)
         append(PL_KIND_ROW);
-    assert_true(lost(PL_LOSS_SANDBOX) > 0 && lost(PL_LOSS_FILE_FULL) == 0);
-    assert_int_equal(size_of(file.path), SMALL);
+    assert_true(lost(PL_LOSS_SANDBOX) > 0 && lost(PL_LOSS_FILE_FULL) == 0 && header()->full == PL_FULL_SANDBOX);
+    assert_int_equal(allocated(file.path), SMALL);
     pl_file_freeze(&file, false);
     uint64_t before = lost(PL_LOSS_SANDBOX);
     for (int i = 0; i < 100; i++)
@@ -198,7 +301,7 @@ static void a_frozen_file_stays_as_it_is_and_a_thawed_one_grows(void **state)
     assert_int_equal(lost(PL_LOSS_SANDBOX), before);
 }
 
-static void a_file_that_is_full_is_not_filled_by_thawing(void **state)
+static void thawing_a_full_file_makes_no_room(void **state)
 {
     (void) state;
     for (int i = 0; i < 2000; i++)
@@ -209,7 +312,7 @@ static void a_file_that_is_full_is_not_filled_by_thawing(void **state)
     assert_int_equal(file.full, why);
 }
 
-static void what_was_reserved_is_there_when_the_file_is_frozen(void **state)
+static void reserved_records_are_available_when_the_file_is_frozen(void **state)
 {
     (void) state;
     pl_file_reserve(&file, 2 << 20);
@@ -217,64 +320,119 @@ static void what_was_reserved_is_there_when_the_file_is_frozen(void **state)
     unsigned rows = (2 << 20) / PL_CHUNK_BYTES * (PL_CHUNK_BYTES / sizeof(struct pl_row));
     for (unsigned i = 1; i < rows; i++) /* there is no record 0 */
         assert_int_not_equal(append(PL_KIND_ROW), 0);
-    pl_file_reserve(&file, 1ull << 40); /* more than there can be: as much as there can be, or nothing */
+    pl_file_reserve(&file, 1ull << 40); /* more than possible: reserves as much as possible, or nothing */
     assert_true(file.file_bytes <= file.mapped_bytes);
 }
 
-static void a_lock_left_behind_by_this_thread_is_its_own(void **state)
+/* A thread that claimed a chunk may be stopped, or leave by longjmp, before it assigns it. */
+static void a_claim_that_was_left_behind_is_completed_by_others(void **state)
 {
     (void) state;
-    file.grow_lock = pl_thread_pointer();
-    for (int i = 0; i < 2000; i++)
+    for (int i = 0; i < 2000; i++) {
+        if (i == 700) {
+            chunks.claims[file.chunks] = (uint32_t) PL_KIND_SITE << CLAIM_SHIFT;
+            file.file_bytes -= PL_CHUNK_BYTES; /* nor was the new size published */
+        }
         assert_int_not_equal(append(PL_KIND_ROW), 0);
-    assert_int_equal(file.grow_lock, 0);
+    }
+    assert_int_not_equal(chunks.sites[0], 0);
+    assert_int_equal(append(PL_KIND_SITE), 1);
+    assert_int_equal(file.base[PL_HEADER_BYTES + chunks.sites[0] - 1], PL_KIND_SITE);
+    for (uint32_t number = 1; number <= 2000; number += 13)
+        assert_int_equal(*(uint32_t *) pl_file_record(&file, PL_KIND_ROW, number), number);
 }
 
-static void a_lock_that_nobody_will_ever_give_back_costs_growth_and_no_more(void **state)
+/* Another thread has extended the mapping and was stopped before it could say so. */
+static void a_mapping_that_another_thread_has_extended_is_recognised(void **state)
 {
     (void) state;
-    file.grow_lock = 1; /* of a thread that was killed while it held it */
-    for (int i = 0; i < 2000; i++)
+    assert_int_equal(pl_sys_stretch(file.base, MAP_FIRST, 2 * MAP_FIRST), (long) file.base);
+    assert_int_equal(file.mapped_bytes, MAP_FIRST);
+    for (int i = 0; i < 4000; i++)
+        assert_int_not_equal(append(PL_KIND_ROW), 0);
+    assert_in_range(file.mapped_bytes, 2 * MAP_FIRST, LIMIT + 4096);
+}
+
+/* Signal handlers have left by longjmp: first when the mapping was extended, then each time that this was found out. */
+static void a_mapping_that_was_extended_and_left_several_times_is_recognised(void **state)
+{
+    (void) state;
+    assert_int_equal(pl_sys_stretch(file.base, MAP_FIRST, 2 * MAP_FIRST + 3 * 4096), (long) file.base);
+    for (int i = 0; i < 4000; i++)
+        assert_int_not_equal(append(PL_KIND_ROW), 0);
+    assert_in_range(file.mapped_bytes, 2 * MAP_FIRST + 4 * 4096, LIMIT + 4 * 4096);
+}
+
+static void a_mapping_of_the_program_is_not_taken_for_ours(void **state)
+{
+    (void) state;
+    uint8_t *theirs = file.base + file.mapped_bytes;
+    assert_ptr_equal(
+        mmap(theirs, 2 * MAP_FIRST, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0), theirs);
+    for (int i = 0; i < 8000; i++)
         append(PL_KIND_ROW);
-    assert_int_equal(lost(PL_LOSS_FILE_FULL), 2000);
+    for (unsigned i = 0; i < 2 * MAP_FIRST; i++)
+        assert_int_equal(theirs[i], 0);
+    assert_int_equal(munmap(theirs, 2 * MAP_FIRST), 0);
 }
 
-/* ---- descriptors ---- */
+/* ---- descriptors and paths ---- */
 
-static void a_descriptor_that_was_closed_is_opened_again(void **state)
+/* Descriptors that this program was started with do not count: they were open before `file` was made. */
+#define DESCRIPTORS 4096
+static bool open_at_start[DESCRIPTORS];
+
+static void note_open_descriptors(void)
+{
+    for (int fd = 0; fd < DESCRIPTORS; fd++)
+        open_at_start[fd] = fcntl(fd, F_GETFD) >= 0;
+}
+
+static void no_descriptor_stays_open(void **state)
 {
     (void) state;
-    close(file.fd);
     for (int i = 0; i < 2000; i++)
         assert_int_not_equal(append(PL_KIND_ROW), 0);
+    for (int fd = 0; fd < DESCRIPTORS; fd++)
+        assert_int_equal(fcntl(fd, F_GETFD) >= 0, open_at_start[fd]);
 }
 
-static void a_descriptor_that_is_another_file_now_is_left_alone(void **state)
+static void the_file_grows_when_its_path_names_another_file(void **state)
 {
     (void) state;
-    int other = open(in_directory("other"), O_CREAT | O_RDWR, 0600);
-    assert_int_equal(dup2(other, file.fd), file.fd);
-    for (int i = 0; i < 2000; i++)
-        assert_int_not_equal(append(PL_KIND_ROW), 0);
-    assert_int_equal(size_of(in_directory("other")), 0);
-    close(other);
-}
-
-static void a_path_that_is_another_file_now_is_left_alone(void **state)
-{
-    (void) state;
-    close(file.fd);
     assert_int_equal(rename(file.path, in_directory("moved")), 0);
     close(open(file.path, O_CREAT | O_RDWR, 0600));
     for (int i = 0; i < 2000; i++)
-        append(PL_KIND_ROW);
+        assert_int_not_equal(append(PL_KIND_ROW), 0);
+    pl_file_trim(&file);
     assert_int_equal(size_of(file.path), 0);
-    assert_true(lost(PL_LOSS_FILE_FULL) > 0);
+    assert_int_equal(size_of(in_directory("moved")), LIMIT);
+}
+
+static void at_the_end_the_file_gets_the_size_of_its_allocated_part(void **state)
+{
+    (void) state;
+    for (int i = 0; i < 2000; i++)
+        append(PL_KIND_ROW);
+    assert_int_equal(size_of(file.path), LIMIT);
+    pl_file_trim(&file);
+    assert_int_equal(size_of(file.path), file.file_bytes);
+    for (int i = 0; i < 6000; i++) /* threads go on freeing, and that may append: it must not raise SIGBUS */
+        append(PL_KIND_REMOTE);
+    assert_true(lost(PL_LOSS_FILE_FULL) > 0 && size_of(file.path) == (off_t) file.file_bytes);
+}
+
+static void a_file_that_is_growing_is_not_trimmed(void **state)
+{
+    (void) state;
+    file.growing = 1;
+    pl_file_trim(&file);
+    assert_int_equal(size_of(file.path), LIMIT);
 }
 
 /* ---- text ---- */
 
-static void text_never_crosses_a_chunk_and_comes_back_as_it_was(void **state)
+static void text_never_crosses_a_chunk_and_reads_back_unchanged(void **state)
 {
     (void) state;
     static char text[PL_PATH_MAX];
@@ -289,7 +447,7 @@ static void text_never_crosses_a_chunk_and_comes_back_as_it_was(void **state)
     }
 }
 
-static void text_of_no_or_too_many_bytes_is_no_text(void **state)
+static void empty_and_oversized_texts_are_refused(void **state)
 {
     (void) state;
     static char text[PL_PATH_MAX + 1];
@@ -300,7 +458,7 @@ static void text_of_no_or_too_many_bytes_is_no_text(void **state)
     assert_int_equal(pl_file_text(&file, text, PL_PATH_MAX).bytes, PL_PATH_MAX);
 }
 
-static void text_that_finds_no_room_is_no_text(void **state)
+static void text_without_room_in_the_file_is_refused(void **state)
 {
     (void) state;
     static char text[4000];
@@ -311,6 +469,53 @@ static void text_that_finds_no_room_is_no_text(void **state)
     assert_int_equal(lost(PL_LOSS_FILE_FULL), 200 - kept);
 }
 
+/* ---- beyond the first directory ---- */
+
+#define HUGE (300ull << 20)
+
+static int huge_file(void **state)
+{
+    (void) state;
+    return open_file(HUGE);
+}
+
+/* As if all chunks before `chunk` were in use, without allocating them. */
+static void use_chunks_up_to(uint32_t chunk)
+{
+    file.file_bytes = pl_chunk_offset(chunk) & ~4095ull;
+    file.chunks = chunk;
+}
+
+static void the_last_chunk_of_a_directory_is_the_next_directory(void **state)
+{
+    (void) state;
+    uint32_t per_chunk = PL_CHUNK_BYTES / sizeof(struct pl_row), last = 0;
+    use_chunks_up_to(PL_DIRECTORY_CHUNKS - 3);
+    for (uint32_t i = 0; i < 6 * per_chunk; i++)
+        assert_true((last = append(PL_KIND_ROW)) != 0);
+    assert_int_equal(lists[PL_KIND_ROW].chunk[1], PL_DIRECTORY_CHUNKS - 2 + 1);
+    assert_int_equal(lists[PL_KIND_ROW].chunk[2], PL_DIRECTORY_CHUNKS + 1);
+    assert_int_equal(file.base[pl_chunk_entry(PL_DIRECTORY_CHUNKS - 1)], PL_KIND_DIRECTORY);
+    assert_int_equal(file.base[pl_chunk_offset(PL_DIRECTORY_CHUNKS - 1)], PL_KIND_ROW);
+    int fd = open(in_directory("x.plim"), O_RDONLY);
+    for (uint32_t i = 1; i <= last; i += 7)
+        assert_int_equal(first_word(fd, PL_KIND_ROW, i), i);
+    close(fd);
+}
+
+/* The word of a live block names a tally by its place in the first 256 MiB. Other records may lie behind them. */
+static void a_tally_beyond_the_reach_of_live_blocks_is_refused(void **state)
+{
+    (void) state;
+    use_chunks_up_to((uint32_t) ((PL_BLOCK_TALLY_END - PL_CHUNKS_OFFSET) / PL_CHUNK_BYTES));
+    assert_int_equal(append(PL_KIND_TALLY), 0);
+    assert_int_equal(header()->full, PL_FULL_FORMAT);
+    assert_int_equal(lost(PL_LOSS_FILE_FULL), 1);
+    assert_true(append(PL_KIND_ROW) != 0);
+    assert_int_equal(append(PL_KIND_TALLY), 0);
+    assert_int_equal(lost(PL_LOSS_FILE_FULL), 2);
+}
+
 /* ---- copies ---- */
 
 static long copy_to(const char *name)
@@ -319,7 +524,7 @@ static long copy_to(const char *name)
     return pl_file_copy(&file, in_directory(name), &room, NULL);
 }
 
-static void a_copy_holds_what_is_in_use_and_overwrites_nothing(void **state)
+static void a_copy_holds_the_used_part_and_overwrites_nothing(void **state)
 {
     (void) state;
     static uint8_t bytes[LIMIT];
@@ -336,7 +541,22 @@ static void a_copy_holds_what_is_in_use_and_overwrites_nothing(void **state)
     assert_int_equal(copy_to("none/copy"), -ENOENT);
 }
 
-static void a_copy_that_may_not_be_that_large_leaves_nothing_behind(void **state)
+static void a_copy_has_all_directories(void **state)
+{
+    (void) state;
+    uint32_t per_chunk = PL_CHUNK_BYTES / sizeof(struct pl_row), last = 0;
+    use_chunks_up_to(PL_DIRECTORY_CHUNKS - 2);
+    for (uint32_t i = 0; i < 3 * per_chunk; i++)
+        last = append(PL_KIND_ROW);
+    memset(file.base + PL_HEADER_BYTES, PL_KIND_DIRECTORY, PL_DIRECTORY_CHUNKS - 2); /* these are not copied */
+    assert_int_equal(copy_to("copy"), 0);
+    int fd = open(in_directory("copy"), O_RDONLY);
+    for (uint32_t i = 1; i <= last; i += 7)
+        assert_int_equal(first_word(fd, PL_KIND_ROW, i), i);
+    close(fd);
+}
+
+static void a_copy_above_the_size_limit_leaves_nothing_behind(void **state)
 {
     (void) state;
     struct rlimit before, little;
@@ -379,30 +599,43 @@ static void threads_append_without_losing_or_sharing_a_record(void **state)
 }
 
 #define LARGE(test) cmocka_unit_test_setup_teardown(test, large_file, drop_file)
+#define HUGE_ONE(test) cmocka_unit_test_setup_teardown(test, huge_file, drop_file)
 #define SMALL_ONE(test) cmocka_unit_test_setup_teardown(test, small_file, drop_file)
 
 int main(void)
 {
+    note_open_descriptors();
     const struct CMUnitTest tests[] = {
-        LARGE(what_is_in_the_way_stays_as_it_is),
+        LARGE(existing_files_are_not_changed),
         LARGE(a_new_file_is_private_and_has_no_record_0),
-        LARGE(a_file_that_cannot_have_its_first_blocks_leaves_nothing_behind),
+        LARGE(a_file_that_cannot_be_created_leaves_nothing_behind),
         LARGE(records_of_all_kinds_keep_their_places),
         SMALL_ONE(growth_stops_at_the_limit_and_each_loss_is_counted),
         LARGE(a_limit_on_file_size_stops_growth_without_a_signal),
-        LARGE(a_frozen_file_stays_as_it_is_and_a_thawed_one_grows),
-        SMALL_ONE(a_file_that_is_full_is_not_filled_by_thawing),
-        LARGE(what_was_reserved_is_there_when_the_file_is_frozen),
-        LARGE(a_lock_left_behind_by_this_thread_is_its_own),
-        LARGE(a_lock_that_nobody_will_ever_give_back_costs_growth_and_no_more),
-        LARGE(a_descriptor_that_was_closed_is_opened_again),
-        LARGE(a_descriptor_that_is_another_file_now_is_left_alone),
-        LARGE(a_path_that_is_another_file_now_is_left_alone),
-        LARGE(text_never_crosses_a_chunk_and_comes_back_as_it_was),
-        LARGE(text_of_no_or_too_many_bytes_is_no_text),
-        SMALL_ONE(text_that_finds_no_room_is_no_text),
-        LARGE(a_copy_holds_what_is_in_use_and_overwrites_nothing),
-        LARGE(a_copy_that_may_not_be_that_large_leaves_nothing_behind),
+        LARGE(a_frozen_file_does_not_grow_and_a_thawed_one_does),
+        SMALL_ONE(thawing_a_full_file_makes_no_room),
+        LARGE(reserved_records_are_available_when_the_file_is_frozen),
+        LARGE(a_limit_that_is_set_later_does_not_stop_growth),
+        LARGE(a_limited_address_space_stops_growth_before_it_is_used_up),
+        LARGE(a_file_that_could_not_grow_grows_again_when_it_can),
+        LARGE(without_a_place_to_grow_the_file_is_mapped_whole),
+        LARGE(every_kernel_can_allocate_pages_without_a_descriptor),
+        LARGE(a_claim_that_was_left_behind_is_completed_by_others),
+        LARGE(a_mapping_that_another_thread_has_extended_is_recognised),
+        LARGE(a_mapping_that_was_extended_and_left_several_times_is_recognised),
+        LARGE(a_mapping_of_the_program_is_not_taken_for_ours),
+        LARGE(no_descriptor_stays_open),
+        LARGE(the_file_grows_when_its_path_names_another_file),
+        LARGE(at_the_end_the_file_gets_the_size_of_its_allocated_part),
+        LARGE(a_file_that_is_growing_is_not_trimmed),
+        LARGE(text_never_crosses_a_chunk_and_reads_back_unchanged),
+        LARGE(empty_and_oversized_texts_are_refused),
+        SMALL_ONE(text_without_room_in_the_file_is_refused),
+        HUGE_ONE(the_last_chunk_of_a_directory_is_the_next_directory),
+        HUGE_ONE(a_tally_beyond_the_reach_of_live_blocks_is_refused),
+        HUGE_ONE(a_copy_has_all_directories),
+        LARGE(a_copy_holds_the_used_part_and_overwrites_nothing),
+        LARGE(a_copy_above_the_size_limit_leaves_nothing_behind),
         LARGE(threads_append_without_losing_or_sharing_a_record),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: MIT */
-/* test_filter.c - what filter.h promises of two modes that share its bytes: no block of either is ever denied. (What it
- * does for samples alone is in test_live.c.) */
+/* test_filter.c - tests filter.h where exact mode and sampling share its bytes: it never excludes a block of either.
+ * (test_live.c tests it with samples alone.) */
 #include "support.h"
 
-#include "filter.h"
+#include "core/blocks/filter.h"
 
 #define AT ((void *) 0x5000)
 #define THREADS 4
 #define ROUNDS 20000
+#define COUNTED (PL_FILTER_COUNT_MAX - PL_FILTER_PLACES) /* samples that a byte without a mark can count */
 
 static int empty_filter(void **state)
 {
@@ -33,7 +34,7 @@ static void drop(unsigned samples)
         pl_filter_drop(AT);
 }
 
-static void a_mark_is_there_for_its_granule_until_it_is_taken_away(void **state)
+static void a_mark_holds_for_its_granule_until_it_is_removed(void **state)
 {
     (void) state;
     pl_filter_mark_exact(AT);
@@ -53,34 +54,34 @@ static void a_marked_granule_excludes_no_block(void **state)
         assert_false(pl_filter_excludes((char *) AT + i));
 }
 
-static void only_marked_and_stuck_granules_may_hold_blocks_of_exact_mode(void **state)
+static void only_marked_and_stuck_granules_can_hold_exact_blocks(void **state)
 {
     (void) state;
     for (unsigned byte = 0; byte < 256; byte++)
-        assert_int_equal(pl_filter_is_exact((uint8_t) byte), byte >= 191);
-    for (unsigned samples = 1; samples <= 62; samples++) {
+        assert_int_equal(pl_filter_is_exact((uint8_t) byte), byte >= 190);
+    for (unsigned samples = 1; samples <= COUNTED; samples++) {
         pl_filter_add(AT);
         assert_false(pl_filter_is_exact(byte_at(AT)));
     }
 }
 
-static void samples_are_counted_up_to_where_the_mark_begins(void **state)
+static void samples_are_counted_up_to_the_value_of_the_mark(void **state)
 {
     (void) state;
-    add(62);
+    add(COUNTED);
     assert_int_equal(byte_at(AT), PL_FILTER_COUNT_MAX);
-    drop(62);
+    drop(COUNTED);
     assert_int_equal(byte_at(AT), 0);
-    add(63);
+    add(COUNTED + 1);
     assert_int_equal(byte_at(AT), PL_FILTER_STUCK);
-    drop(63);
+    drop(COUNTED + 1);
     assert_int_equal(byte_at(AT), PL_FILTER_STUCK);
 }
 
-static void a_granule_of_both_modes_counts_its_samples_whoever_came_first(void **state)
+static void a_granule_of_both_modes_counts_its_samples_in_any_order(void **state)
 {
     (void) state;
-    const unsigned samples[] = {1, 2, 50, 62};
+    const unsigned samples[] = {1, 2, 50, COUNTED};
     for (size_t i = 0; i < sizeof samples / sizeof *samples; i++) {
         empty_filter(NULL);
         add(samples[i]);
@@ -100,7 +101,7 @@ static void a_granule_of_both_modes_counts_its_samples_whoever_came_first(void *
     }
 }
 
-static void more_samples_than_can_be_counted_keep_the_mark_or_stick(void **state)
+static void too_many_samples_keep_the_mark_or_stick(void **state)
 {
     (void) state;
     pl_filter_mark_exact(AT);
@@ -113,7 +114,7 @@ static void more_samples_than_can_be_counted_keep_the_mark_or_stick(void **state
     assert_int_equal(byte_at(AT), PL_FILTER_STUCK);
 }
 
-static void a_mark_outlives_a_sample_too_many_taken_away(void **state)
+static void a_mark_survives_the_removal_of_one_sample_too_many(void **state)
 {
     (void) state;
     pl_filter_mark_exact(AT);
@@ -124,7 +125,7 @@ static void a_mark_outlives_a_sample_too_many_taken_away(void **state)
 static void unmarking_leaves_samples_alone(void **state)
 {
     (void) state;
-    for (unsigned samples = 0; samples <= 62; samples++) {
+    for (unsigned samples = 0; samples <= COUNTED; samples++) {
         uint8_t before = byte_at(AT);
         pl_filter_unmark_exact(AT);
         assert_int_equal(byte_at(AT), before);
@@ -132,11 +133,38 @@ static void unmarking_leaves_samples_alone(void **state)
     }
 }
 
+static void a_mask_replaces_a_mark_only_where_there_is_no_sample(void **state)
+{
+    (void) state;
+    for (unsigned byte = 0; byte < 256; byte++) {
+        *pl_filter_byte(AT) = (uint8_t) byte;
+        pl_filter_use_mask(AT);
+        assert_int_equal(byte_at(AT), byte == PL_FILTER_EXACT ? PL_FILTER_MASKED : byte);
+    }
+}
+
+static void a_masked_granule_is_marked_again_by_a_block_and_counts_a_sample(void **state)
+{
+    (void) state;
+    *pl_filter_byte(AT) = PL_FILTER_MASKED;
+    assert_false(pl_filter_excludes(AT));
+    pl_filter_drop(AT);
+    assert_int_equal(byte_at(AT), PL_FILTER_MASKED);
+    pl_filter_mark_exact(AT);
+    assert_int_equal(byte_at(AT), PL_FILTER_EXACT);
+    *pl_filter_byte(AT) = PL_FILTER_MASKED;
+    pl_filter_add(AT);
+    assert_int_equal(byte_at(AT), PL_FILTER_EXACT + 1);
+    *pl_filter_byte(AT) = PL_FILTER_MASKED;
+    pl_filter_unmark_exact(AT);
+    assert_int_equal(byte_at(AT), 0);
+}
+
 /* ---- threads ---- */
 
 static uint64_t denied;
 
-/* Odd threads have a sample in a granule of all; even ones take each other's marks away. */
+/* Odd threads put samples into granules that all threads share. Even threads remove each other's marks. */
 static void sample_mark_and_unmark(unsigned number)
 {
     uint64_t wrong = 0;
@@ -194,14 +222,16 @@ static void no_mark_is_lost_to_a_sample_that_comes_or_goes(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup(a_mark_is_there_for_its_granule_until_it_is_taken_away, empty_filter),
+        cmocka_unit_test_setup(a_mark_holds_for_its_granule_until_it_is_removed, empty_filter),
         cmocka_unit_test_setup(a_marked_granule_excludes_no_block, empty_filter),
-        cmocka_unit_test_setup(only_marked_and_stuck_granules_may_hold_blocks_of_exact_mode, empty_filter),
-        cmocka_unit_test_setup(samples_are_counted_up_to_where_the_mark_begins, empty_filter),
-        cmocka_unit_test_setup(a_granule_of_both_modes_counts_its_samples_whoever_came_first, empty_filter),
-        cmocka_unit_test_setup(more_samples_than_can_be_counted_keep_the_mark_or_stick, empty_filter),
-        cmocka_unit_test_setup(a_mark_outlives_a_sample_too_many_taken_away, empty_filter),
+        cmocka_unit_test_setup(only_marked_and_stuck_granules_can_hold_exact_blocks, empty_filter),
+        cmocka_unit_test_setup(samples_are_counted_up_to_the_value_of_the_mark, empty_filter),
+        cmocka_unit_test_setup(a_granule_of_both_modes_counts_its_samples_in_any_order, empty_filter),
+        cmocka_unit_test_setup(too_many_samples_keep_the_mark_or_stick, empty_filter),
+        cmocka_unit_test_setup(a_mark_survives_the_removal_of_one_sample_too_many, empty_filter),
         cmocka_unit_test_setup(unmarking_leaves_samples_alone, empty_filter),
+        cmocka_unit_test_setup(a_mask_replaces_a_mark_only_where_there_is_no_sample, empty_filter),
+        cmocka_unit_test_setup(a_masked_granule_is_marked_again_by_a_block_and_counts_a_sample, empty_filter),
         cmocka_unit_test_setup(no_sample_is_lost_to_a_mark_that_comes_or_goes, empty_filter),
         cmocka_unit_test_setup(no_mark_is_lost_to_a_sample_that_comes_or_goes, empty_filter),
     };

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* test_live.c - what live.h and filter.h promise: what was put in comes out once, and the filter never says no to it.
- */
+/* test_live.c - tests live.h and filter.h: a record comes out once, and until then the filter never excludes it. */
 #include "support.h"
 
-#include "filter.h"
-#include "live.h"
+#include "core/blocks/filter.h"
+#include "core/blocks/live.h"
 
 #define BLOCKS 100000
 #define THREADS 4
@@ -45,13 +44,13 @@ static unsigned filter_at(uintptr_t address)
     return load_relaxed(pl_filter_byte((const void *) address));
 }
 
-/* Scattered as heaps are: pages here and there, blocks of 16 bytes in them. */
+/* Scattered like a heap: pages here and there, with blocks of 16 bytes in them. */
 static uintptr_t address_of(uint64_t i)
 {
-    return 0x7f0000000000u + (i / 16 * 0x9e3779b1u % (1u << 24)) * 4096 + i % 16 * 16; /* no two alike */
+    return 0x7f0000000000u + (i / 16 * 0x9e3779b1u % (1u << 24)) * 4096 + i % 16 * 16; /* all different */
 }
 
-static void a_record_comes_out_as_it_was_put_in_and_only_once(void **state)
+static void a_record_comes_out_unchanged_and_only_once(void **state)
 {
     (void) state;
     put(0x1000);
@@ -64,11 +63,11 @@ static void null_is_in_no_table(void **state)
 {
     (void) state;
     struct pl_live_found found;
-    put(0x700000000000); /* its place in the filter is that of NULL */
+    put(0x700000000000); /* it has the same filter byte as NULL */
     assert_int_equal(filter_at(0), 1);
     assert_false(pl_live_take(&live, 0, &found));
     assert_true(take(0x700000000000));
-    assert_false(pl_live_take(&live, 0, &found)); /* nor is a slot that was used once */
+    assert_false(pl_live_take(&live, 0, &found)); /* an emptied slot is not NULL's either */
     assert_int_equal(filter_at(0), 0);
 }
 
@@ -97,7 +96,7 @@ static void a_block_and_the_link_map_in_it_are_taken_together(void **state)
     assert_false(pl_live_take(&live, 0x1000, &found));
 }
 
-static void the_filter_counts_what_the_table_holds(void **state)
+static void the_filter_counts_the_records_of_the_table(void **state)
 {
     (void) state;
     for (uintptr_t i = 0; i < 60; i++)
@@ -114,20 +113,20 @@ static void a_lone_sample_excludes_all_other_blocks_of_its_granule(void **state)
     put(0x5010);
     for (uintptr_t address = 0x5000; address < 0x5800; address += 16)
         assert_int_equal(pl_filter_excludes((void *) address), address != 0x5010);
-    assert_false(pl_filter_excludes((void *) 0x5018)); /* small blocks of other allocators: two in 16 bytes */
+    assert_false(pl_filter_excludes((void *) 0x5018)); /* other allocators put two small blocks into 16 bytes */
     put(0x5020);
     assert_false(pl_filter_excludes((void *) 0x5010) || pl_filter_excludes((void *) 0x5020));
     assert_true(take(0x5010));
-    assert_false(pl_filter_excludes((void *) 0x5020)); /* it no longer knows which one is left */
+    assert_false(pl_filter_excludes((void *) 0x5020)); /* the filter no longer knows which one is left */
     assert_true(take(0x5020));
     assert_int_equal(filter_at(0x5000), 0);
 }
 
-static void more_than_the_filter_can_count_makes_it_say_maybe_for_ever(void **state)
+static void a_filter_byte_that_overflows_says_maybe_for_ever(void **state)
 {
     (void) state;
     for (uintptr_t i = 0; i < 400; i++)
-        put(0x5000 + i * 2); /* closer than any allocator puts them: a granule may hold fewer */
+        put(0x5000 + i * 2); /* closer than any allocator would put them */
     assert_int_equal(filter_at(0x5000), PL_FILTER_STUCK);
     for (uintptr_t i = 0; i < 400; i++)
         assert_true(take(0x5000 + i * 2));
@@ -136,14 +135,14 @@ static void more_than_the_filter_can_count_makes_it_say_maybe_for_ever(void **st
     assert_true(take(0x5000));
 }
 
-static void a_filter_that_is_empty_stays_empty(void **state)
+static void an_empty_filter_stays_empty(void **state)
 {
     (void) state;
     pl_filter_drop((void *) 0x5000);
     assert_int_equal(filter_at(0x5000), 0);
 }
 
-static void all_blocks_are_found_again_through_all_growth(void **state)
+static void all_blocks_are_found_again_while_the_table_grows(void **state)
 {
     (void) state;
     for (uint64_t i = 0; i < BLOCKS; i++)
@@ -160,8 +159,8 @@ static void all_blocks_are_found_again_through_all_growth(void **state)
 
 static uint64_t mistakes;
 
-/* An address belongs to one thread at a time; all of them share groups, and granules of the filter. */
-#define SPARSE 64 /* no more in a granule than a byte can count */
+/* An address belongs to one thread at a time. All threads share groups of the table, and granules of the filter. */
+#define SPARSE 64 /* so few in a granule that a byte can count them */
 
 static void put_and_take(unsigned number)
 {
@@ -183,7 +182,7 @@ static void put_and_take(unsigned number)
     __atomic_add_fetch(&mistakes, wrong, __ATOMIC_RELAXED);
 }
 
-static void threads_lose_nothing_of_each_other(void **state)
+static void threads_lose_no_record_of_each_other(void **state)
 {
     (void) state;
     mistakes = 0;
@@ -193,7 +192,7 @@ static void threads_lose_nothing_of_each_other(void **state)
         assert_int_equal(pl_filter[i], 0);
 }
 
-#define HELD (60 / THREADS) /* at a time: all threads together stay below what a byte can count */
+#define HELD (60 / THREADS) /* at a time, so that a byte can count those of all threads */
 
 static void count_up_and_down(unsigned number)
 {
@@ -206,7 +205,7 @@ static void count_up_and_down(unsigned number)
     }
 }
 
-static void the_filter_loses_no_count_to_another_thread(void **state)
+static void concurrent_updates_of_the_filter_lose_no_count(void **state)
 {
     (void) state;
     run_threads(THREADS, count_up_and_down);
@@ -216,17 +215,17 @@ static void the_filter_loses_no_count_to_another_thread(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup(a_record_comes_out_as_it_was_put_in_and_only_once, empty_tables),
+        cmocka_unit_test_setup(a_record_comes_out_unchanged_and_only_once, empty_tables),
         cmocka_unit_test_setup(null_is_in_no_table, empty_tables),
         cmocka_unit_test_setup(blocks_eight_bytes_apart_are_different_blocks, empty_tables),
         cmocka_unit_test_setup(a_block_and_the_link_map_in_it_are_taken_together, empty_tables),
-        cmocka_unit_test_setup(the_filter_counts_what_the_table_holds, empty_tables),
+        cmocka_unit_test_setup(the_filter_counts_the_records_of_the_table, empty_tables),
         cmocka_unit_test_setup(a_lone_sample_excludes_all_other_blocks_of_its_granule, empty_tables),
-        cmocka_unit_test_setup(more_than_the_filter_can_count_makes_it_say_maybe_for_ever, empty_tables),
-        cmocka_unit_test_setup(a_filter_that_is_empty_stays_empty, empty_tables),
-        cmocka_unit_test_setup(all_blocks_are_found_again_through_all_growth, empty_tables),
-        cmocka_unit_test_setup(threads_lose_nothing_of_each_other, empty_tables),
-        cmocka_unit_test_setup(the_filter_loses_no_count_to_another_thread, empty_tables),
+        cmocka_unit_test_setup(a_filter_byte_that_overflows_says_maybe_for_ever, empty_tables),
+        cmocka_unit_test_setup(an_empty_filter_stays_empty, empty_tables),
+        cmocka_unit_test_setup(all_blocks_are_found_again_while_the_table_grows, empty_tables),
+        cmocka_unit_test_setup(threads_lose_no_record_of_each_other, empty_tables),
+        cmocka_unit_test_setup(concurrent_updates_of_the_filter_lose_no_count, empty_tables),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* test_map.c - what map.h promises: one slot a hash, one id a slot, whoever comes and however many. */
+/* test_map.c - tests map.h: one slot for a hash and one id for a slot, with any number of threads and keys. */
 #include "support.h"
 
-#include "hash.h"
-#include "map.h"
-#include "memory.h"
+#include "core/hash.h"
+#include "core/map.h"
+#include "core/memory.h"
 
 #define KEYS 200000
 #define THREADS 4
@@ -15,7 +15,7 @@ static struct pl_map map;
 static int empty_map(void **state)
 {
     (void) state;
-    memset(&map, 0, sizeof map); /* what it held is left behind: nothing ever gives it back */
+    memset(&map, 0, sizeof map); /* leaks its memory: a map never releases any */
     return 0;
 }
 
@@ -29,34 +29,34 @@ static void a_hash_has_one_slot(void **state)
     assert_int_equal(slot->id, 0);
 }
 
-static void an_id_settles_once(void **state)
+static void an_id_is_set_only_once(void **state)
 {
     (void) state;
     struct pl_slot *slot = pl_map_slot(&map, 77);
-    assert_int_equal(pl_slot_settle(slot, 5), 5);
-    assert_int_equal(pl_slot_settle(slot, 6), 5);
+    assert_int_equal(pl_map_settle(slot, 5), 5);
+    assert_int_equal(pl_map_settle(slot, 6), 5);
     assert_int_equal(pl_map_slot(&map, 77)->id, 5);
 }
 
-static void a_slot_that_was_left_without_an_id_is_settled_by_whoever_comes_next(void **state)
+static void a_slot_left_without_an_id_gets_one_from_the_next_caller(void **state)
 {
     (void) state;
-    pl_map_slot(&map, 77); /* and thrown out before it could settle */
-    assert_int_equal(pl_slot_settle(pl_map_slot(&map, 77), 9), 9);
+    pl_map_slot(&map, 77); /* and abandoned before it gets an id */
+    assert_int_equal(pl_map_settle(pl_map_slot(&map, 77), 9), 9);
 }
 
-static void every_key_is_found_again_through_all_growth(void **state)
+static void every_key_is_found_again_while_the_map_grows(void **state)
 {
     (void) state;
     for (uint32_t i = 1; i <= KEYS; i++)
-        assert_int_equal(pl_slot_settle(pl_map_slot(&map, pl_hash(i, 1)), i), i);
+        assert_int_equal(pl_map_settle(pl_map_slot(&map, pl_hash(i, 1)), i), i);
     for (uint32_t i = 1; i <= KEYS; i++)
         assert_int_equal(pl_map_slot(&map, pl_hash(i, 1))->id, i);
     assert_non_null(map.level[3]);
 }
 
 /* Hashes that agree in their low bits share a group on every level. */
-static void keys_that_share_a_group_on_every_level_end_in_no_room_and_not_in_a_mix_up(void **state)
+static void keys_that_share_a_group_on_every_level_run_out_of_room_without_mix_up(void **state)
 {
     (void) state;
     uint32_t found = 0;
@@ -64,7 +64,7 @@ static void keys_that_share_a_group_on_every_level_end_in_no_room_and_not_in_a_m
         struct pl_slot *slot = pl_map_slot(&map, i << 40);
         if (!slot)
             break;
-        assert_int_equal(pl_slot_settle(slot, (uint32_t) i), i);
+        assert_int_equal(pl_map_settle(slot, (uint32_t) i), i);
         found++;
     }
     assert_int_equal(found, 8 * PL_MAP_LEVELS);
@@ -72,7 +72,7 @@ static void keys_that_share_a_group_on_every_level_end_in_no_room_and_not_in_a_m
         assert_int_equal(pl_map_slot(&map, i << 40)->id, i);
 }
 
-static void in_a_sandbox_there_is_what_was_reserved_and_no_more(void **state)
+static void in_a_sandbox_only_the_reserved_room_is_available(void **state)
 {
     (void) state;
     unsigned found = 0;
@@ -86,13 +86,13 @@ static void in_a_sandbox_there_is_what_was_reserved_and_no_more(void **state)
 
 static uint32_t seen[THREADS][SHARED];
 
-/* Everybody wants the same keys, from another end, and has an id of its own for them. */
+/* All threads use the same keys, in different orders, and each offers its own id for them. */
 static void settle_shared(unsigned number)
 {
     for (uint32_t i = 0; i < SHARED; i++) {
         uint32_t key = (i * 7919 + number * (SHARED / THREADS)) % SHARED;
         struct pl_slot *slot = pl_map_slot(&map, pl_hash(key, 2));
-        seen[number][key] = slot ? pl_slot_settle(slot, 1 + number * SHARED + key) : 0;
+        seen[number][key] = slot ? pl_map_settle(slot, 1 + number * SHARED + key) : 0;
     }
 }
 
@@ -112,11 +112,11 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup(a_hash_has_one_slot, empty_map),
-        cmocka_unit_test_setup(an_id_settles_once, empty_map),
-        cmocka_unit_test_setup(a_slot_that_was_left_without_an_id_is_settled_by_whoever_comes_next, empty_map),
-        cmocka_unit_test_setup(every_key_is_found_again_through_all_growth, empty_map),
-        cmocka_unit_test_setup(keys_that_share_a_group_on_every_level_end_in_no_room_and_not_in_a_mix_up, empty_map),
-        cmocka_unit_test_setup(in_a_sandbox_there_is_what_was_reserved_and_no_more, empty_map),
+        cmocka_unit_test_setup(an_id_is_set_only_once, empty_map),
+        cmocka_unit_test_setup(a_slot_left_without_an_id_gets_one_from_the_next_caller, empty_map),
+        cmocka_unit_test_setup(every_key_is_found_again_while_the_map_grows, empty_map),
+        cmocka_unit_test_setup(keys_that_share_a_group_on_every_level_run_out_of_room_without_mix_up, empty_map),
+        cmocka_unit_test_setup(in_a_sandbox_only_the_reserved_room_is_available, empty_map),
         cmocka_unit_test_setup(threads_agree_on_every_id, empty_map),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

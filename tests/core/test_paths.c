@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* test_paths.c - what paths.h promises: where a profile goes, whatever is in the way. */
+/* test_paths.c - tests paths.h: where a profile goes, also if files are in the way. */
 #include "support.h"
 
 #include <time.h>
 
-#include "paths.h"
-#include "process.h"
+#include "core/process.h"
+#include "core/records/paths.h"
 
 static struct pl_process process;
 static char path[PL_PATH_MAX];
@@ -32,7 +32,7 @@ static const char *final_path(const char *pattern, unsigned attempt)
     return pl_path_final(&process, attempt, path, sizeof path) ? path : NULL;
 }
 
-static void a_relative_pattern_begins_where_the_process_began(void **state)
+static void a_relative_pattern_starts_in_the_first_working_directory(void **state)
 {
     (void) state;
     assert_string_equal(destination("x.plim"), "/start/here/x.plim");
@@ -42,7 +42,7 @@ static void a_relative_pattern_begins_where_the_process_began(void **state)
     assert_string_equal(destination("x"), "/x");
 }
 
-static void without_a_directory_to_begin_in_only_absolute_patterns_work(void **state)
+static void without_a_working_directory_only_absolute_patterns_work(void **state)
 {
     (void) state;
     pl_config.directory[0] = 0;
@@ -64,7 +64,7 @@ static void percent_signs_are_expanded(void **state)
     assert_in_range(seconds, (uint64_t) time(NULL) - 5, (uint64_t) time(NULL) + 5);
 }
 
-static void a_path_that_is_too_long_is_refused_and_never_cut(void **state)
+static void a_path_that_is_too_long_is_refused_and_not_truncated(void **state)
 {
     (void) state;
     char pattern[PL_PATH_MAX], small[16];
@@ -99,7 +99,7 @@ static void a_pattern_that_is_taken_gets_a_number(void **state)
     assert_string_equal(final_path("%p.plim", 2), "/start/here/4711.plim.2");
 }
 
-static void a_live_file_is_known_by_its_name(void **state)
+static void the_name_of_a_live_file_has_the_command_and_the_pid(void **state)
 {
     (void) state;
     assert_true(pl_path_live(&process, "/dev/shm", 0, path, sizeof path));
@@ -114,13 +114,13 @@ static void a_live_file_is_known_by_its_name(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup(a_relative_pattern_begins_where_the_process_began, start),
-        cmocka_unit_test_setup(without_a_directory_to_begin_in_only_absolute_patterns_work, start),
+        cmocka_unit_test_setup(a_relative_pattern_starts_in_the_first_working_directory, start),
+        cmocka_unit_test_setup(without_a_working_directory_only_absolute_patterns_work, start),
         cmocka_unit_test_setup(percent_signs_are_expanded, start),
-        cmocka_unit_test_setup(a_path_that_is_too_long_is_refused_and_never_cut, start),
+        cmocka_unit_test_setup(a_path_that_is_too_long_is_refused_and_not_truncated, start),
         cmocka_unit_test_setup(a_plain_name_that_is_taken_gets_the_pid_and_then_a_number, start),
         cmocka_unit_test_setup(a_pattern_that_is_taken_gets_a_number, start),
-        cmocka_unit_test_setup(a_live_file_is_known_by_its_name, start),
+        cmocka_unit_test_setup(the_name_of_a_live_file_has_the_command_and_the_pid, start),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

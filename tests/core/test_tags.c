@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * test_tags.c - what tags.h promises: one name a text, one tag a parent and name, whoever comes and however many; and
- * records from which both can be read again.
+ * test_tags.c - tests tags.h: one name for a text, one tag for a parent and a name, with any number of threads and
+ * tags; and the records from which a reader gets both.
  *
- * One set of tables for all tests, as in a process; the last test fills them.
+ * All tests share one set of tables, as in a process. The last test fills them.
  */
 #include "support.h"
 
 #include <sys/wait.h>
 
-#include "config.h"
-#include "process.h"
-#include "tags.h"
+#include "core/config.h"
+#include "core/process.h"
+#include "core/records/tags.h"
 
 #define TAGS_MAX 4000u
 #define THREADS 4
@@ -37,9 +37,9 @@ static int end(void **state)
     return 0;
 }
 
-static const struct pl_name *name_of(const char *text)
+static const struct pl_tag_name *name_of(const char *text)
 {
-    const struct pl_name *name = pl_name_of(&process, text);
+    const struct pl_tag_name *name = pl_tag_name_of(&process, text);
     assert_non_null(name);
     return name;
 }
@@ -51,7 +51,7 @@ static uint32_t tag_below(uint32_t parent, const char *text)
     return tag;
 }
 
-/* A text of so many bytes, all x but the last. */
+/* A text of this many bytes, all x but the last. */
 static const char *text_of(unsigned bytes, char last)
 {
     memset(long_text, 'x', bytes);
@@ -77,22 +77,22 @@ static void equal_texts_are_one_name(void **state)
     assert_string_equal(name_of("")->text, "");
 }
 
-static void a_name_is_a_copy(void **state)
+static void a_name_is_copied(void **state)
 {
     (void) state;
     char text[] = "first";
-    const struct pl_name *name = name_of(text);
+    const struct pl_tag_name *name = name_of(text);
     memcpy(text, "other", 5);
     assert_string_equal(name->text, "first");
     assert_ptr_not_equal(name_of(text), name);
 }
 
-static void texts_that_differ_in_their_last_byte_are_two_names_however_long(void **state)
+static void long_texts_that_differ_in_their_last_byte_are_two_names(void **state)
 {
     (void) state;
     static const unsigned lengths[] = {1, 2, 4095, 4096, 4097, 20000, KEPT, KEPT + 1, LONGEST};
     for (size_t i = 0; i < sizeof lengths / sizeof *lengths; i++) {
-        const struct pl_name *a = name_of(text_of(lengths[i], 'a')), *b = name_of(text_of(lengths[i], 'b'));
+        const struct pl_tag_name *a = name_of(text_of(lengths[i], 'a')), *b = name_of(text_of(lengths[i], 'b'));
         assert_ptr_not_equal(a, b);
         assert_string_not_equal(a->text, b->text);
         assert_ptr_equal(name_of(text_of(lengths[i], 'a')), a);
@@ -100,7 +100,7 @@ static void texts_that_differ_in_their_last_byte_are_two_names_however_long(void
     }
 }
 
-static void a_name_that_is_too_long_is_cut_between_characters_and_counted_once(void **state)
+static void a_name_that_is_too_long_is_truncated_between_characters_and_counted_once(void **state)
 {
     (void) state;
     uint64_t before = lost(PL_LOSS_TAG_NAMES);
@@ -108,7 +108,7 @@ static void a_name_that_is_too_long_is_cut_between_characters_and_counted_once(v
         text_of(LONGEST - shift, 'z');
         for (unsigned i = shift; i + 2 < LONGEST; i += 2)
             memcpy(long_text + i, "\xc3\xa4", 2);
-        const struct pl_name *name = name_of(long_text);
+        const struct pl_tag_name *name = name_of(long_text);
         assert_in_range(name->bytes, KEPT - 32, KEPT);
         const char *mark = strstr(name->text, "\xe2\x80\xa6#");
         assert_non_null(mark);
@@ -128,7 +128,6 @@ static void a_tag_is_a_parent_and_a_name(void **state)
     assert_int_equal(tag_below(a, "b"), a_b);
     assert_int_not_equal(tag_below(PL_TAG_AT_ROOT, "a/b"), a_b);
     assert_int_equal(pl_tag_parent(a_b), a);
-    assert_ptr_equal(pl_tag_name(a_b), name_of("b"));
     assert_true(a_b > a);
     assert_true(pl_tag_exists(a) && pl_tag_exists(PL_TAG_AT_ROOT));
     assert_false(pl_tag_exists(TAGS_MAX - 1) || pl_tag_exists(UINT32_MAX));
@@ -149,7 +148,7 @@ static void make_shared(unsigned number)
     uint32_t parent = 0;
     for (unsigned i = 0; i < SHARED; i++) {
         snprintf(text, sizeof text, "shared %u", i / 2);
-        found[number][i] = pl_tag_below(i % 2 ? parent : 0, pl_name_of(&process, text));
+        found[number][i] = pl_tag_below(i % 2 ? parent : 0, pl_tag_name_of(&process, text));
         parent = found[number][i];
     }
 }
@@ -164,7 +163,7 @@ static void threads_that_make_the_same_tag_at_once_agree(void **state)
         assert_true(found[0][i] && found[0][i] != found[0][i - 1]);
 }
 
-static void deep_trees_are_trees(void **state)
+static void deep_tag_trees_work(void **state)
 {
     (void) state;
     uint32_t tag = 0;
@@ -189,7 +188,7 @@ static const char *text_at(struct pl_text text)
 {
     const uint8_t *directory = process.file.base + PL_HEADER_BYTES;
     uint32_t chunk = text.offset / PL_CHUNK_BYTES;
-    for (uint32_t i = 0; i < PL_CHUNKS_MAX; i++)
+    for (uint32_t i = 0; i < PL_DIRECTORY_CHUNKS; i++)
         if (directory[i] == PL_KIND_TEXT && chunk-- == 0)
             return (const char *) process.file.base + PL_CHUNKS_OFFSET + i * (size_t) PL_CHUNK_BYTES +
                    text.offset % PL_CHUNK_BYTES;
@@ -197,7 +196,7 @@ static const char *text_at(struct pl_text text)
     return NULL;
 }
 
-/* Piece by piece, as a reader does. */
+/* Reads the name piece by piece, as a reader does. */
 static void assert_recorded(uint32_t number, const char *expected)
 {
     const struct pl_tag_record *record = record_at(number);
@@ -216,7 +215,7 @@ static void assert_recorded(uint32_t number, const char *expected)
     assert_int_equal(at, bytes);
 }
 
-static void a_record_says_what_the_tag_is_called_however_long(void **state)
+static void a_record_has_the_whole_name_of_its_tag(void **state)
 {
     (void) state;
     static const unsigned lengths[] = {1, 4095, 4096, 4097, 8192, 8193, 20000, KEPT};
@@ -229,7 +228,7 @@ static void a_record_says_what_the_tag_is_called_however_long(void **state)
     assert_int_equal(record_at(pl_tag_record(&process, PL_TAG_AT_OFF))->kind, PL_TAG_OFF);
 }
 
-static void a_record_comes_once_and_after_those_of_its_parents(void **state)
+static void a_record_is_written_once_and_after_those_of_its_parents(void **state)
 {
     (void) state;
     uint32_t outer = tag_below(0, "outer"), middle = tag_below(outer, "middle"), inner = tag_below(middle, "inner");
@@ -244,11 +243,11 @@ static void a_record_comes_once_and_after_those_of_its_parents(void **state)
 static void fork_keeps_tags_and_forgets_their_records(void **state)
 {
     (void) state;
-    const struct pl_name *name = name_of("kept");
+    const struct pl_tag_name *name = name_of("kept");
     uint32_t tag = pl_tag_below(0, name), record = pl_tag_record(&process, tag);
     pid_t child = fork();
     if (child == 0) {
-        bool kept = pl_name_of(&process, "kept") == name && pl_tag_below(0, name) == tag && pl_tag_exists(tag);
+        bool kept = pl_tag_name_of(&process, "kept") == name && pl_tag_below(0, name) == tag && pl_tag_exists(tag);
         _exit(kept && pl_tag_record(&process, tag) > record ? 0 : 1);
     }
     int status = 1;
@@ -256,9 +255,9 @@ static void fork_keeps_tags_and_forgets_their_records(void **state)
     assert_int_equal(status, 0);
 }
 
-/* ---- the bound ---- */
+/* ---- the limit ---- */
 
-static void beyond_the_bound_new_tags_find_no_room_and_old_ones_are_still_there(void **state)
+static void at_the_limit_new_tags_are_refused_and_old_ones_still_found(void **state)
 {
     (void) state;
     char text[32];
@@ -266,7 +265,7 @@ static void beyond_the_bound_new_tags_find_no_room_and_old_ones_are_still_there(
     unsigned made = 0, refused = 0;
     for (unsigned i = 0; i < 2 * TAGS_MAX; i++) {
         snprintf(text, sizeof text, "bound %u", i);
-        const struct pl_name *name = pl_name_of(&process, text);
+        const struct pl_tag_name *name = pl_tag_name_of(&process, text);
         name &&pl_tag_below(0, name) ? made++ : refused++;
     }
     assert_true(made > TAGS_MAX / 2 && made < TAGS_MAX && refused > TAGS_MAX);
@@ -279,17 +278,17 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(equal_texts_are_one_name),
-        cmocka_unit_test(a_name_is_a_copy),
-        cmocka_unit_test(texts_that_differ_in_their_last_byte_are_two_names_however_long),
-        cmocka_unit_test(a_name_that_is_too_long_is_cut_between_characters_and_counted_once),
+        cmocka_unit_test(a_name_is_copied),
+        cmocka_unit_test(long_texts_that_differ_in_their_last_byte_are_two_names),
+        cmocka_unit_test(a_name_that_is_too_long_is_truncated_between_characters_and_counted_once),
         cmocka_unit_test(a_tag_is_a_parent_and_a_name),
         cmocka_unit_test(reserved_tags_cannot_be_named),
         cmocka_unit_test(threads_that_make_the_same_tag_at_once_agree),
-        cmocka_unit_test(deep_trees_are_trees),
-        cmocka_unit_test(a_record_says_what_the_tag_is_called_however_long),
-        cmocka_unit_test(a_record_comes_once_and_after_those_of_its_parents),
+        cmocka_unit_test(deep_tag_trees_work),
+        cmocka_unit_test(a_record_has_the_whole_name_of_its_tag),
+        cmocka_unit_test(a_record_is_written_once_and_after_those_of_its_parents),
         cmocka_unit_test(fork_keeps_tags_and_forgets_their_records),
-        cmocka_unit_test(beyond_the_bound_new_tags_find_no_room_and_old_ones_are_still_there),
+        cmocka_unit_test(at_the_limit_new_tags_are_refused_and_old_ones_still_found),
     };
     return cmocka_run_group_tests(tests, start, end);
 }

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * test_timeline.c - what timeline.h and format.h promise of moments and snapshots: each is in its slot and true, in
- * whatever state the process is stopped; there are never more than there may be, and taking them disturbs nobody.
+ * test_timeline.c - tests what timeline.h and format.h say about moments and heap compositions (snapshot records): each
+ * is in its slot and correct whenever the process is stopped; their number is limited; taking them disturbs nobody.
  *
- * file.c is part of this program, so that each test can begin with the tables of a new process. Time is what the tests
- * say it is: `now` in slots of the first length. At slot n, all totals are n + 1.
+ * This program includes file.c, so that each test can begin with the tables of a new process. The tests set the time:
+ * `now` in slots of the first length. At slot n, all totals are n + 1.
  */
 #include "support.h"
 
@@ -18,14 +18,14 @@
 #include <linux/filter.h>
 #include <linux/seccomp.h>
 
-#include "file.c"
-#include "process.h"
+#include "core/process.h"
+#include "core/records/file.c"
 
 #define LIMIT (64u << 20)
 #define SMALL (256u << 10)
 #define FIRST PL_TIMELINE_SHIFT_FIRST
 #define TALLIES 20000
-#define PER_MOMENT_BYTES 1000 /* the second tally's, of each slot */
+#define PER_MOMENT_BYTES 1000 /* what the second tally allocates in each slot */
 
 static struct pl_process process;
 
@@ -65,7 +65,6 @@ static int end(void **state)
     (void) state;
     munmap(process.file.base, process.file.mapped_bytes);
     inherited.base = NULL;
-    close(process.file.fd);
     drop_directory();
     return 0;
 }
@@ -77,7 +76,7 @@ static struct pl_tally *add_tally(uint64_t calls, uint64_t bytes)
     struct pl_tally *tally = at;
     tally->calls = calls;
     tally->bytes = bytes;
-    tally->site = tally->number = (uint32_t) header()->count[PL_KIND_TALLY] - 1; /* a site each */
+    tally->site = tally->number = (uint32_t) header()->count[PL_KIND_TALLY] - 1; /* each tally has its own site */
     header()->count[PL_KIND_SITE] = tally->site + 1;
     return tally;
 }
@@ -98,19 +97,19 @@ static void look(uint64_t slot, bool last)
     pl_timeline_take(&process, slot << FIRST, last);
 }
 
-/* ---- what the file says ---- */
+/* ---- records in the file ---- */
 
 static const struct pl_moment *moment(unsigned slot)
 {
     return pl_file_record(&process.file, PL_KIND_MOMENT, slot + 1);
 }
 
-static const struct pl_snapshot_record *snapshot(unsigned slot)
+static const struct pl_composition_record *composition(unsigned slot)
 {
-    return pl_file_record(&process.file, PL_KIND_SNAPSHOT, slot + 1);
+    return pl_file_record(&process.file, PL_KIND_COMPOSITION, slot + 1);
 }
 
-/* How many first slots a slot lasts now. */
+/* How many slots of the first length a slot has now. */
 static uint64_t length(void)
 {
     return 1ull << (header()->timeline_shift - FIRST);
@@ -124,7 +123,7 @@ static unsigned moments(void)
     return n;
 }
 
-/* Every moment is in its slot, as a whole, and later than those before it. */
+/* Every moment is in its slot, consistent, and later than those before it. */
 static void check_moments(void)
 {
     uint64_t last_ns = 0;
@@ -141,7 +140,7 @@ static void check_moments(void)
     }
 }
 
-static uint64_t bytes_of(const struct pl_snapshot_record *s, uint32_t who)
+static uint64_t bytes_of(const struct pl_composition_record *s, uint32_t who)
 {
     for (uint32_t i = 0; i < s->entries; i++)
         if (s->entry[i].who == who)
@@ -151,7 +150,7 @@ static uint64_t bytes_of(const struct pl_snapshot_record *s, uint32_t who)
 
 /* ---- moments ---- */
 
-static void slots_double_when_they_are_used_up_and_keep_their_first_looks(void **state)
+static void slots_double_when_all_are_used_and_keep_their_first_look(void **state)
 {
     (void) state;
     for (uint64_t n = 0; n < PL_MOMENTS << 5; n++) {
@@ -168,7 +167,7 @@ static void slots_double_when_they_are_used_up_and_keep_their_first_looks(void *
     assert_int_equal(process.timeline.shift, FIRST + 5);
 }
 
-static void a_program_that_was_idle_has_empty_slots_and_all_its_moments_are_true(void **state)
+static void an_idle_program_has_empty_slots_and_correct_moments(void **state)
 {
     (void) state;
     uint64_t random = 1;
@@ -180,7 +179,7 @@ static void a_program_that_was_idle_has_empty_slots_and_all_its_moments_are_true
     assert_int_equal(moment(0)->allocated_calls, 1);
 }
 
-static void the_last_moment_is_taken_whatever_is_due(void **state)
+static void the_last_moment_is_always_taken(void **state)
 {
     (void) state;
     look(7, false);
@@ -190,12 +189,12 @@ static void the_last_moment_is_taken_whatever_is_due(void **state)
     assert_int_equal(moment(7)->allocated_calls, 100);
     assert_true(moment(7)->time_ns > first_ns);
     process.totals.calls = 101;
-    pl_timeline_take(&process, 2 << FIRST, true); /* the thread that ends the process has been waiting */
+    pl_timeline_take(&process, 2 << FIRST, true); /* an old time: the thread that ends the process had to wait */
     assert_int_equal(moment(7)->allocated_calls, 101);
     assert_int_equal(moments(), 1);
 }
 
-static void who_comes_late_finds_the_slot_taken(void **state)
+static void a_late_look_does_not_replace_a_moment(void **state)
 {
     (void) state;
     look(7, false);
@@ -215,11 +214,11 @@ static void a_look_from_before_the_start_changes_nothing(void **state)
     pl_timeline_take(&process, (uint64_t) -5 >> PL_UNIT_SHIFT, false); /* another processor's clock is 5 ticks behind */
     assert_int_equal(header()->timeline_shift, FIRST);
     assert_int_equal(moments(), 1);
-    process.start_ticks = pl_ticks() + 1000000000;
+    process.start_ticks = pl_arch_ticks() + 1000000000;
     assert_int_equal(pl_timeline_now(&process), 0);
 }
 
-static void a_moment_says_how_it_was_sampled_and_never_less_than_nothing(void **state)
+static void a_moment_has_its_sampling_interval_and_no_negative_figures(void **state)
 {
     (void) state;
     process.totals.live_bytes = process.totals.live_objects = -5;
@@ -236,20 +235,20 @@ static void a_moment_says_how_it_was_sampled_and_never_less_than_nothing(void **
     assert_int_equal(moment(2)->interval_bytes, 65536);
 }
 
-static void the_clock_is_read_along_with_the_ticks(void **state)
+static void clock_and_ticks_are_read_together(void **state)
 {
     (void) state;
     look(0, false);
     usleep(2000);
     look(1, false);
     const struct pl_clock *clock = &header()->clock;
-    assert_true(clock->last_ticks > process.start_ticks && clock->last_ticks <= pl_ticks());
+    assert_true(clock->last_ticks > process.start_ticks && clock->last_ticks <= pl_arch_ticks());
     assert_int_equal(clock->last_ns - process.start_ns, moment(1)->time_ns);
     assert_true(moment(1)->time_ns - moment(0)->time_ns >= 2000000);
     assert_true(pl_timeline_now(&process) >= (clock->last_ticks - process.start_ticks) >> PL_UNIT_SHIFT);
 }
 
-static void resident_memory_is_read_and_no_descriptor_comes_and_goes(void **state)
+static void resident_memory_is_read_and_no_descriptor_stays_open(void **state)
 {
     (void) state;
     struct rlimit before, none;
@@ -268,13 +267,13 @@ static void resident_memory_is_read_and_no_descriptor_comes_and_goes(void **stat
     assert_int_equal(setrlimit(RLIMIT_NOFILE, &none), 0);
     look(1, false);
     assert_int_equal(setrlimit(RLIMIT_NOFILE, &before), 0);
-    assert_in_range(moment(1)->rss_bytes, (uint64_t) pages * 2048, (uint64_t) pages * 8192);
+    assert_int_equal(moment(1)->rss_bytes, 0); /* not known */
     assert_int_equal(moment(1)->allocated_calls, 2);
 }
 
 /* ---- cohorts ---- */
 
-static void each_cohort_is_an_era_and_so_is_each_doubling(void **state)
+static void each_cohort_and_each_doubling_begins_an_era(void **state)
 {
     (void) state;
     look(0, false);
@@ -291,9 +290,9 @@ static void each_cohort_is_an_era_and_so_is_each_doubling(void **state)
     assert_true(era > 2 * PL_COHORTS);
 }
 
-/* ---- snapshots ---- */
+/* ---- heap compositions ---- */
 
-static void a_snapshot_names_everybody_while_there_is_room(void **state)
+static void a_heap_composition_names_every_site_while_there_is_room(void **state)
 {
     (void) state;
     void *at;
@@ -308,20 +307,20 @@ static void a_snapshot_names_everybody_while_there_is_room(void **state)
     struct pl_row *row = add_row(5, 1000.4, 64000.6), *empty = add_row(3, 0.1 + 0.2, 99);
     row->freed = (struct pl_sums){.samples = 1, .objects = 100, .space = 4000};
     row->remote = (struct pl_sums){.samples = 2, .objects = 300, .space = 10000};
-    empty->freed = (struct pl_sums){.samples = 3, .objects = 0.3, .space = 98.5}; /* but for rounding */
+    empty->freed = (struct pl_sums){.samples = 3, .objects = 0.3, .space = 98.5}; /* the rest is rounding */
     pl_file_append(&process.file, PL_KIND_TALLY, &at);                            /* not published */
     ((struct pl_tally *) at)->calls = ((struct pl_tally *) at)->bytes = 1000000;
     look(0, false);
 
-    const struct pl_snapshot_record *s = snapshot(0);
+    const struct pl_composition_record *s = composition(0);
     assert_int_equal(s->time_ns, moment(0)->time_ns);
     assert_int_equal(s->entries, 404);
     assert_int_equal(s->left_out, 0);
     for (uint32_t i = 1; i <= 400; i++)
         assert_int_equal(bytes_of(s, i), 10 * i);
     assert_int_equal(bytes_of(s, 402), 500);
-    assert_int_equal(bytes_of(s, PL_SNAPSHOT_ROW | 1), 50001);
-    assert_int_equal(s->entry[400].bytes, 0); /* gone: it has been there */
+    assert_int_equal(bytes_of(s, PL_COMPOSITION_ROW | 1), 50001);
+    assert_int_equal(s->entry[400].bytes, 0); /* all freed: listed because it allocated */
     assert_int_equal(s->entry[400].allocated, 30);
     assert_int_equal(s->entry[403].objects, 600);
     assert_int_equal(s->entry[403].calls, 1000);
@@ -331,14 +330,14 @@ static void a_snapshot_names_everybody_while_there_is_room(void **state)
     assert_int_equal(s->allocated_bytes, 10 * 400 * 401 / 2 + 30 + 1000 + 50 + 64001);
 }
 
-/* More to be named than there are places for: small ones, and among them some that matter. */
+/* There are more sites than places: many small ones, and among them some large ones. */
 static uint64_t mixed(uint64_t i)
 {
     uint64_t random = i * 0x9e3779b97f4a7c15u;
     return i % 64 ? 1 + draw(&random, 1000) : 1000000 + draw(&random, 200000);
 }
 
-/* Those that matter come first, and have to keep their places against all others. */
+/* The large sites come first, and must keep their places against all others. */
 static uint64_t growing(uint64_t i)
 {
     return i <= 50 ? 30000000 : 50 * i;
@@ -355,23 +354,23 @@ static void check_crowd(uint64_t (*bytes_held)(uint64_t i))
     for (uint64_t i = 1; i <= TALLIES; i++)
         sum += add_tally(1, bytes_held(i))->bytes;
     look(0, false);
-    const struct pl_snapshot_record *s = snapshot(0);
+    const struct pl_composition_record *s = composition(0);
     assert_int_equal(s->live_bytes, sum);
     assert_int_equal(s->live_objects, TALLIES);
     assert_int_equal(s->entries + s->left_out, TALLIES);
-    assert_true(s->entries <= PL_SNAPSHOT_ENTRIES);
+    assert_true(s->entries <= PL_COMPOSITION_ENTRIES);
     unsigned matter = 0;
     for (uint32_t i = 1; i <= TALLIES; i++)
         if (bytes_held(i) > sum / 400) {
-            assert_int_equal(bytes_of(s, i | PL_SNAPSHOT_SITE), bytes_held(i));
+            assert_int_equal(bytes_of(s, i | PL_COMPOSITION_SITE), bytes_held(i));
             matter++;
         }
     assert_true(matter > 0);
     for (uint32_t i = 0; i < s->entries; i++)
-        assert_int_equal(s->entry[i].bytes, bytes_held(s->entry[i].who & ~PL_SNAPSHOT_SITE));
+        assert_int_equal(s->entry[i].bytes, bytes_held(s->entry[i].who & ~PL_COMPOSITION_SITE));
 }
 
-static void a_site_in_a_crowd_of_threads_is_named_though_each_has_little(void **state)
+static void a_site_of_many_threads_is_named_even_if_each_thread_holds_little(void **state)
 {
     (void) state;
     for (uint64_t i = 1; i <= TALLIES; i++) {
@@ -379,14 +378,14 @@ static void a_site_in_a_crowd_of_threads_is_named_though_each_has_little(void **
         tally->site = i % 2 ? 1 : tally->site;
     }
     look(0, false);
-    const struct pl_snapshot_record *s = snapshot(0);
-    assert_int_equal(bytes_of(s, 1 | PL_SNAPSHOT_SITE), 100 * TALLIES / 2);
+    const struct pl_composition_record *s = composition(0);
+    assert_int_equal(bytes_of(s, 1 | PL_COMPOSITION_SITE), 100 * TALLIES / 2);
     assert_int_equal(s->entry[0].calls, TALLIES);
     assert_int_equal(s->entry[0].allocated, 100 * TALLIES / 2);
     assert_int_equal(s->live_bytes, 100 * TALLIES);
 }
 
-static void who_has_asked_for_much_is_named_though_nothing_is_left(void **state)
+static void a_site_that_allocated_much_is_named_even_if_all_is_freed(void **state)
 {
     (void) state;
     for (uint64_t i = 1; i <= TALLIES; i++)
@@ -396,42 +395,43 @@ static void who_has_asked_for_much_is_named_though_nothing_is_left(void **state)
     busy->freed_bytes = busy->bytes;
     look(0, false);
     bool named = false;
-    for (uint32_t i = 0; i < snapshot(0)->entries; i++)
-        named |= snapshot(0)->entry[i].who == (busy->site | PL_SNAPSHOT_SITE) && snapshot(0)->entry[i].calls == 1000;
+    for (uint32_t i = 0; i < composition(0)->entries; i++)
+        named |= composition(0)->entry[i].who == (busy->site | PL_COMPOSITION_SITE) &&
+                 composition(0)->entry[i].calls == 1000;
     assert_true(named);
 }
 
-static void what_is_older_than_the_last_reset_is_not_counted(void **state)
+static void blocks_from_before_the_last_reset_are_not_counted(void **state)
 {
     (void) state;
     add_tally(1, 100);
     process.resets = 7;
     add_tally(1, 10)->reset = 7;
     look(0, false);
-    assert_int_equal(snapshot(0)->entries, 1);
-    assert_int_equal(snapshot(0)->live_bytes, 10);
-    assert_int_equal(snapshot(0)->allocated_bytes, 10);
+    assert_int_equal(composition(0)->entries, 1);
+    assert_int_equal(composition(0)->live_bytes, 10);
+    assert_int_equal(composition(0)->allocated_bytes, 10);
 }
 
-static void a_crowd_of_all_sizes_leaves_out_only_the_small(void **state)
+static void among_many_sites_of_all_sizes_only_small_ones_are_left_out(void **state)
 {
     (void) state;
     check_crowd(mixed);
 }
 
-static void a_crowd_that_comes_later_and_grows_leaves_out_only_the_small(void **state)
+static void among_many_growing_sites_only_small_ones_are_left_out(void **state)
 {
     (void) state;
     check_crowd(growing);
 }
 
-static void a_crowd_of_equals_leaves_out_only_the_small(void **state)
+static void among_many_equal_sites_only_small_ones_are_left_out(void **state)
 {
     (void) state;
     check_crowd(alike);
 }
 
-static void snapshots_are_the_first_look_of_their_slots_and_show_who_grows(void **state)
+static void heap_compositions_are_the_first_look_of_their_slots_and_show_growth(void **state)
 {
     (void) state;
     struct pl_tally *still = add_tally(1, 5000000), *grows = add_tally(1, 0);
@@ -440,30 +440,31 @@ static void snapshots_are_the_first_look_of_their_slots_and_show_who_grows(void 
         look(n, false);
         if (n % 97)
             continue;
-        unsigned current = (unsigned) (n / length()) / PL_MOMENTS_PER_SNAPSHOT;
-        for (unsigned slot = 0; slot < PL_SNAPSHOTS; slot++) {
-            uint64_t first = slot * length() * PL_MOMENTS_PER_SNAPSHOT;
-            assert_int_equal(snapshot(slot)->time_ns != 0, slot <= current);
+        unsigned current = (unsigned) (n / length()) / PL_MOMENTS_PER_COMPOSITION;
+        for (unsigned slot = 0; slot < PL_COMPOSITIONS; slot++) {
+            uint64_t first = slot * length() * PL_MOMENTS_PER_COMPOSITION;
+            assert_int_equal(composition(slot)->time_ns != 0, slot <= current);
             if (slot > current)
                 continue;
-            assert_int_equal(bytes_of(snapshot(slot), 1), still->bytes);
-            assert_int_equal(bytes_of(snapshot(slot), 2), (first + 1) * PER_MOMENT_BYTES);
-            assert_true(slot == 0 || snapshot(slot)->time_ns > snapshot(slot - 1)->time_ns);
+            assert_int_equal(bytes_of(composition(slot), 1), still->bytes);
+            assert_int_equal(bytes_of(composition(slot), 2), (first + 1) * PER_MOMENT_BYTES);
+            assert_true(slot == 0 || composition(slot)->time_ns > composition(slot - 1)->time_ns);
         }
     }
 }
 
-/* ---- bounds ---- */
+/* ---- limits ---- */
 
-static void a_long_life_needs_no_more_room_than_a_short_one(void **state)
+static void a_long_run_needs_no_more_room_than_a_short_one(void **state)
 {
     (void) state;
     for (uint64_t n = 0; n < 1ull << 40; n += n / 100 + 1)
         look(n, false);
     assert_int_equal(header()->count[PL_KIND_MOMENT], PL_MOMENTS + 1);
-    assert_int_equal(header()->count[PL_KIND_SNAPSHOT], PL_SNAPSHOTS + 1);
+    assert_int_equal(header()->count[PL_KIND_COMPOSITION], PL_COMPOSITIONS + 1);
     assert_int_equal(header()->chunks,
-                     1 + 1 + PL_SNAPSHOTS); /* moments in one; a snapshot in each, and in none the first */
+                     1 + 1 +
+                         PL_COMPOSITIONS); /* one of moments; one for each composition, and for the unused record 0 */
     assert_int_equal(header()->losses[PL_LOSS_FILE_FULL], 0);
 }
 
@@ -477,7 +478,7 @@ static uint64_t fill_file(void)
     return tallies;
 }
 
-static void a_file_without_room_has_no_timeline_but_cohorts(void **state)
+static void a_full_file_has_cohorts_but_no_timeline(void **state)
 {
     (void) state;
     static const uint8_t nothing[sizeof pl_file_nowhere];
@@ -488,42 +489,42 @@ static void a_file_without_room_has_no_timeline_but_cohorts(void **state)
         look(n, n % 10 == 0);
     assert_int_equal(process.timeline.cohort, 7);
     assert_true(process.era > 2 * PL_COHORTS);
-    assert_in_range(header()->losses[PL_LOSS_FILE_FULL] - lost, 1, 1 + PL_SNAPSHOTS);
+    assert_in_range(header()->losses[PL_LOSS_FILE_FULL] - lost, 1, 1 + PL_COMPOSITIONS);
     assert_memory_equal(pl_file_nowhere, nothing, sizeof pl_file_nowhere);
 }
 
-static void a_snapshot_counts_what_found_room_and_nothing_else(void **state)
+static void a_heap_composition_counts_only_records_that_fit(void **state)
 {
     (void) state;
     look(0, false);
-    look(PL_MOMENTS_PER_SNAPSHOT, false);
-    pl_file_append(&process.file, PL_KIND_SNAPSHOT, &(void *){NULL}); /* the next has its room */
-    process.timeline.snapshots++;
+    look(PL_MOMENTS_PER_COMPOSITION, false);
+    pl_file_append(&process.file, PL_KIND_COMPOSITION, &(void *){NULL}); /* the next composition has its room already */
+    process.timeline.compositions++;
     uint64_t tallies = fill_file();
     *(struct pl_tally *) (void *) pl_file_nowhere = (struct pl_tally){.site = 1, .calls = 1, .bytes = 1000000};
-    header()->count[PL_KIND_TALLY] += 1000; /* which found none */
-    look(2 * PL_MOMENTS_PER_SNAPSHOT, false);
-    assert_int_equal(snapshot(2)->live_objects, tallies);
-    assert_int_equal(snapshot(2)->live_bytes, 10 * tallies);
+    header()->count[PL_KIND_TALLY] += 1000; /* these did not fit */
+    look(2 * PL_MOMENTS_PER_COMPOSITION, false);
+    assert_int_equal(composition(2)->live_objects, tallies);
+    assert_int_equal(composition(2)->live_bytes, 10 * tallies);
 }
 
-/* ---- not disturbing ---- */
+/* ---- side effects ---- */
 
-static void floating_point_flags_stay_as_they_were(void **state)
+static void floating_point_flags_do_not_change(void **state)
 {
     (void) state;
-    struct pl_fp_state fp;
+    struct pl_arch_fp_state fp;
     struct pl_row *row = add_row(3, 1.0 / 3, 1e300);
     row->freed = (struct pl_sums){.samples = 1, .objects = 1e-9, .space = 1.0 / 7};
-    pl_fp_enter(&fp);
+    pl_arch_fp_enter(&fp);
     fp.mxcsr = 0x1f80;
-    pl_fp_leave(&fp);
+    pl_arch_fp_leave(&fp);
     look(0, false);
-    pl_fp_enter(&fp);
+    pl_arch_fp_enter(&fp);
     assert_int_equal(fp.mxcsr, 0x1f80);
 }
 
-/* From now on the kernel kills this process for any system call but exit. */
+/* After this the kernel kills the process for any system call but exit. */
 static void enter_sandbox(void)
 {
     struct sock_filter filter[] = {
@@ -552,12 +553,12 @@ static _Noreturn void sandboxed_child(void)
         look(n, false);
     const struct pl_moment *m = moment(100);
     bool good = m->time_ns > 1000000 && m->time_ns < 60000000000 && m->allocated_calls > 100 && m->rss_bytes == 0 &&
-                snapshot(5)->time_ns && snapshot(5)->live_bytes == 100;
+                composition(5)->time_ns && composition(5)->live_bytes == 100;
     for (;;)
-        syscall(SYS_exit_group, !good); /* not _exit(): a sanitizer has something to ask the kernel before that */
+        syscall(SYS_exit_group, !good); /* not _exit(): sanitizers make system calls there */
 }
 
-static void in_a_sandbox_it_makes_no_system_call_and_goes_on(void **state)
+static void in_a_sandbox_the_timeline_goes_on_without_system_calls(void **state)
 {
     (void) state;
     int status;
@@ -583,7 +584,7 @@ static void look_often(unsigned number)
     }
 }
 
-static void threads_that_come_at_once_leave_a_timeline_in_order(void **state)
+static void concurrent_threads_leave_a_timeline_in_order(void **state)
 {
     (void) state;
     uint64_t last_ns = 0, last_calls = 0;
@@ -601,17 +602,17 @@ static void threads_that_come_at_once_leave_a_timeline_in_order(void **state)
     assert_int_equal(header()->count[PL_KIND_MOMENT], PL_MOMENTS + 1);
 }
 
-static void nobody_waits_for_a_thread_that_died_taking(void **state)
+static void no_thread_waits_for_one_that_died_during_a_look(void **state)
 {
     (void) state;
     look(3, false);
     process.timeline.taking = 1;
     look(4, false);
     assert_int_equal(moments(), 1);
-    assert_true(process.timeline.due > 4 << FIRST); /* and does not try again at every visit */
+    assert_true(process.timeline.due > 4 << FIRST); /* it is not tried again at every visit */
     look(5, true);
     assert_int_equal(moments(), 1);
-    process.timeline.taking = 0; /* it was only slow */
+    process.timeline.taking = 0; /* the thread was only slow, and has finished */
     look(6, false);
     assert_int_equal(moments(), 2);
 }
@@ -629,7 +630,7 @@ static void look_at_two(uint64_t n, struct pl_tally *one, struct pl_tally *two)
     look(n, false);
 }
 
-/* Fills all slots, and stops before and after the look that makes them double. */
+/* Fills all slots, and stops before and after the look that makes the slots double. */
 static _Noreturn void stepped_child(struct pl_tally *one, struct pl_tally *two)
 {
     if (ptrace(PTRACE_TRACEME, 0, 0, 0))
@@ -643,7 +644,7 @@ static _Noreturn void stepped_child(struct pl_tally *one, struct pl_tally *two)
 }
 
 struct evidence {
-    uint64_t time_ns[STEPPED + 2]; /* by the figure that all totals had */
+    uint64_t time_ns[STEPPED + 2]; /* indexed by the value of all totals at that time */
     unsigned found;
     unsigned newest;
 };
@@ -652,7 +653,7 @@ static void add_evidence(struct evidence *evidence, uint64_t figure, uint64_t ti
 {
     assert_in_range(figure, 1, STEPPED + 1);
     if (evidence->time_ns[figure])
-        assert_int_equal(evidence->time_ns[figure], time_ns); /* in both places */
+        assert_int_equal(evidence->time_ns[figure], time_ns); /* also if it stands in two slots */
     else
         evidence->found++;
     evidence->time_ns[figure] = time_ns;
@@ -670,7 +671,7 @@ static void check_order(const struct evidence *evidence)
         }
 }
 
-/* What is there is true, and no more is missing than has to be. */
+/* Everything in the file is correct, and no more is missing than necessary. */
 static void check_what_a_kill_would_leave(void)
 {
     static struct evidence of_moments, of_snapshots;
@@ -684,8 +685,8 @@ static void check_what_a_kill_would_leave(void)
         assert_true(m->live_objects == m->live_bytes && m->allocated_bytes == m->live_bytes &&
                     m->allocated_calls == m->live_bytes && m->interval_bytes == 4096 && m->rss_bytes);
     }
-    for (unsigned slot = 0; slot < PL_SNAPSHOTS; slot++) {
-        const struct pl_snapshot_record *s = snapshot(slot);
+    for (unsigned slot = 0; slot < PL_COMPOSITIONS; slot++) {
+        const struct pl_composition_record *s = composition(slot);
         if (!s->time_ns)
             continue;
         add_evidence(&of_snapshots, s->live_bytes / 3, s->time_ns);
@@ -695,17 +696,17 @@ static void check_what_a_kill_would_leave(void)
     check_order(&of_moments);
     check_order(&of_snapshots);
     assert_true(of_moments.found > PL_MOMENTS / 2 && of_moments.newest >= PL_MOMENTS);
-    assert_true(of_snapshots.found >= PL_SNAPSHOTS / 2);
+    assert_true(of_snapshots.found >= PL_COMPOSITIONS / 2);
 }
 
-/* A traced copy of this process, which has the same records in the same places. */
+/* Starts a traced copy of this process, with the same records in the same places. */
 static pid_t start_stepping(void)
 {
     void *at;
     int status;
     struct pl_tally *one = add_tally(1, 0), *two = add_tally(1, 0);
-    while (process.timeline.snapshots < PL_SNAPSHOTS)
-        process.timeline.snapshots += pl_file_append(&process.file, PL_KIND_SNAPSHOT, &at) != 0;
+    while (process.timeline.compositions < PL_COMPOSITIONS)
+        process.timeline.compositions += pl_file_append(&process.file, PL_KIND_COMPOSITION, &at) != 0;
     look_at_two(0, one, two);
     assert_int_equal(madvise(&chunks, sizeof chunks & ~4095ul, 19 /* MADV_KEEPONFORK */), 0);
     pid_t pid = fork();
@@ -713,12 +714,12 @@ static pid_t start_stepping(void)
         stepped_child(one, two);
     assert_int_equal(waitpid(pid, &status, 0), pid);
     if (!WIFSTOPPED(status))
-        skip(); /* there is no tracing here */
+        skip(); /* ptrace is not allowed here */
     ptrace(PTRACE_SETOPTIONS, pid, 0, PTRACE_O_EXITKILL);
     return pid;
 }
 
-static void killed_at_any_instruction_it_leaves_what_is_true(void **state)
+static void a_kill_at_any_instruction_leaves_a_correct_timeline(void **state)
 {
     (void) state;
     int status;
@@ -734,7 +735,7 @@ static void killed_at_any_instruction_it_leaves_what_is_true(void **state)
     waitpid(pid, &status, 0);
     assert_int_equal(header()->timeline_shift, FIRST + 1);
     assert_int_equal(moment(STEPPED / 2)->allocated_calls, STEPPED + 1);
-    assert_int_equal(snapshot(PL_SNAPSHOTS / 2)->live_bytes, 3 * (STEPPED + 1));
+    assert_int_equal(composition(PL_COMPOSITIONS / 2)->live_bytes, 3 * (STEPPED + 1));
     assert_true(steps > 10000);
 }
 
@@ -744,31 +745,31 @@ static void killed_at_any_instruction_it_leaves_what_is_true(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        LARGE(slots_double_when_they_are_used_up_and_keep_their_first_looks),
-        LARGE(a_program_that_was_idle_has_empty_slots_and_all_its_moments_are_true),
-        LARGE(the_last_moment_is_taken_whatever_is_due),
-        LARGE(who_comes_late_finds_the_slot_taken),
+        LARGE(slots_double_when_all_are_used_and_keep_their_first_look),
+        LARGE(an_idle_program_has_empty_slots_and_correct_moments),
+        LARGE(the_last_moment_is_always_taken),
+        LARGE(a_late_look_does_not_replace_a_moment),
         LARGE(a_look_from_before_the_start_changes_nothing),
-        LARGE(a_moment_says_how_it_was_sampled_and_never_less_than_nothing),
-        LARGE(the_clock_is_read_along_with_the_ticks),
-        LARGE(resident_memory_is_read_and_no_descriptor_comes_and_goes),
-        LARGE(each_cohort_is_an_era_and_so_is_each_doubling),
-        LARGE(a_snapshot_names_everybody_while_there_is_room),
-        LARGE(a_crowd_of_all_sizes_leaves_out_only_the_small),
-        LARGE(a_crowd_that_comes_later_and_grows_leaves_out_only_the_small),
-        LARGE(a_crowd_of_equals_leaves_out_only_the_small),
-        LARGE(a_site_in_a_crowd_of_threads_is_named_though_each_has_little),
-        LARGE(who_has_asked_for_much_is_named_though_nothing_is_left),
-        LARGE(what_is_older_than_the_last_reset_is_not_counted),
-        LARGE(snapshots_are_the_first_look_of_their_slots_and_show_who_grows),
-        LARGE(a_long_life_needs_no_more_room_than_a_short_one),
-        SMALL_ONE(a_file_without_room_has_no_timeline_but_cohorts),
-        SMALL_ONE(a_snapshot_counts_what_found_room_and_nothing_else),
-        LARGE(floating_point_flags_stay_as_they_were),
-        LARGE(in_a_sandbox_it_makes_no_system_call_and_goes_on),
-        LARGE(threads_that_come_at_once_leave_a_timeline_in_order),
-        LARGE(nobody_waits_for_a_thread_that_died_taking),
-        LARGE(killed_at_any_instruction_it_leaves_what_is_true),
+        LARGE(a_moment_has_its_sampling_interval_and_no_negative_figures),
+        LARGE(clock_and_ticks_are_read_together),
+        LARGE(resident_memory_is_read_and_no_descriptor_stays_open),
+        LARGE(each_cohort_and_each_doubling_begins_an_era),
+        LARGE(a_heap_composition_names_every_site_while_there_is_room),
+        LARGE(among_many_sites_of_all_sizes_only_small_ones_are_left_out),
+        LARGE(among_many_growing_sites_only_small_ones_are_left_out),
+        LARGE(among_many_equal_sites_only_small_ones_are_left_out),
+        LARGE(a_site_of_many_threads_is_named_even_if_each_thread_holds_little),
+        LARGE(a_site_that_allocated_much_is_named_even_if_all_is_freed),
+        LARGE(blocks_from_before_the_last_reset_are_not_counted),
+        LARGE(heap_compositions_are_the_first_look_of_their_slots_and_show_growth),
+        LARGE(a_long_run_needs_no_more_room_than_a_short_one),
+        SMALL_ONE(a_full_file_has_cohorts_but_no_timeline),
+        SMALL_ONE(a_heap_composition_counts_only_records_that_fit),
+        LARGE(floating_point_flags_do_not_change),
+        LARGE(in_a_sandbox_the_timeline_goes_on_without_system_calls),
+        LARGE(concurrent_threads_leave_a_timeline_in_order),
+        LARGE(no_thread_waits_for_one_that_died_during_a_look),
+        LARGE(a_kill_at_any_instruction_leaves_a_correct_timeline),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: MIT
-"""discoveries.py - of a program against itself, sampled, no more is called a change than is said.
+"""discoveries - a sampled program compared with itself has no more changes than the stated rate.
 
     discoveries.py [PAIRS]
 
-Every discovery in such a pair is a false one, so the rate of false discoveries is the share of pairs that have any.
-Runs PAIRS pairs with fixed seeds and a program that does the same each time: the result is the same each time, too. It
-must not exceed the rate, here 5%; of a few pairs, what a rate of 5% exceeds once in 10,000 times.
+Every change in such a pair is a false discovery, so the rate of false discoveries is the share of pairs with a change.
+This runs PAIRS pairs with fixed seeds and a deterministic program, so the result is always the same. It must not exceed
+the rate, here 5%. For few pairs it must not exceed what a rate of 5% exceeds once in 10,000 times.
 """
 
 import math
@@ -41,7 +41,7 @@ def check(metric, pairs):
         found += bool(changes(text))
         sites += len(changes(text))
     claims.say(f"{metric}: {found} of {pairs} pairs with a false discovery, {sites} sites in all")
-    assert found <= most_allowed(pairs), f"{found} of {pairs} pairs have discoveries, {most_allowed(pairs)} may"
+    assert found <= most_allowed(pairs), f"{found} of {pairs} pairs have changes, {most_allowed(pairs)} may"
 
 
 def main():

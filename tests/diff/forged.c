@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * forged.c - exact profiles of what is hard to come by:
+ * forged.c - writes exact profiles that are hard to get from a program:
  *
- *   forged FILE tags N       as many tags
- *   forged FILE threads N    as many threads, each with a name of its own
- *   forged FILE crew BYTES   four threads, and a block of so many bytes that one of them keeps
+ *   forged FILE tags N       with N tags
+ *   forged FILE threads N    with N threads, each with its own name
+ *   forged FILE crew BYTES   with four threads, one of which keeps a block of BYTES bytes
  */
 #include <stdio.h>
 #include <stdlib.h>

@@ -7,8 +7,9 @@
 #include <math.h>
 #include <string.h>
 
-#include "figures.h"
-#include "significance.h"
+#include "analysis/diff/significance.h"
+#include "format/settings.h"
+#include "reader/figures.h"
 
 const double pairs_level[PAIRS_LEVELS] = {0.05, 0.01, 0.001, 0.0001};
 
@@ -20,16 +21,16 @@ static unsigned bucket_of(double size)
     return bucket;
 }
 
-/* Of blocks that were counted only proportions matter: a period has them. */
+/* For counted blocks only the proportions matter, and one period has them. */
 static void count_sizes(const struct workload *w, double sizes[PL_SIZE_BUCKETS])
 {
     for (uint64_t i = 0; i < w->period; i++)
         sizes[bucket_of((double) w->size[i])]++;
 }
 
-/* The simulation keeps no sizes. In pieces of which hardly any has two samples they show in what each adds; those of
- * two have their mean. */
-#define PIECES 16 /* to an interval */
+/* The simulation does not keep sizes. It runs in pieces so small that hardly any has two samples, so the growth of the
+ * sums in a piece shows the size. A piece with two samples gives their mean. */
+#define PIECES 16 /* per interval */
 static void allocate(struct thread *thread, const struct workload *w, uint64_t first, uint64_t n, uint64_t interval,
                      struct row *row, double sizes[PL_SIZE_BUCKETS])
 {
@@ -67,6 +68,7 @@ static struct pl_footing run(const struct scenario *s, const struct workload *w,
                 .skew = row.skew,
             },
         .interval_bytes = (double) interval,
+        .call_charge = PL_CALL_CHARGE,
     };
     pl_sums_join(&footing.figures.freed.sampled, &row.remote);
     memcpy(footing.sizes, sizes, sizeof footing.sizes);
@@ -86,7 +88,8 @@ static void compare(const struct pl_footing *before, const struct pl_footing *af
         return;
     out->seen++;
     for (unsigned m = 0; m < METRICS; m++) {
-        struct pl_evidence a = pl_evidence_of(before, after, m), b = pl_evidence_of(after, before, m);
+        struct pl_evidence a = pl_significance_evidence(before, after, m),
+                           b = pl_significance_evidence(after, before, m);
         double p = pl_significance_of(&a, &b);
         for (unsigned i = 0; i < PAIRS_LEVELS; i++)
             out->at[m][i] += p <= pairs_level[i];

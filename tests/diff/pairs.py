@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""pairs - profiles that are of different programs, of different builds, of several threads, or large."""
+"""pairs - comparing profiles of different programs, of different builds, of several threads, and large ones."""
 
 import re
 import subprocess
@@ -24,24 +24,24 @@ def forged(kind, number):
 
 
 def called(program, *words):
-    """The profile of a run with arguments."""
+    """The profile of a run with these arguments."""
     path = Path(scratch.name) / ("-".join([program, "called", *words]) + ".plim")
     done = command("run", "-q", EXACT, "-o", path, "--", build_of(program), *words)
     assert done.returncode == 0, done.stderr
     return path
 
 
-# ---- whose profiles they are ----
+# ---- programs and commands ----
 
 
 @claim
-def different_programs_are_named():
+def comparing_different_programs_is_reported():
     text = diff(profile("sites", EXACT), profile("lambda", EXACT))
     assert "different programs: sites and lambda\n" in text, text
 
 
 @claim
-def how_a_program_was_called_is_shown_where_it_differs():
+def different_arguments_of_a_program_are_shown():
     text = diff(called("sites", "--fast"), called("sites", "--slow"))
     lines = text.splitlines()
     assert lines[1].endswith("sites --fast") and lines[3].endswith("sites --slow"), text
@@ -49,7 +49,7 @@ def how_a_program_was_called_is_shown_where_it_differs():
 
 
 @claim
-def but_not_where_only_its_directory_does():
+def different_directories_of_a_program_are_not_shown():
     text = diff(profile("sites", EXACT), profile("elsewhere", EXACT))
     assert "different programs" not in text and text.splitlines()[1].startswith("after"), text
 
@@ -58,7 +58,7 @@ def but_not_where_only_its_directory_does():
 
 
 @claim
-def a_lambda_is_the_same_inlined_or_not():
+def a_lambda_is_the_same_whether_inlined_or_not():
     for pair in (("lambda", "lambda-apart"), ("lambda-apart", "lambda")):
         both = [profile(program, EXACT) for program in pair]
         text = diff("--metric", "calls", *both)
@@ -74,33 +74,33 @@ def totals(text):
 
 
 @claim
-def a_peak_that_is_not_known_to_the_byte_has_not_changed_by_a_few():
+def a_difference_of_peaks_within_their_margin_is_not_a_change():
     pair = forged("crew", 100000), forged("crew", 100500)
     text = diff("--metric", "peak", *pair)
-    assert not changes(text) and "no change is more than noise" in text, text
+    assert not changes(text) and "no site has changed by more than noise" in text, text
     assert "within noise (± 8.0 KiB)" in totals(text)["At the peak"], text
     assert "known to within 8.0 KiB" in " ".join(text.split()), text
     assert not changes(diff("--metric", "peak-blocks", *pair))
 
 
 @claim
-def but_may_have_changed_by_more():
+def a_difference_of_peaks_beyond_their_margin_is_a_change():
     text = diff("--metric", "peak", forged("crew", 100000), forged("crew", 120000))
     assert len(changes(text)) == 1 and "keep" in changes(text)[0], text
     assert "within noise" not in totals(text)["At the peak"], text
 
 
 @claim
-def and_all_else_is_exact_as_it_was():
+def other_metrics_of_several_threads_are_exact():
     text = diff(forged("crew", 100000), forged("crew", 100500))
     assert len(changes(text)) == 1 and "+500 B" in changes(text)[0] and "noise" not in "".join(changes(text)), text
 
 
-# ---- what is left out ----
+# ---- limits of the output ----
 
 
 @claim
-def what_is_not_shown_is_told_with_what_would_show_it():
+def changes_that_are_not_shown_are_counted_with_the_option_that_shows_them():
     pair = profile("sites", EXACT), profile("lambda", EXACT)
     everything = len(changes(diff("--top", "1000", *pair)))
     text = diff("--top", "3", *pair)
@@ -112,16 +112,16 @@ def what_is_not_shown_is_told_with_what_would_show_it():
 
 
 @claim
-def where_nothing_is_shown_noise_is_not_other_noise():
+def when_nothing_else_is_shown_noise_is_not_called_other_changes():
     text = diff("--metric", "peak", forged("crew", 100000), forged("crew", 100500))
     assert "1 change is within noise; --all shows it" in text, text
 
 
-# ---- work ----
+# ---- cost ----
 
 
 def instructions(by, path):
-    """What comparing a profile with itself takes, without reading it."""
+    """The instructions that comparing a profile with itself takes, without reading it."""
     words = ["valgrind", "--tool=callgrind", "--callgrind-out-file=/dev/null", "--toggle-collect=pl_diff_make",
              PLIMSOLL, "diff", "--by", by, path, path]
     try:
@@ -134,10 +134,10 @@ def instructions(by, path):
 
 
 @claim
-def as_many_times_the_tags_or_threads_take_as_many_times_the_work():
+def the_cost_is_linear_in_the_number_of_tags_or_threads():
     for by in ("tag", "thread"):
         few, many = (instructions(by, forged(by + "s", number)) for number in (FEW, MANY))
-        # Sorting takes a little more; a search through all of them for each would take up to 16 times as much.
+        # Sorting takes a little more than linear time. A linear search for each would take up to 16 times as much.
         assert few > 0 and many / few < 1.5 * MANY / FEW, (by, few, many)
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""runs - profiles of the programs of this directory, and what `plimsoll diff` says of two of them."""
+"""runs - profiles of the programs of this directory, and the output of `plimsoll diff` for two of them."""
 
 import re
 import shutil
@@ -10,7 +10,8 @@ from pathlib import Path
 from built import BUILD, PLIMSOLL, environment
 
 HERE = BUILD / "tests" / "diff"
-PROGRAMS = {name: HERE / name for name in ["sites", "sites-leak", "sites-edited", "sites-edited-leak"]}
+VARIANTS = ["sites", "sites-leak", "sites-edited", "sites-edited-leak", "sites-renamed", "sites-burst"]
+PROGRAMS = {name: HERE / name for name in VARIANTS}
 PROGRAMS["elsewhere"] = HERE / "elsewhere" / "sites-elsewhere"
 PROGRAMS |= {name: HERE / name for name in ["lambda", "lambda-apart"]}
 INTERVAL = "64K"
@@ -22,7 +23,7 @@ def command(*words):
 
 
 def build_of(program):
-    """Builds of a program have one name, in a directory each."""
+    """Builds of a program have the same name, each in its own directory."""
     copy = Path(scratch.name) / program / ("lambda" if program.startswith("lambda") else "sites")
     if not copy.exists():
         copy.parent.mkdir()
@@ -31,7 +32,7 @@ def build_of(program):
 
 
 def profile(program, *how):
-    """The profile of a run; how: options of `plimsoll run`."""
+    """The profile of a run. `how` are options of `plimsoll run`."""
     path = Path(scratch.name) / ("-".join([program, *how]) + ".plim")
     if not path.exists():
         done = command("run", "-q", *how, "-o", path, "--", build_of(program))

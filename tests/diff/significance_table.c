@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * significance_table.c - prints the tables of docs/maths.md on what is called a change: of pairs that are the same, how
- * many have a p of at most 5%, 1%, 0.1%, 0.01%, as a share of those levels (at most 1); and of sites that grew, how
- * many are found.
+ * significance_table.c - prints the tables of docs/maths.md about significant changes: how many of the pairs that are
+ * the same have a p of at most 5%, 1%, 0.1%, 0.01%, as a share of those levels (at most 1); and how many of the sites
+ * that grew are found.
  */
 #include <stdio.h>
 #include <stdlib.h>

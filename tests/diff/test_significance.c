@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * test_significance.c - what is called a change is one, as often as is said.
+ * test_significance.c - changes are called significant as often as stated.
  *
- * Claims about sites that did the same twice are made by simulating pairs of runs (pairs.h) with fixed seeds.
- * Tolerance: of n pairs a share of `level` may have a p that small, and four standard errors of that share are let
- * pass.
+ * Claims about sites that did the same twice come from simulated pairs of runs (pairs.h) with fixed seeds. Tolerance:
+ * of n pairs a share of `level` may have such a small p, plus four standard errors of that share.
  */
 #include <math.h>
 #include <setjmp.h>
@@ -15,13 +14,13 @@
 #include <string.h>
 #include <cmocka.h>
 
+#include "analysis/diff/significance.h"
 #include "pairs.h"
-#include "significance.h"
 
 #define PAIRS 1500u
-#define LEVELS_JUDGED 3u /* of 1,500 pairs none can say anything about 0.01% */
+#define LEVELS_JUDGED 3u /* 1,500 pairs are too few for 0.01% */
 
-/* So many samples of small blocks, each of weight and spread 1000. */
+/* A number of samples of small blocks, each of weight and variance 1000. */
 static struct pl_evidence sampled(double samples)
 {
     return (struct pl_evidence){
@@ -38,7 +37,7 @@ static double chance(struct pl_evidence before, struct pl_evidence after)
     return pl_significance_of(&before, &after);
 }
 
-static void counts_that_differ_have_changed(void **state)
+static void exact_counts_that_differ_have_changed(void **state)
 {
     (void) state;
     assert_true(chance(counted(1000), counted(1001)) == 0);
@@ -47,7 +46,7 @@ static void counts_that_differ_have_changed(void **state)
     assert_true(chance(counted(0), counted(0)) == 1);
 }
 
-static void what_was_seen_where_all_was_counted_and_nothing_there_is_new(void **state)
+static void a_site_that_an_exact_run_did_not_have_is_new(void **state)
 {
     (void) state;
     assert_true(chance(counted(0), sampled(1)) == 0);
@@ -55,8 +54,8 @@ static void what_was_seen_where_all_was_counted_and_nothing_there_is_new(void **
     assert_true(chance(counted(1000), sampled(1)) > 0.5);
 }
 
-/* 2^(1-n): all samples on one side. Ours may be larger, and by less than a factor of ten. */
-static void few_samples_are_judged_as_the_sign_test_does(void **state)
+/* The sign test gives 2^(1-n) if all samples are on one side. Ours may be larger, by less than a factor of ten. */
+static void few_samples_give_about_the_p_of_the_sign_test(void **state)
 {
     (void) state;
     for (int n = 3; n <= 12; n++) {
@@ -65,21 +64,21 @@ static void few_samples_are_judged_as_the_sign_test_does(void **state)
     }
 }
 
-static void many_samples_are_judged_as_the_normal_distribution_does(void **state)
+static void many_samples_give_about_the_p_of_the_normal_distribution(void **state)
 {
     (void) state;
     double z = 1000 / sqrt(201000);
     assert_true(fabs(chance(sampled(100000), sampled(101000)) / erfc(z / M_SQRT2) - 1) < 0.02);
 }
 
-static void the_order_of_the_two_makes_no_difference(void **state)
+static void the_order_of_the_two_runs_does_not_matter(void **state)
 {
     (void) state;
     assert_true(chance(sampled(3), sampled(9)) == chance(sampled(9), sampled(3)));
     assert_true(fabs(chance(counted(20000), sampled(9)) - chance(sampled(9), counted(20000))) < 1e-12);
 }
 
-static void figures_that_are_none_are_no_discoveries(void **state)
+static void impossible_figures_give_a_valid_p(void **state)
 {
     (void) state;
     static const double odd[] = {0, -1, 1e308, INFINITY, -INFINITY, NAN};
@@ -90,13 +89,28 @@ static void figures_that_are_none_are_no_discoveries(void **state)
             other.figures.allocated.sampled = (struct pl_sums){odd[b], odd[b], odd[a], odd[a], 1};
             one.sizes[3] = odd[b];
             for (int m = 0; m < PL_METRIC_COUNT; m++) {
-                double p = chance(pl_evidence_of(&one, &other, m), pl_evidence_of(&other, &one, m));
+                double p = chance(pl_significance_evidence(&one, &other, m), pl_significance_evidence(&other, &one, m));
                 assert_true(p >= 0 && p <= 1);
             }
         }
 }
 
-/* Worked by hand: 0.01 * 4/1, 0.02 * 4/2, 0.03 * 4/3 are all 0.04. */
+/* A sample of one of these blocks stands for 1 / (1 - exp(-(size + charge) / interval)) of them. */
+static void the_weight_of_a_sample_depends_on_the_charge_in_the_file(void **state)
+{
+    (void) state;
+    static const uint32_t charges[] = {64, 4096};
+    for (size_t i = 0; i < 2; i++) {
+        struct pl_footing none = {.interval_bytes = 65536, .call_charge = charges[i]}, all = {0};
+        all.figures.allocated = (struct pl_amount){.exact_objects = 1000, .exact_space = 48000};
+        all.sizes[2] = 1000;
+        double excess = 1 / expm1((48 + charges[i]) / 65536.0);
+        double spread = pl_significance_evidence(&none, &all, PL_METRIC_ALLOC_OBJECTS).spread;
+        assert_true(fabs(spread / excess - 1) < 1e-9);
+    }
+}
+
+/* Calculated by hand: 0.01 * 4/1, 0.02 * 4/2, 0.03 * 4/3 are all 0.04. */
 static void q_is_the_rate_of_false_discoveries(void **state)
 {
     (void) state;
@@ -128,7 +142,7 @@ static void check_same(const char *how, const struct scenario *s, uint64_t befor
 static const double expected_samples[] = {1, 3, 10, 30};
 #define STEPS (sizeof(expected_samples) / sizeof(expected_samples[0]))
 
-/* Each by all sizes of blocks: also those of which intervals are a lie. */
+/* For blocks of all sizes, including those for which confidence intervals are wrong. */
 static void check_all(const char *how, uint64_t before_times, uint64_t after_times)
 {
     for (unsigned i = 0; i < scenario_count; i++)
@@ -137,25 +151,25 @@ static void check_all(const char *how, uint64_t before_times, uint64_t after_tim
                        expected_samples[step]);
 }
 
-static void what_is_the_same_is_called_changed_no_more_often_than_p_says(void **state)
+static void equal_runs_are_called_changed_no_more_often_than_p(void **state)
 {
     (void) state;
     check_all("the same T", 1, 1);
 }
 
-static void nor_when_one_was_sampled_more_coarsely(void **state)
+static void equal_runs_with_different_intervals_are_called_changed_no_more_often_than_p(void **state)
 {
     (void) state;
     check_all("T and 16 T", 1, 16);
 }
 
-static void nor_when_one_was_counted(void **state)
+static void an_exact_and_a_sampled_equal_run_are_called_changed_no_more_often_than_p(void **state)
 {
     (void) state;
     check_all("exact and T", 0, 1);
 }
 
-static void what_doubled_is_found(void **state)
+static void a_site_that_doubled_is_found(void **state)
 {
     (void) state;
     struct pairs grown = pairs_run(&scenarios[0], USUAL, USUAL, 100, 2, 500);
@@ -167,17 +181,18 @@ static void what_doubled_is_found(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(counts_that_differ_have_changed),
-        cmocka_unit_test(what_was_seen_where_all_was_counted_and_nothing_there_is_new),
-        cmocka_unit_test(few_samples_are_judged_as_the_sign_test_does),
-        cmocka_unit_test(many_samples_are_judged_as_the_normal_distribution_does),
-        cmocka_unit_test(the_order_of_the_two_makes_no_difference),
-        cmocka_unit_test(figures_that_are_none_are_no_discoveries),
+        cmocka_unit_test(exact_counts_that_differ_have_changed),
+        cmocka_unit_test(a_site_that_an_exact_run_did_not_have_is_new),
+        cmocka_unit_test(few_samples_give_about_the_p_of_the_sign_test),
+        cmocka_unit_test(many_samples_give_about_the_p_of_the_normal_distribution),
+        cmocka_unit_test(the_order_of_the_two_runs_does_not_matter),
+        cmocka_unit_test(impossible_figures_give_a_valid_p),
+        cmocka_unit_test(the_weight_of_a_sample_depends_on_the_charge_in_the_file),
         cmocka_unit_test(q_is_the_rate_of_false_discoveries),
-        cmocka_unit_test(what_is_the_same_is_called_changed_no_more_often_than_p_says),
-        cmocka_unit_test(nor_when_one_was_sampled_more_coarsely),
-        cmocka_unit_test(nor_when_one_was_counted),
-        cmocka_unit_test(what_doubled_is_found),
+        cmocka_unit_test(equal_runs_are_called_changed_no_more_often_than_p),
+        cmocka_unit_test(equal_runs_with_different_intervals_are_called_changed_no_more_often_than_p),
+        cmocka_unit_test(an_exact_and_a_sampled_equal_run_are_called_changed_no_more_often_than_p),
+        cmocka_unit_test(a_site_that_doubled_is_found),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 """counts - in exact mode every count and every byte is right: per site, per thread, and in total.
 
-Each program of programs/ keeps a ledger of what it does; the profile must say the same.
+Each program of programs/ keeps a ledger of what it does. The profile must have the same figures.
 """
 
 import functools
@@ -9,19 +9,19 @@ import json
 import random
 import sys
 
-# First, because it knows the way to tests/lib.
+# First, because it adds tests/lib to the path.
 from profiles import BUILD, PROGRAMS, Figures, Place, Profile, check_exact, compare, expect
 import allocators
 import claims
 from claims import claim, say
 
 BUMP = BUILD / "tests" / "kill" / "bump.so"
-TURNS = {1: 20000, 2: 8000, 8: 3000}  # of each thread, by their number
+TURNS = {1: 20000, 2: 8000, 8: 3000}  # turns of each thread, by the number of threads
 KILLS = 3
 
 
 def check(program, *words, behind=(), per_thread=True, without=(), **options):
-    """Runs a program, compares, and hands back both accounts."""
+    """Runs a program, compares, and returns both accounts."""
     with Place() as place:
         place.run(program, *words, behind=behind, **options)
         profile, ledger = place.profile(), place.ledger()
@@ -43,9 +43,9 @@ for a_number, the_turns in TURNS.items():
             functools.partial(check, "counts", a_number, the_turns, "together"),
         )
 
-claims.add("what one thread allocates and another frees is counted exactly",
+claims.add("blocks that one thread allocates and another frees are counted exactly",
            functools.partial(check, "pipeline", 4, 5000))
-claims.add("realloc is counted exactly: moved, in place, shrinking, to zero, from null and in vain",
+claims.add("realloc is counted exactly: moved, in place, shrinking, to zero, from null and failing",
            functools.partial(check, "reallocs"))
 claims.add("the whole family is counted, and failures are not", functools.partial(check, "family"))
 claims.add("recursion down to 100,000 frames loses nothing", functools.partial(check, "deep"))
@@ -54,7 +54,7 @@ claims.add("containers and every operator new are counted once",
 claims.add("10,000 short threads are counted exactly", functools.partial(check, "shorts", 10000, per_thread=False))
 
 for a_way in ("return", "exit", "_exit"):
-    claims.add(f"what exit handlers free is told apart, after {a_way}", functools.partial(check, "leaving", a_way))
+    claims.add(f"frees by exit handlers are counted as such, after {a_way}", functools.partial(check, "leaving", a_way))
 
 
 def check_over(allocator):
@@ -64,7 +64,7 @@ def check_over(allocator):
 
 
 for an_allocator in allocators.LIBRARIES:
-    claims.add(f"over {an_allocator} counts are as exact", functools.partial(check_over, an_allocator))
+    claims.add(f"over {an_allocator} counts are exact", functools.partial(check_over, an_allocator))
 
 
 @claim
@@ -74,19 +74,19 @@ def a_program_that_allocates_little_is_counted_exactly_in_auto_mode():
 
 
 @claim
-def what_auto_mode_counted_before_it_began_to_sample_is_freed_afterwards():
+def what_auto_mode_counted_before_it_began_to_sample_can_be_freed_afterwards():
     with Place() as place:
         place.run("counts", 2, 250000, "cleanly", sample="auto")
         profile, true = place.profile(), place.ledger().by_site()
     say(f"{profile.json['sampling']['method']}; {profile.json['auto']}")
-    assert profile.json["auto"]["left_exact"], "it was cheap enough to count to the end: nothing was tested"
+    assert profile.json["auto"]["left_exact"], "auto mode stayed exact, so nothing was tested"
     assert profile.json["sampling"]["samples"], "nothing was sampled"
     seen = profile.by_site()
-    expect(f"{site}: {seen[site]} in the profile, in truth {true[site]}" for site in true
+    expect(f"{site}: {seen[site]} in the profile, should be {true[site]}" for site in true
            if round(seen[site].live_calls) or round(seen[site].live_bytes))
     calls = sum(figures["calls"] for figures in true.values())
     functions = profile.json["totals"]["alloc_objects"]["value"]
-    assert 0 <= functions - calls < 10, f"{functions} calls in all, in truth {calls} and those of two new threads"
+    assert 0 <= functions - calls < 10, f"{functions} calls in all, should be {calls} and those of two new threads"
 
 
 @claim
@@ -123,14 +123,14 @@ def after_a_fork_parent_and_children_each_have_their_own_exact_figures():
         assert len(profiles) == 3, list(profiles)
 
 
-# ---- what comes and goes ----
+# ---- modules and handlers ----
 
 
 @claim
-def modules_that_take_turns_at_one_address_keep_their_own_figures():
+def modules_loaded_in_turn_at_one_address_keep_their_own_figures():
     plugins = [PROGRAMS / f"plugin_{name}.so" for name in ("one", "two")]
     profile, _, printed = check("plugins", 100, *plugins)
-    assert int(printed) > 50, f"only {printed} of 199 times was a module loaded where the other had been"
+    assert int(printed) > 50, f"only {printed} of 199 times was a module loaded at the address of the other"
     for site in profile.sites:
         name = profile.site_name(site)
         if name:
@@ -140,13 +140,13 @@ def modules_that_take_turns_at_one_address_keep_their_own_figures():
 
 
 def check_handlers(program, *words):
-    """A handler's allocation inside the profiler is lost, and counted as lost; nothing else is."""
+    """Allocations of a handler inside the profiler are lost and counted as lost. Nothing else is lost."""
     with Place() as place:
         place.run(program, *words, behind=[BUMP])
         profile, ledger = place.profile(), place.ledger()
         lost = profile.losses()
         say(f"losses {lost}; {ledger.by_site()['site_handler']['calls']} handlers")
-        assert lost.get("nested"), "no handler interrupted the profiler: nothing was tested"
+        assert lost.get("nested"), "no handler interrupted the profiler, so nothing was tested"
         assert set(lost) == {"nested"}, lost
         seen, true = profile.by_site(), ledger.by_site()
         kept = true["site_handler"]["calls"] - lost["nested"]
@@ -157,18 +157,18 @@ def check_handlers(program, *words):
         for name, metric in (("calls", "alloc_objects"), ("bytes", "alloc_space")):
             total = profile.json["totals"][metric]["value"] - by_libraries[name]
             whole = sum(site[name] for site in true.values())
-            assert total == whole, f"{total} {name} in all, in truth {whole}"
+            assert total == whole, f"{total} {name} in all, should be {whole}"
         expect(profile.strangers())
 
 
-claims.add("handlers that allocate inside the profiler are lost and counted as lost and nothing else is",
+claims.add("handlers that allocate inside the profiler lose only these calls, which are counted as lost",
            functools.partial(check_handlers, "signals", 60000, 100))
 for a_case, a_sentence in (
     ("known-stack", "an allocation whose stack is known"),
     ("new-stack", "an allocation whose stack is new"),
     ("new-thread", "a thread's first allocation"),
 ):
-    claims.add(f"a handler's calls are counted or known to be lost at each instruction of {a_sentence}",
+    claims.add(f"a handler's calls are counted or counted as lost at each instruction of {a_sentence}",
                functools.partial(check_handlers, "nested", a_case))
 
 
@@ -195,7 +195,7 @@ def check_killed(threads, seed):
 
 for a_number in TURNS:
     for a_seed in range(KILLS):
-        claims.add(f"after kill -9 of {a_number} threads all is there but the calls in flight, {a_seed}",
+        claims.add(f"after kill -9 of {a_number} threads only the calls in progress are missing, {a_seed}",
                    functools.partial(check_killed, a_number, a_seed))
 
 

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
-"""dhat - real programs, counted by us and by valgrind's DHAT: blocks and bytes are the same. docs/truth.md explains.
+"""dhat - real programs, counted by us and by valgrind's DHAT, have the same blocks and bytes. See docs/truth.md.
 
-Two profilers in two runs can only agree if the program does the same in both. So both runs have the same environment,
-down to the length of LD_PRELOAD: valgrind adds variables of its own, and programs copy their environment.
+Two profilers in two runs can agree only if the program does the same in both. So both runs have the same environment,
+down to the length of LD_PRELOAD: valgrind adds its own variables, and programs copy their environment.
 """
 
 import functools
@@ -13,7 +13,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-# First, because it knows the way to tests/lib.
+# First, because it adds tests/lib to the path.
 from profiles import RUNTIME, Profile
 import claims
 from claims import Skip, say
@@ -47,7 +47,7 @@ def make_repository(place):
 
 
 class Runs:
-    """One program in one place, under either profiler."""
+    """One program in one directory, under either profiler."""
 
     def __init__(self, command):
         self.command = command
@@ -80,7 +80,7 @@ class Runs:
         return self.run([*VALGRIND, f"--dhat-out-file={self.dhat}", *command], self.variables)
 
     def under_plimsoll(self):
-        """In the environment that valgrind makes; slashes bring LD_PRELOAD to its length."""
+        """Uses the environment that valgrind makes. Slashes give LD_PRELOAD the same length."""
         listed = self.under_dhat(["/usr/bin/env", "-0"]).decode().split("\0")
         variables = dict(line.split("=", 1) for line in listed if line)
         runtime = str(RUNTIME).rjust(len(variables["LD_PRELOAD"]), "/")
@@ -101,7 +101,7 @@ def check_same(name):
         if name == "git":
             make_repository(runs.place)
         printed = runs.under_plimsoll()
-        assert runs.under_dhat(command) == printed, "the two runs did not do the same"
+        assert runs.under_dhat(command) == printed, "the two runs printed different output"
         profile, points = Profile(runs.out), json.loads(runs.dhat.read_text())["pps"]
     assert not profile.losses(), profile.losses()
     totals = {metric: profile.json["totals"][metric]["value"] for metric in

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
-"""ledger - reads the account that a program kept of itself (programs/ledger.h), and holds a profile against it.
+"""ledger - reads the account that a program kept of itself (programs/ledger.h), and compares a profile with it.
 
-Every figure of every site in every thread must be the same, to the call and to the byte. Only where the program was
-killed may there be more in the profile than in the ledger: the one call that a thread had begun and not yet booked.
+Every figure of every site in every thread must be the same, to the call and to the byte. Only if the program was killed
+may the profile have more than the ledger: the one call of a thread that had begun and was not booked yet.
 """
 
 import re
@@ -19,7 +19,7 @@ def constant(name):
 
 
 def fields(struct_name):
-    """The names of a struct's 64-bit fields, in order: what is added there is checked here."""
+    """The names of a struct's 64-bit fields, in order. So a new field is checked automatically."""
     body = re.search(rf"struct {struct_name} {{(.*?)\n}};", HEADER, re.DOTALL).group(1)
     declared = re.findall(r"uint64_t ([\w, ]+);", body)
     return [name.strip() for names in declared for name in names.split(",")]
@@ -36,7 +36,7 @@ Thread = namedtuple("Thread", "tid doing site old_thread old_site reserved bytes
 
 
 class Figures(Counter):
-    """Figures by name; what is not there is 0."""
+    """Figures by name. A missing figure is 0."""
 
     @property
     def live_calls(self):
@@ -61,7 +61,7 @@ class Ledger:
     def __init__(self, path):
         raw = Path(path).read_bytes()
         magic, _, sites, points, self.live_bytes, self.peak_bytes, self.peak_ns = HEAD.unpack_from(raw)
-        assert magic == MAGIC, f"{path} is not a ledger, or was never begun"
+        assert magic == MAGIC, f"{path} is not a ledger, or was never started"
         at = HEAD.size
         self.names = [raw[at + i * NAME_BYTES :][:NAME_BYTES].split(b"\0")[0].decode() for i in range(sites)]
         at += SITES * NAME_BYTES
@@ -83,7 +83,7 @@ class Ledger:
         return table, at
 
     def number_of(self, tid):
-        """The thread's number; None for one that the program did not book under."""
+        """The thread's number; None if the program booked nothing under it."""
         return next((n for n, thread in enumerate(self.threads) if thread.tid == tid and tid), None)
 
     def by_site(self):
@@ -93,7 +93,7 @@ class Ledger:
         return table
 
     def in_flight(self):
-        """(thread, site) -> by how much its figures in a profile may be ahead of these."""
+        """(thread, site) -> by how much its figures in a profile may exceed these."""
         ahead = {}
         for number, thread in enumerate(self.threads):
             if thread.doing in (ALLOCATING, MOVING):
@@ -109,7 +109,7 @@ class Ledger:
 
 
 def compare(truth, seen, ahead=None, without=()):
-    """Every figure in which two tables of Figures differ, as text. `ahead`: how much more may be seen, per key."""
+    """Every figure in which two tables of Figures differ, as text. `ahead`: how much more `seen` may have, per key."""
     found = []
     for key in sorted(set(truth) | set(seen), key=str):
         true, profiled = truth.get(key, Figures()), seen.get(key, Figures())
@@ -117,5 +117,5 @@ def compare(truth, seen, ahead=None, without=()):
         for name in CELL:
             if name not in without and not true[name] <= profiled[name] <= true[name] + more[name]:
                 allowed = f" (and at most {more[name]} more)" if more[name] else ""
-                found.append(f"{key} {name}: {profiled[name]} in the profile, in truth {true[name]}{allowed}")
+                found.append(f"{key} {name}: {profiled[name]} in the profile, should be {true[name]}{allowed}")
     return found

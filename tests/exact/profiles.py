@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
-"""profiles - runs a program of this directory under the profiler, and reads its profile as `plimsoll export` shows it.
+"""profiles - runs a program of this directory under the profiler, and reads its profile through `plimsoll export`.
 
 A profile is turned into the same tables of Figures that a ledger has (ledger.py). The site of a stack is its innermost
-function named site_SOMETHING; a stack without one is none of the program's own doing, and must not come from its main.
+function named site_SOMETHING. A stack without such a function is not the program's, and must not lead through its main.
 """
 
 import signal
@@ -22,13 +22,13 @@ from place import LedgerPlace  # noqa: E402
 
 PROGRAMS = BUILD / "tests" / "exact"
 
-# start_monotonic_ns of format.h: ledgers have this clock, exports count from there.
+# start_monotonic_ns of format.h: ledgers use this clock, and exports count from there.
 START_OFFSET = 64
 
-# What libraries allocate for a program that asks them for something else.
+# Functions of libraries that allocate on behalf of a program.
 BY_LIBRARIES = ("pthread_create", "dlopen", "dlclose", "dlsym", "fork", "atexit", "_M_start_thread", "__libc_start")
 
-# Where the figures of a ledger's cell are in an exported site.
+# Where an exported site has the figures of a ledger's cell.
 EXPORTED = {
     "calls": lambda site: site["alloc_objects"]["value"],
     "bytes": lambda site: site["alloc_space"]["value"],
@@ -44,7 +44,7 @@ EXPORTED = {
 
 
 class Profile:
-    """An exported profile: `json` is all of it; it began at start_ns, by CLOCK_MONOTONIC."""
+    """An exported profile: `json` is all of it. It began at start_ns, by CLOCK_MONOTONIC."""
 
     def __init__(self, path):
         self.json = export(path)
@@ -58,7 +58,7 @@ class Profile:
         return [self.names[i] for i in self.json["stacks"][site["stack"]]] if site["stack"] is not None else []
 
     def site_name(self, site):
-        """Without parameters, which C++ may have added."""
+        """Without parameters, which C++ names have."""
         return next((name.split("(")[0] for name in self.functions(site) if name.startswith("site_")), None)
 
     def named(self, name):
@@ -81,7 +81,7 @@ class Profile:
         return self.table(self.site_name)
 
     def by_thread_and_site(self, ledger):
-        """The same keys as ledger.cell. Threads that the ledger does not know are named by their tid."""
+        """The same keys as ledger.cell. Threads that the ledger does not have are named by their tid."""
 
         def key(site):
             name, number = self.site_name(site), ledger.number_of(self.tid(site))
@@ -92,11 +92,11 @@ class Profile:
     # ---- over time ----
 
     def slot_seconds(self):
-        """No slot of the timeline is longer: more than half of its 255 slots are in use, unless the run is short."""
+        """An upper limit of a slot of the timeline: unless the run is short, more than half of 255 slots are used."""
         return max(0.002, self.json["process"]["duration_s"] / 120)
 
     def snapshots(self):
-        """(seconds, site name -> bytes) of each snapshot."""
+        """(seconds, site name -> bytes) of each heap composition."""
         for snapshot in self.json["snapshots"]:
             shares = Figures()
             for share in snapshot["sites"]:
@@ -104,19 +104,19 @@ class Profile:
             yield snapshot["time_s"], shares
 
     def histogram(self, site_name, name):
-        """bucket -> blocks, where there are any."""
+        """bucket -> blocks, for buckets that have any."""
         buckets = Figures()
         for site in self.named(site_name):
             buckets.update({bucket: blocks for bucket, blocks in enumerate(site[name]) if blocks})
         return buckets
 
-    # ---- what must hold in every exact profile ----
+    # ---- rules for every exact profile ----
 
     def losses(self):
         return {name: count for name, count in self.json["losses"].items() if count}
 
     def strangers(self):
-        """Stacks that lead from main to an allocation, but not through a site or a library that has reasons."""
+        """Stacks that lead from main to an allocation, but not through a site or a library that may allocate."""
         for site in self.sites:
             functions = self.functions(site)
             if self.site_name(site) or "main" not in functions:
@@ -125,7 +125,7 @@ class Profile:
                 yield f"not from a site: {' < '.join(functions[:8])}"
 
     def sums(self):
-        """Sites must add up to the totals, and to those of each thread."""
+        """The sums of sites must be the totals, also for each thread."""
         whole = add_up(self.table(lambda site: 0))
         totals = self.json["totals"]
         for name, metric in (("calls", "alloc_objects"), ("bytes", "alloc_space")):
@@ -146,7 +146,7 @@ class Profile:
                     yield f"{name} of {self.site_name(site)} has an error of {value['error']}"
 
     def spreads(self):
-        """Each block has a size; if it was freed, a lifetime; if not, an age."""
+        """Each block has a size. A freed block has a lifetime, a live one an age."""
         whole = {"sizes": lambda site: site["alloc_objects"]["value"],
                  "lifetimes": lambda site: site["alloc_objects"]["value"] - site["inuse_objects"]["value"],
                  "ages": lambda site: site["inuse_objects"]["value"]}
@@ -192,7 +192,7 @@ class Place(LedgerPlace):
         return process.pid
 
     def await_account(self, process, enough):
-        """Until the account that the program keeps says enough()."""
+        """Waits until enough() holds for the account that the program keeps."""
 
         def says_enough():
             if process.poll() is not None:
@@ -200,12 +200,12 @@ class Place(LedgerPlace):
             try:
                 return enough()
             except (OSError, AssertionError, struct.error, IndexError):
-                return False  # it is not begun yet, or has just grown
+                return False  # it does not exist yet, or has just grown
 
-        await_true(says_enough, "what the program was to do")
+        await_true(says_enough, "the program's work")
 
     def calls(self):
-        """By the ledger."""
+        """The number of calls in the ledger."""
         return sum(cell["calls"] for cell in self.ledger().cell.values())
 
     def kill(self, process):
@@ -216,7 +216,7 @@ class Place(LedgerPlace):
         return sorted(self.path.glob("**/*.plim"))
 
     def profile(self, pid=None):
-        """The only profile, or that of a process."""
+        """The only profile, or the one of a process."""
         profiles = [Profile(path) for path in self.files()]
         chosen = [profile for profile in profiles if pid in (None, profile.json["process"]["pid"])]
         assert len(chosen) == 1, f"{len(chosen)} profiles of {pid}: {self.files()}"
@@ -227,7 +227,7 @@ class Place(LedgerPlace):
 
 
 def check_exact(profile, ledger, per_thread=True, without=()):
-    """The profile is sound in itself, and says what the ledger says."""
+    """The profile is consistent and agrees with the ledger."""
     problems = profile.problems()
     if per_thread:
         problems += compare(ledger.cell, profile.by_thread_and_site(ledger), without=without)

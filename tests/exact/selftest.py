@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: MIT
-"""selftest - the checker finds what is wrong: forged figures, each off in one place."""
+"""selftest - the comparison finds errors: forged figures, each wrong in one place."""
 
 import subprocess
 import sys
 
-# First, because it knows the way to tests/lib.
+# First, because it adds tests/lib to the path.
 from profiles import EXPORTED, PROGRAMS, Place, Profile, compare, environment
 import claims
 from claims import claim
@@ -16,12 +16,12 @@ def small_table():
 
 
 @claim
-def equal_tables_are_equal():
+def the_comparison_accepts_equal_tables():
     assert compare(small_table(), small_table()) == []
 
 
 @claim
-def a_figure_that_is_off_by_one_is_found_whichever_it_is():
+def the_comparison_finds_any_figure_that_is_off_by_one():
     for name in CELL:
         for difference in (1, -1):
             seen = small_table()
@@ -30,7 +30,7 @@ def a_figure_that_is_off_by_one_is_found_whichever_it_is():
 
 
 @claim
-def a_site_that_is_missing_or_not_in_the_ledger_is_found():
+def the_comparison_finds_missing_and_additional_sites():
     seen = small_table()
     del seen[1, "site_b"]
     assert len(compare(small_table(), seen)) == 2
@@ -40,7 +40,7 @@ def a_site_that_is_missing_or_not_in_the_ledger_is_found():
 
 
 @claim
-def only_calls_in_flight_are_forgiven():
+def the_comparison_tolerates_only_calls_in_progress():
     seen = small_table()
     seen[1, "site_b"].update(calls=1, bytes=10)
     assert compare(small_table(), seen)
@@ -50,12 +50,12 @@ def only_calls_in_flight_are_forgiven():
 
 
 @claim
-def every_figure_of_a_ledger_has_its_place_in_an_export():
+def every_figure_of_a_ledger_is_compared_with_an_export():
     assert set(EXPORTED) == set(CELL)
 
 
 @claim
-def programs_keep_a_ledger_that_adds_up():
+def programs_keep_a_consistent_ledger():
     with Place() as place:
         command = [PROGRAMS / "counts", place.ledger_path, "2", "2000", "together"]
         subprocess.run(command, env=environment(), check=True)
@@ -70,7 +70,7 @@ def programs_keep_a_ledger_that_adds_up():
 
 
 def forged(function_names, calls, total):
-    """An export of one thread with one site, as far as the checker looks."""
+    """An export of one thread with one site, with the parts that the comparison reads."""
     exact = {"value": calls, "error": 0}
     profile = Profile.__new__(Profile)
     site = {"stack": 0, "thread": 0, "inuse_objects": {"value": 0}, "inuse_space": {"value": 0},
@@ -88,7 +88,7 @@ def forged(function_names, calls, total):
 
 
 @claim
-def a_profile_whose_sites_do_not_add_up_or_come_from_nowhere_is_found_out():
+def the_check_finds_wrong_sums_and_stacks_without_a_site():
     assert forged(["site_a", "main"], 5, 5).problems() == []
     assert len(forged(["site_a", "main"], 5, 6).problems()) == 3
     assert len(forged(["strdup", "main"], 5, 5).problems()) == 1

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Stacks end with whoever wanted memory, not with the functions that hand it on; and two builds are one program."""
+"""allocators - stacks end with the function that wanted memory, not with wrappers; two builds are one program."""
 
 import csv
 import functools
@@ -10,7 +10,7 @@ import shutil
 import sys
 from collections import Counter
 
-# First, because it knows the way to tests/lib.
+# First, because it adds tests/lib to the path.
 import common
 from claims import claim, main
 from pprofs import saved, top
@@ -20,7 +20,7 @@ HANDS = ("operator new", "xmalloc", "std::__new_allocator", "std::allocator_trai
 
 
 def place_of(directory, built):
-    """A program as if it had been built in some directory."""
+    """A program as if it had been built in a given directory."""
     path = common.place() / directory / "wrapped"
     path.parent.mkdir(exist_ok=True)
     shutil.copy(common.PROGRAMS / built, path)
@@ -39,7 +39,7 @@ def elsewhere():
 
 @functools.cache
 def innermost(*options):
-    """{the innermost function of a stack: what was allocated there}"""
+    """{innermost function of a stack: bytes allocated there}"""
     found = Counter()
     for line in common.export(wrapped(), "collapsed", "--metric", "allocated", *options).decode().splitlines():
         stack, _, allocated = line.rpartition(" ")
@@ -57,21 +57,21 @@ def is_handed_on(name):
 
 
 @claim
-def no_stack_ends_with_a_function_that_only_hands_memory_on():
+def no_stack_ends_with_an_allocator_wrapper():
     assert not any(map(is_handed_on, innermost())), innermost()
     assert innermost()["by_new()"] == 10_000 and innermost()["by_wrapper()"] == 2_000, innermost()
     assert any(name.startswith("std::_Vector_base") for name in innermost()), innermost()
 
 
 @claim
-def names_none_keeps_them():
+def names_none_keeps_allocator_wrappers():
     kept = innermost("--names", "none")
     assert all(any(name.startswith(hand) for name in kept) for hand in HANDS[:2]), kept
     assert sum(kept.values()) == sum(innermost().values())
 
 
 @claim
-def pprof_has_flat_figures_at_those_who_wanted_memory():
+def pprof_has_flat_figures_at_the_functions_that_wanted_memory():
     rows, total = top("alloc_space", saved(wrapped()))
     assert not any(map(is_handed_on, rows)), rows
     assert rows["by_new()"] == (10_000, 10_000) and rows["by_wrapper()"] == (2_000, 2_000), rows
@@ -87,23 +87,23 @@ def a_site_is_named_after_the_function_that_an_allocator_was_inlined_into():
 
 
 @claim
-def a_difference_of_two_builds_in_two_directories_is_about_functions_not_directories():
+def a_difference_of_builds_in_two_directories_ignores_the_directories():
     files = {row["file"] for profile in (wrapped(), elsewhere()) for row in table(profile) if "wrapped" in row["file"]}
-    assert len(files) == 2, f"both were built in one directory: {files}"
+    assert len(files) == 2, f"both builds have the same directory: {files}"
     rows = table(elsewhere(), "--diff-base", wrapped())
     assert rows and all(int(row["calls"]) == int(row["allocated"]) == 0 for row in rows), rows
     assert sum(int(row["calls before"]) for row in rows) == common.totals(wrapped())["alloc_objects"]
 
 
 @claim
-def paths_have_no_way_there_and_back():
+def paths_contain_no_dot_dot():
     assert not any("/../" in row["file"] for row in table(common.exact())), table(common.exact())
 
 
 @claim
-def small_stacks_are_counted_behind_the_thread_that_they_are_of():
+def small_stacks_are_counted_below_their_thread():
     def stacks(*options):
-        """Threads of all stacks, and how many small ones are said to be behind each."""
+        """The threads of all stacks, and how many small stacks are counted below each."""
         shared = json.loads(common.export(common.exact(), "speedscope", "--metric", "calls", "--by", "thread", *options))
         names = [frame["name"] for frame in shared["shared"]["frames"]]
         profile = next(one for one in shared["profiles"] if one["name"].startswith("calls"))

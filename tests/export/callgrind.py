@@ -1,27 +1,18 @@
 # SPDX-License-Identifier: MIT
-"""callgrind_annotate reads our files: totals, costs of functions with and without what they call, and names."""
+"""callgrind - callgrind_annotate reads our files: totals, exclusive and inclusive costs of functions, and names."""
 
 import functools
 import re
 import sys
 from collections import Counter, defaultdict
 
-# First, because it knows the way to tests/lib.
+# First, because it adds tests/lib to the path.
 import common
 import claims
 from claims import claim, main
 from common import METRICS
 
-CASES = {
-    "exact": (common.exact, ()),
-    "sampled": (common.sampled, ()),
-    "hostile": (common.hostile, ()),
-    "by tag": (common.exact, ("--by", "tag")),
-    "by thread and tag": (common.exact, ("--by", "thread,tag")),
-    "small ones together": (common.exact, ("--threshold", "5")),
-    "calls first": (common.exact, ("--metric", "calls")),
-    "one tag": (common.exact, ("--tag", "request")),
-}
+CASES = {**common.CASES, "calls first": (common.exact, ("--metric", "calls"))}
 EVERYTHING = "(everything)"
 NUMBER = r"([\d,]+) *(?:\( *[\d.]+%\))?"
 ROW = re.compile(r"\s*" + r"\s+".join([NUMBER] * len(METRICS)) + r"\s\s(.*)$")
@@ -42,14 +33,14 @@ def written(case):
 
 
 def split(line):
-    """A line of a table: its figures, and what is behind them."""
+    """A line of a table: its figures, and the text after them."""
     found = ROW.match(line)
     return found and ([int(word.replace(",", "")) for word in found.groups()[:-1]], found.groups()[-1])
 
 
 @functools.cache
 def annotate(case, *options):
-    """(totals, {function: {metric: figure}}) as callgrind_annotate prints them; functions are "file:name [object]"."""
+    """(totals, {function: {metric: figure}}) as callgrind_annotate prints them. Functions are "file:name [object]"."""
     tool = common.tool("callgrind_annotate")
     done = common.run(tool, "--auto=no", "--threshold=100", *options, written(case))
     assert not done.stderr, done.stderr.decode(errors="replace")
@@ -61,7 +52,7 @@ def annotate(case, *options):
 
 
 def named(functions, name):
-    """The figures of the one function of that name."""
+    """The figures of the only function with that name."""
     found = [values for words, values in functions.items() if re.search(rf":{re.escape(name)}(?: \[|$)", words)]
     assert len(found) == 1, f"{len(found)} functions {name}"
     return found[0]
@@ -78,12 +69,12 @@ def check_inclusive(case):
     common.same(named(functions, EVERYTHING), selected(case), case)
     wrong = [name for name, values in functions.items() for metric, value in values.items()
              if value > selected(case)[metric]]
-    assert not wrong, f"{case}: more than everything: {wrong}"
+    assert not wrong, f"{case}: more than the total: {wrong}"
 
 
 for case in CASES:
-    claims.add(f"totals are the profile's, and functions add up to them: {case}", functools.partial(check_totals, case))
-    claims.add(f"no function has more than everything: {case}", functools.partial(check_inclusive, case))
+    claims.add(f"totals are right, and the sum of all functions: {case}", functools.partial(check_totals, case))
+    claims.add(f"no function has more than the total: {case}", functools.partial(check_inclusive, case))
 
 
 @claim
@@ -95,7 +86,7 @@ def a_function_that_calls_itself_is_counted_once():
 
 
 @claim
-def functions_have_their_own_cost_and_that_of_what_they_call():
+def functions_have_exclusive_and_inclusive_costs():
     _, own = annotate("exact")
     _, all_in_all = annotate("exact", "--inclusive=yes")
     assert not any(":shapes::load_cache()" in name for name in own)
@@ -104,7 +95,7 @@ def functions_have_their_own_cost_and_that_of_what_they_call():
 
 
 @claim
-def the_metric_that_was_asked_for_comes_first():
+def the_selected_metric_comes_first():
     for case, metric in (("exact", "inuse_space"), ("calls first", "alloc_objects")):
         totals, functions = annotate(case)
         figures = [values[metric] for values in functions.values()]
@@ -112,7 +103,7 @@ def the_metric_that_was_asked_for_comes_first():
 
 
 @claim
-def tags_and_threads_are_in_front_of_stacks():
+def tags_and_threads_are_outermost_frames():
     _, functions = annotate("by thread and tag", "--inclusive=yes")
     assert named(functions, "worker-1")["alloc_objects"] == named(functions, "worker-2")["alloc_objects"] > 0
     assert named(functions, "cache")["inuse_space"] == 200 * 1024
@@ -135,7 +126,7 @@ def source_lines_are_annotated():
 
 
 @claim
-def each_name_is_written_once_and_calls_name_nothing_unknown():
+def each_name_is_defined_once_and_every_reference_is_defined():
     for case in CASES:
         known = defaultdict(dict)
         for line in written(case).read_text().splitlines():
@@ -150,7 +141,7 @@ def each_name_is_written_once_and_calls_name_nothing_unknown():
 
 
 @claim
-def names_that_would_break_lines_are_made_visible():
+def control_characters_in_names_are_made_visible():
     _, functions = annotate("hostile", "--inclusive=yes")
     for name in ("two␊lines␍␊␉and a tab", "␊# comment␊fn=(1) x␊summary: 1␊", "(1) looks like a reference",
                  "␠blanks around ", "<b>bold</b><script>alert(1)</script> ]]> -->"):

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * chain.c - `chain FILE` writes an exact profile that is too much for one picture: a chain of 150 functions that only
- * pass calls on, with a fork at its end, and 20 functions too small to show between main and what they have in common.
+ * chain.c - `chain FILE` writes an exact profile that is too large for one picture: a chain of 150 functions that only
+ * pass calls on, with two functions at its end, and 20 functions too small to show between main and a common callee.
  *
  *   main 1000 -> pass_0 -> ... -> pass_149 -> left 700, right 200
  *        main -> small_0 ... small_19 -> common 100 (5 each)

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
-"""Collapsed stacks, as flamegraph.pl and speedscope read them, and a parser that is stricter than both.
+"""collapsed - collapsed stacks, read by flamegraph.pl, by speedscope, and by a parser that is stricter than both.
 
-flamegraph.pl says what it found in the tooltips of its picture: "main (1,234 bytes, 56.7%)".
+The tooltips of flamegraph.pl's picture have the figures: "main (1,234 bytes, 56.7%)".
 """
 
 import functools
@@ -16,7 +16,7 @@ from browser import browse
 from claims import add, claim, expect, main
 from common import HERE, METRICS, PROFILES, WORDS
 
-FLAMEGRAPH = "/usr/share/perl5/Devel/NYTProf/flamegraph.pl"  # Debian has it there, and nowhere else
+FLAMEGRAPH = "/usr/share/perl5/Devel/NYTProf/flamegraph.pl"  # where Debian installs it
 TITLE = "{http://www.w3.org/2000/svg}title"
 TOOLTIP = re.compile(r"(.*) \(([\d,]+) bytes, ([\d.]+)%(?:; ([+-]?[\d.]+)%)?\)")
 
@@ -27,7 +27,7 @@ def written(profile, *options):
 
 
 def parse(text, figures=1):
-    """{stack: figure, or (before, now)}. A line is a stack, a blank and a whole number; or two of those."""
+    """{stack: figure, or (before, now)}. A line is a stack, a blank and a whole number, or two of those."""
     found = {}
     for line in text.split("\n")[:-1]:
         match = re.fullmatch(r"(.+)" + r" (\d+)" * figures, line)
@@ -43,7 +43,7 @@ def parse(text, figures=1):
 
 
 def tame(text):
-    """What a name becomes, in the words of the documentation."""
+    """What a name becomes, as the documentation describes it."""
     text = re.sub(r"[^\S ]|\ufeff", "_", stacks.visible(text)).replace(";", ":")
     text = re.sub(r"^ | $", "_", text)
     return re.sub(r" ([\d.]+)$", r"_\1", text)
@@ -53,11 +53,11 @@ def wanted(profile, metric, *options, **more):
     return stacks.weights(profile, metric, lambda frame: tame(frame["name"]), *options, **more)
 
 
-# ---- what other programs read ----
+# ---- other programs that read it ----
 
 
 def flamegraph(text, name):
-    """[(function, bytes, percent, change)] of the boxes in the picture that flamegraph.pl makes, all of it first."""
+    """[(function, bytes, percent, change)] of the boxes in flamegraph.pl's picture. The first box is the total."""
     path = common.place() / f"{name}.collapsed"
     path.write_text(text)
     program = ("perl", "-CSD", common.tool("flamegraph.pl", FLAMEGRAPH))
@@ -97,11 +97,11 @@ def check_speedscope(profile):
 for what, profile in PROFILES.items():
     add(f"every line of {what} is a stack and its figure, for each metric", functools.partial(check, profile))
     add(f"flamegraph.pl draws all of {what}", functools.partial(check_flamegraph, profile))
-add("speedscope reads hostile names from collapsed stacks, too", functools.partial(check_speedscope, common.hostile))
+add("speedscope reads hostile names from collapsed stacks", functools.partial(check_speedscope, common.hostile))
 
 
 @claim
-def blanks_of_other_sorts_do_not_separate_a_figure_either():
+def other_kinds_of_blanks_do_not_separate_a_figure():
     for blank in ("\u00a0", "\u2003", "\u3000", "\ufeff"):
         name = f"{'ends in a number '[: -len(blank.encode())]}{blank}34".encode()
         path = common.place() / "blanks.plim"
@@ -115,7 +115,7 @@ def blanks_of_other_sorts_do_not_separate_a_figure_either():
 
 
 @claim
-def tags_and_threads_are_in_front_when_asked_for():
+def tags_and_threads_are_outermost_frames_on_request():
     for by, before in (("tag", stacks.tags), ("thread,tag", stacks.thread_and_tags)):
         for profile in common.exact, common.hostile:
             right = stacks.weights(
@@ -128,7 +128,7 @@ def tags_and_threads_are_in_front_when_asked_for():
 
 
 @claim
-def small_stacks_are_one_line_and_the_total_stays():
+def small_stacks_become_one_line_and_the_total_stays_the_same():
     for metric in METRICS:
         all_of_it = parse(written(common.exact(), "--metric", WORDS[metric]))
         less = parse(written(common.exact(), "--metric", WORDS[metric], "--threshold", "2"))
@@ -146,7 +146,7 @@ def difference(metric):
 
 
 @claim
-def a_difference_has_what_it_was_before_and_what_it_is():
+def a_difference_has_figures_before_and_after():
     for metric in METRICS:
         was, now = (sum(values) for values in zip(*difference(metric).values()))
         common.same({metric: was}, common.totals(common.before()), "before")
@@ -154,7 +154,7 @@ def a_difference_has_what_it_was_before_and_what_it_is():
 
 
 @claim
-def every_stack_of_a_difference_is_that_of_its_profiles():
+def every_stack_of_a_difference_has_the_figures_of_both_profiles():
     for metric in METRICS:
         was, now = wanted(common.before(), metric), wanted(common.after(), metric)
         both = {stack: (was.get(stack, 0), now.get(stack, 0)) for stack in was.keys() | now.keys()}
@@ -162,7 +162,7 @@ def every_stack_of_a_difference_is_that_of_its_profiles():
 
 
 @claim
-def flamegraph_draws_a_difference_with_what_grew():
+def flamegraph_draws_a_difference():
     boxes = flamegraph(written(common.after(), "--metric", "live", "--diff-base", common.before()), "difference")
     assert boxes[0][1] == common.totals(common.after())["inuse_space"], boxes[0]
     grown = {(name, size) for name, size, _, change in boxes if change and change.startswith("+")}

@@ -1,14 +1,14 @@
 # SPDX-License-Identifier: MIT
-"""common - the profiles that tests of exports use, and what an export must add up to.
+"""common - the profiles for tests of exports, and the totals that every export must have.
 
-Each profile is made once, when it is first asked for, in a directory that goes away with the test:
+Each profile is made once, when it is first needed, in a directory that is removed at the end of the test:
 
     exact()             programs/shapes.cpp: tags, threads, inlined functions, recursion, templates
     sampled()           the same, sampled about every 2 KiB, with a fixed seed
     before(), after()   of the same program, exact; `after` has more of one thing, less of another, and something new
-    hostile()           hostile.c: names that somebody might stumble over
+    hostile()           tests/lib/hostile.c: names with characters that are special in some format
 
-totals() is the truth for every format: sites of the JSON export, rounded one by one as flat.h does, and added up.
+totals() has the true totals for every format: the sites of the JSON export, each rounded like in flat.h, and summed.
 """
 
 import atexit
@@ -42,7 +42,7 @@ def place():
 
 
 def run(*command, status=0, **options):
-    """Runs a command to its end; its status must be `status`. Returns what it did, output as bytes."""
+    """Runs a command to its end. Its status must be `status`. Returns the result, with output as bytes."""
     options = {"env": environment(), "stdin": subprocess.DEVNULL, "cwd": place(), "timeout": PATIENCE_S, **options}
     done = subprocess.run([str(word) for word in command], capture_output=True, **options)
     said = done.stderr.decode(errors="replace")
@@ -51,7 +51,7 @@ def run(*command, status=0, **options):
 
 
 def tool(name, *elsewhere):
-    """The path of a program that reads our output, or else the claim is skipped."""
+    """The path of a program that reads our output. If it is missing, the claim is skipped."""
     found = shutil.which(name) or next((str(path) for path in elsewhere if Path(path).is_file()), None)
     if not found:
         raise Skip(f"{name} is not installed")
@@ -90,17 +90,28 @@ def after():
 @functools.cache
 def hostile():
     path = place() / "hostile.plim"
-    run(PROGRAMS / "hostile", path)
+    run(BUILD / "tests/lib/hostile", "names", path)
     return path
 
 
 PROFILES = {"an exact profile": exact, "a sampled profile": sampled, "hostile names": hostile}
 
+# Name of a case -> (profile, options): for formats with stacks and several metrics.
+CASES = {
+    "exact": (exact, ()),
+    "sampled": (sampled, ()),
+    "hostile": (hostile, ()),
+    "by tag": (exact, ("--by", "tag")),
+    "by thread and tag": (exact, ("--by", "thread,tag")),
+    "small ones together": (exact, ("--threshold", "5")),
+    "one tag": (exact, ("--tag", "request")),
+}
+
 # ---- exports ----
 
 
 def export(profile, form, *options):
-    """What `plimsoll export --format FORM OPTIONS PROFILE` writes, as bytes."""
+    """The output of `plimsoll export --format FORM OPTIONS PROFILE`, as bytes."""
     return run(PLIMSOLL, "export", "--format", form, *options, profile).stdout
 
 
@@ -120,7 +131,7 @@ def figures(site):
 
 
 def sites(whole):
-    """(site, its figures) of a JSON export; those of what a difference is compared with are negative."""
+    """(site, its figures) of a JSON export. Figures of the base of a difference are negative."""
     base = whole["extent"]["base_sites"]
     for number, site in enumerate(whole["sites"]):
         yield site, {metric: -value if number < base else value for metric, value in figures(site).items()}
@@ -128,7 +139,7 @@ def sites(whole):
 
 @functools.cache
 def totals(profile, *options):
-    """metric -> what every format must add up to; `options` select a part of the profile, as for export()."""
+    """metric -> the total that every format must have. `options` select a part of the profile, as for export()."""
     return add_up(row for _, row in sites(as_json(profile, *options)))
 
 
@@ -142,12 +153,12 @@ def add_up(rows):
 
 
 def difference(first, second):
-    """metric -> what is more in the second of two profiles."""
+    """metric -> how much more the second of two profiles has."""
     old, new = totals(first), totals(second)
     return {metric: new[metric] - old[metric] for metric in METRICS}
 
 
 def same(found, wanted, what=""):
-    """Both are {metric: number}; metrics that `found` does not have are not asked for."""
+    """Both are {metric: number}. Metrics that `found` does not have are not compared."""
     wrong = [f"{metric}: {value}, not {wanted[metric]}" for metric, value in found.items() if value != wanted[metric]]
     assert not wrong, f"{what}: " + "; ".join(wrong)

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * crowd.c - `crowd FILE TIMES` writes an exact profile with a stack for each way in which blocks come and go around the
- * peak of the heap: which of them were live then, which are live at the end, which were temporary. Figures are so many
- * TIMES the ones below.
+ * crowd.c - `crowd FILE TIMES` writes an exact profile with a stack for each possible fate of blocks around the peak of
+ * the heap: some were live then, some are live at the end, some were temporary. All figures are TIMES those below.
  */
 #include <stdlib.h>
 
@@ -27,7 +26,7 @@ static const struct way ways[] = {
 };
 #define WAYS (sizeof ways / sizeof *ways)
 
-/* A block that was the last before the peak, and temporary: there can be only one of it. */
+/* The last block before the peak, a temporary one: there can be only one. */
 static const struct way last = {"last_before_peak", 3, 33, 1, 13, 0, 0, 3};
 
 static void add_way(struct forge *forge, uint32_t module, uint32_t thread, const struct way *way, uint64_t times)

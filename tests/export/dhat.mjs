@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// dhat.mjs - opens files in valgrind's dh_view.html, as one would in a browser, and prints the text that it shows for
-// each, sorted by total bytes. What it cannot read is an error.
+// dhat.mjs - opens files in valgrind's dh_view.html, like a user in a browser, and prints the text that it shows for
+// each, sorted by total bytes. A file that it cannot read is an error.
 //
 // usage: node dhat.mjs VIEWER FILE...
 

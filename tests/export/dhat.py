@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: MIT
-"""valgrind's viewer reads our files as DHAT's own, in a browser, and shows the profile's totals."""
+"""dhat - valgrind's viewer reads our files like DHAT's own, in a browser, and shows the totals of the profile."""
 
 import functools
 import json
 import re
 import sys
 
-# First, because it knows the way to tests/lib.
+# First, because it adds tests/lib to the path.
 import common
 import claims
 import stacks
@@ -16,15 +16,7 @@ from common import HERE
 from pathlib import Path
 
 VIEWER = Path("/usr/libexec/valgrind/dh_view.html")
-CASES = {
-    "exact": (common.exact, ()),
-    "sampled": (common.sampled, ()),
-    "hostile": (common.hostile, ()),
-    "by tag": (common.exact, ("--by", "tag")),
-    "by thread and tag": (common.exact, ("--by", "thread,tag")),
-    "small ones together": (common.exact, ("--threshold", "5")),
-    "one tag": (common.exact, ("--tag", "request")),
-}
+CASES = common.CASES
 KEYS = {"tb": "alloc_space", "tbk": "alloc_objects", "gb": "peak_space", "gbk": "peak_objects", "eb": "inuse_space",
         "ebk": "inuse_objects"}
 SHOWN = {"Total": ("alloc_space", "alloc_objects"), "At t-gmax": ("peak_space", "peak_objects"),
@@ -49,7 +41,7 @@ def written(case):
 
 @functools.cache
 def opened():
-    """{case: what the viewer shows}, from one run of the browser."""
+    """{case: the text of the viewer}, from one run of the browser."""
     if not VIEWER.exists():
         raise Skip("valgrind's viewer is not installed")
     for case in CASES:
@@ -77,8 +69,8 @@ def check_viewer(case):
 
 
 for case in CASES:
-    claims.add(f"the file's points add up to the profile: {case}", functools.partial(check_file, case))
-    claims.add(f"the viewer shows the profile's totals: {case}", functools.partial(check_viewer, case))
+    claims.add(f"the sums of the file are the totals of the profile: {case}", functools.partial(check_file, case))
+    claims.add(f"the viewer shows the totals of the profile: {case}", functools.partial(check_viewer, case))
 
 
 def frame_text(frame, address):
@@ -100,8 +92,8 @@ def each_stack_has_its_own_figures_innermost_frame_first():
 
 
 @claim
-def frames_are_written_as_importers_take_them_apart():
-    """The Firefox Profiler's are these: address, function, file or object, line."""
+def frames_are_written_as_importers_parse_them():
+    """The Firefox Profiler parses them: address, function, file or object, line."""
     frame = re.compile(r"^0x([0-9a-f]+): (.+) \((?:in )?(.+?)(?::(\d+))?(?::(\d+))?\)$", re.IGNORECASE | re.DOTALL)
     for case in ("exact", "hostile"):
         root, *texts = written(case)["ftbl"]
@@ -113,15 +105,15 @@ def frames_are_written_as_importers_take_them_apart():
 
 
 @claim
-def hostile_names_are_shown_as_they_are():
+def hostile_names_are_shown_unchanged():
     for name in ("<b>bold</b><script>alert(1)</script> ]]> -->", "\"double\" 'single' `back`", "two\nlines",
                  "日本語の関数 Käse 🧀", "x" * 3999 + "y"):
         assert name in opened()["hostile"], name
 
 
 @claim
-def lifetimes_are_about_as_long_as_they_were():
-    """What is made first lives for two phases of 0.4 s, what is made last until the end, 0.2 s on average."""
+def lifetimes_are_about_right():
+    """The first blocks live for two phases of 0.4 s. The last ones live until the end, 0.2 s on average."""
     profile = common.record("phases", "--exact", program=[common.PROGRAMS / "phases"])
     data = json.loads(common.export(profile, "dhat"))
 

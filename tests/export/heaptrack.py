@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
-"""heaptrack_print reads our files, and its figures are the profile's.
+"""heaptrack - heaptrack_print reads our files, and its figures are those of the profile.
 
-Its summary is rounded; what it writes for flame graphs has each stack to the unit, for each of its four costs.
+Its summary is rounded. Its output for flame graphs has exact figures for each stack, for each of its four costs.
 """
 
 import functools
@@ -9,7 +9,7 @@ import re
 import sys
 from collections import Counter
 
-# First, because it knows the way to tests/lib.
+# First, because it adds tests/lib to the path.
 import common
 import claims
 import stacks
@@ -50,20 +50,20 @@ def written(case):
 
 
 def read(path, *options):
-    """What heaptrack_print says; it must not complain."""
+    """The output of heaptrack_print, which must not complain."""
     done = common.run(common.tool("heaptrack_print"), "--disable-builtin-suppressions", *options, path)
     assert not done.stderr, done.stderr.decode(errors="replace")
     return done.stdout.decode()
 
 
 def figure(said, words):
-    """A whole number of the summary."""
+    """A whole number from the summary."""
     return int(re.search(rf"^{words}: (\d+)", said, re.MULTILINE)[1])
 
 
 @functools.cache
 def flames(path, cost):
-    """{stack: figure}, outermost first; heaptrack puts semicolons between functions."""
+    """{stack: figure}, outermost first. heaptrack puts semicolons between functions."""
     out = common.place() / "flames"
     read(path, "--shorten-templates=0", "--flamegraph-cost-type", cost, "-F", out)
     found = Counter()
@@ -83,11 +83,11 @@ def check_totals(case):
 
 
 for case in CASES:
-    claims.add(f"calls, temporaries, peak and leaks are the profile's: {case}", functools.partial(check_totals, case))
+    claims.add(f"calls, temporaries, peak and leaks are right: {case}", functools.partial(check_totals, case))
 
 
 def shown(stack):
-    """A stack as heaptrack shows it: from main on, without operator new, and with the last parts of files."""
+    """A stack as heaptrack shows it: from main on, without operator new, and with base names of files."""
     names = [name for name, _ in stack]
     stack = stack[names.index("main") if "main" in names else 0:]
     while stack[-1][0].startswith("operator new"):
@@ -106,11 +106,11 @@ def check_stacks(case):
 
 
 for case in ("exact", "sampled", "every way"):
-    claims.add(f"each stack has its own figures: {case}", functools.partial(check_stacks, case))
+    claims.add(f"each stack has the right figures: {case}", functools.partial(check_stacks, case))
 
 
 def events(path):
-    """(sign, size) of each event, as a reader of the format sees them."""
+    """(sign, size) of each event in the file."""
     sizes, found = [], []
     for line in path.read_text().splitlines():
         word, *rest = line.split(" ")
@@ -122,30 +122,31 @@ def events(path):
 
 
 @claim
-def allocated_bytes_are_those_of_the_profile_to_the_unit():
+def allocated_bytes_are_exactly_those_of_the_profile():
     for case in ("exact", "hostile", "every way"):
         found = sum(size for sign, size in events(written(case)) if sign == "+")
         assert found == common.totals(CASES[case][0]())["alloc_space"], case
 
 
 @claim
-def nothing_is_freed_that_is_not_there():
+def no_block_is_freed_that_was_not_allocated():
     for case in CASES:
         heap = Counter()
         for sign, size in events(written(case)):
             heap[size] += 1 if sign == "+" else -1
             assert heap[size] >= 0, case
+        assert heap, f"{case}: there is no event"
 
 
 @claim
-def names_that_would_break_lines_are_made_visible():
+def control_characters_in_names_are_made_visible():
     said = read(written("hostile"))
     assert "two␊lines␍␊␉and a tab" in " ".join(flames(written("hostile"), "allocations"))
     assert "Debuggee command was: ./example \"two␊lines\" �<script>" in said
 
 
 @claim
-def too_many_calls_are_fewer_events_and_the_command_line_says_so():
+def too_many_calls_are_scaled_down_and_the_command_line_says_so():
     path = common.place() / "many.heaptrack"
     path.write_bytes(common.export(crowd(MANY), "heaptrack"))
     totals, said = common.totals(crowd(MANY)), read(path, "-p0", "-a0", "-T0")

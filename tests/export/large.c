@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * large.c - makes up the profile of a large program: many stacks, in many modules.
+ * large.c - writes a synthetic profile of a large program: many stacks, in many modules.
  *
  * usage: large FILE STACKS ADDRESSES [MODULE BUILD-ID TEXT-START TEXT-BYTES]...
  *
- * Stacks are 24 frames deep and grow out of each other, as they do in real programs: each shares the outer part of an
- * earlier one. Their frames are ADDRESSES different places, spread over the texts of the modules. The same arguments
- * make the same file.
+ * Stacks have 24 frames and share their outer parts with earlier ones, as in real programs. Their frames are ADDRESSES
+ * different addresses, spread over the code of the modules. The same arguments give the same file.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -16,7 +15,7 @@
 
 #define DEPTH 24
 #define MODULE_WORDS 4
-#define SHARED_AT_LEAST 14 /* frames of an earlier stack that a new one begins with, at most DEPTH - 1 */
+#define SHARED_AT_LEAST 14 /* frames that a new stack shares with an earlier one, at most DEPTH - 1 */
 
 struct module {
     uint32_t record;
@@ -48,7 +47,7 @@ static uint64_t address_of(const struct module *module, uint64_t place, uint64_t
     return module->start + place * (module->bytes / places);
 }
 
-/* frame[] is the stack of the last site, outermost first; a new one goes on from somewhere in it. */
+/* frame[] is the stack of the last site, outermost first. A new stack branches off somewhere in it. */
 static void write_stack(struct forge *forge, const struct module *module, uint64_t modules, uint64_t addresses,
                         uint32_t *frame)
 {

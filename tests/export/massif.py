@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: MIT
-"""ms_print reads our files, and what is in them is the heap over time: snapshots in order, trees that add up."""
+"""massif - ms_print reads our files, which have the heap over time: snapshots in order, trees with correct sums."""
 
 import functools
 import re
 import sys
 
-# First, because it knows the way to tests/lib.
+# First, because it adds tests/lib to the path.
 import common
 import claims
 from claims import claim, main
@@ -71,7 +71,7 @@ def written(case):
 
 
 def read_node(lines, depth=0):
-    """A node with everything below it, from an iterator over lines: the number of its children says where it ends."""
+    """A node with everything below it, from an iterator over lines. The number of its children says where it ends."""
     line = next(lines)
     found = re.match(r"( *)n(\d+): (\d+) (.*)$", line)
     assert found and len(found[1]) == depth, line
@@ -81,7 +81,7 @@ def read_node(lines, depth=0):
 
 @functools.cache
 def parse(case):
-    """(head, snapshots) of a file; what is not by the grammar is an error."""
+    """(head, snapshots) of a file. Anything that does not follow the grammar is an error."""
     lines = iter(line for line in written(case).read_text().splitlines() if not line.startswith("#"))
     head = dict(next(lines).split(": ", 1) for _ in range(3))
     assert list(head) == ["desc", "cmd", "time_unit"]
@@ -101,14 +101,14 @@ def nodes(tree, depth=0):
 
 
 def check_tree(snapshot, threshold):
-    """What is below a node is no more than it has, the heaviest first, and what is small is taken together."""
+    """The children of a node have no more than the node, the heaviest come first, and small ones are merged."""
     whole = snapshot["tree"]["bytes"]
     assert whole == int(snapshot["mem_heap_B"])
     assert sum(node["bytes"] for node in snapshot["tree"]["below"]) == whole
     for node, depth in nodes(snapshot["tree"]):
         large = [below["bytes"] for below in node["below"] if not SMALL.match(below["text"])]
         assert sum(below["bytes"] for below in node["below"]) <= node["bytes"] and depth <= DEPTH_MAX
-        if "(too small to be named" not in "".join(below["text"] for below in node["below"]):
+        if "(too small to be listed" not in "".join(below["text"] for below in node["below"]):
             assert large == sorted(large, reverse=True) and all(one >= threshold * whole for one in large)
 
 
@@ -140,13 +140,13 @@ def check_reader(case):
 
 
 for case in CASES:
-    claims.add(f"snapshots are in order, trees add up, peak and end are the profile's: {case}",
+    claims.add(f"snapshots are in order, and sums, peak and end are right: {case}",
                functools.partial(check, case))
     claims.add(f"ms_print shows every snapshot and every node: {case}", functools.partial(check_reader, case))
 
 
 @claim
-def trees_have_the_allocating_line_on_top_and_its_callers_below():
+def trees_have_the_allocating_line_at_the_top_and_its_callers_below():
     _, snapshots = parse("exact")
     peak = next(one["tree"] for one in snapshots if one["heap_tree"] == "peak")
     texts = [node["text"] for node, _ in nodes(peak)]
@@ -157,7 +157,7 @@ def trees_have_the_allocating_line_on_top_and_its_callers_below():
 
 
 @claim
-def the_heap_grows_and_shrinks_as_the_program_makes_it():
+def the_heap_grows_and_shrinks_like_the_program():
     _, snapshots = parse("over time")
     heap = [int(one["mem_heap_B"]) for one in snapshots]
     assert len(heap) > 30 and max(heap) >= 1_000_000 > heap[0] and heap[-1] < 600_000
@@ -168,8 +168,8 @@ def the_heap_grows_and_shrinks_as_the_program_makes_it():
 
 
 @claim
-def nothing_is_higher_than_the_peak_because_threads_tell_late():
-    """But what is more than that can explain stays as it is. And the head says how well the peak is known."""
+def moments_above_the_peak_are_lowered_if_late_batches_explain_them():
+    """A moment that they do not explain stays as it is. The head says how exactly the peak is known."""
     head, snapshots = parse("told late")
     heap = [int(one["mem_heap_B"]) for one in snapshots if one["heap_tree"] == "empty"]
     peak = [int(one["mem_heap_B"]) for one in snapshots if one["heap_tree"] == "peak"]
@@ -179,19 +179,20 @@ def nothing_is_higher_than_the_peak_because_threads_tell_late():
 
 
 @claim
-def what_was_allocated_only_grows():
+def allocated_bytes_and_calls_only_grow():
     for case in ("allocated over time", "calls over time"):
         figures = [int(one["mem_heap_B"]) for one in parse(case)[1]]
         assert figures == sorted(figures) and len(set(figures)) > 10, case
 
 
 @claim
-def a_part_of_a_profile_has_no_totals_of_the_process():
-    assert all(one["tree"] for one in parse("one tag")[1])
+def a_selected_part_has_no_totals_of_the_process():
+    snapshots = parse("one tag")[1]
+    assert snapshots and all(one["tree"] for one in snapshots), snapshots
 
 
 @claim
-def small_places_are_taken_together():
+def small_places_are_merged():
     texts = [node["text"] for one in parse("only what is large")[1] for node, _ in nodes(one["tree"] or read_nothing())]
     assert any(SMALL.match(text) and SMALL.match(text)[2] == "10.00" for text in texts)
     none = [node["text"] for one in parse("everything however small")[1]
@@ -204,7 +205,7 @@ def read_nothing():
 
 
 @claim
-def names_that_would_break_lines_or_look_like_comments_are_made_visible():
+def control_characters_and_comment_signs_in_names_are_made_visible():
     said = common.run(common.tool("ms_print"), "--threshold=0", written("hostile")).stdout.decode()
     for name in ("two␊lines␍␊␉and a tab (two␊lines␍␊␉and a tab:", "␊＃ comment␊fn=(1) x␊summary: 1␊", "n0: 12 (heap"):
         assert name in said, name

@@ -1,15 +1,16 @@
 # SPDX-License-Identifier: MIT
-"""moments - what a profile knows of a moment is what was so then: also of many threads that each do little, and also
-where several snapshots have the same name."""
+"""moments - what a profile says about a time is right, also for many threads that each do little, and also if several
+snapshots have the same name."""
 
 import csv
 import functools
 import io
+import sys
 
 import common
 from claims import claim, main
 
-THREADS = 600  # more shares of functions than a snapshot has room for
+THREADS = 600  # more entries than a heap composition has room for
 EARLY, LATE = 100 * THREADS, 2 * THREADS
 
 
@@ -19,7 +20,7 @@ def swarm():
 
 
 def calls(profile, *options):
-    """function -> calls, of all its stacks."""
+    """function -> calls, summed over its stacks."""
     sums = {}
     for row in csv.DictReader(io.StringIO(common.export(profile, "csv", *options).decode())):
         sums[row["function"]] = sums.get(row["function"], 0) + int(row["calls"])
@@ -27,16 +28,16 @@ def calls(profile, *options):
 
 
 def quiet():
-    """When all threads have done their first part and rest, by how much all of them had done."""
+    """A time at which all threads have finished their first part and wait, found by the number of calls."""
     whole = common.as_json(swarm())
     end = whole["totals"]["alloc_objects"]["value"]
     times = [each["time_s"] for each in whole["snapshots"] if EARLY + THREADS <= each["calls"] <= end - LATE]
-    assert times, "the profile looked at no moment of the rest"
+    assert times, "the profile has no heap composition of this time"
     return f"{int(times[len(times) // 2] * 1000)}ms"
 
 
 @claim
-def what_many_threads_did_before_a_moment_was_not_done_since():
+def calls_of_many_threads_before_a_time_are_not_in_since():
     assert calls(swarm())["early"] == EARLY
     since = calls(swarm(), "--since", quiet())
     assert since.get("early", 0) == 0, since
@@ -44,25 +45,25 @@ def what_many_threads_did_before_a_moment_was_not_done_since():
 
 
 @claim
-def but_was_until_then():
+def calls_of_many_threads_before_a_time_are_in_until():
     until = calls(swarm(), "--until", quiet())
     assert until["early"] == EARLY and until.get("late", 0) <= 50, until
 
 
 @claim
-def nor_does_a_selection_of_it_say_otherwise():
+def since_and_focus_together_are_right_for_many_threads():
     assert sum(calls(swarm(), "--focus", "early", "--since", quiet()).values()) == 0
 
 
 @claim
-def diff_says_the_same_of_that_moment():
+def diff_since_is_right_for_many_threads():
     done = common.run(common.PLIMSOLL, "diff", "--metric", "calls", "--since", quiet(), swarm())
     said = done.stdout.decode()
     assert "early" not in said and f"+{LATE:,}" in said and "late" in said, said
 
 
 @claim
-def of_several_snapshots_of_one_name_the_latest_is_meant():
+def of_several_snapshots_with_one_name_the_latest_is_chosen():
     path = common.place() / "thrice.plim"
     common.run(common.PLIMSOLL, "run", "--exact", "-o", path, "--", common.PROGRAMS / "thrice")
     assert len(list(common.place().glob("thrice.warm*.plim"))) == 3
@@ -71,4 +72,4 @@ def of_several_snapshots_of_one_name_the_latest_is_meant():
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
-"""Pictures of calls, as Graphviz and browsers read them: the call graph (dot) and the call tree (svg).
+"""pictures - pictures of calls, read by Graphviz and an XML parser: the call graph (dot) and the call tree (svg).
 
-Tooltips have every figure to the unit: "bytes: total 1,234, self 56". So what a picture says is compared with what the
-stacks of the JSON export add up to.
+Tooltips have exact figures: "bytes: total 1,234, self 56". So the figures of a picture are compared with the sums of
+the stacks in the JSON export.
 """
 
 import functools
@@ -45,7 +45,7 @@ def graph(profile, *options):
 
 
 def lines_of(tooltip):
-    """Graphviz keeps escapes of tooltips as they were written."""
+    """The lines of a tooltip, whose escapes Graphviz keeps as they were written."""
     return tooltip.replace("\\\\\\\\", "\0").replace("\\n", "\n").replace("\0", "\\").replace("&amp;", "&")
 
 
@@ -64,7 +64,7 @@ def boxes(profile, *options):
     return found
 
 
-# ---- what they should say ----
+# ---- expected figures ----
 
 
 def paths(profile, metric):
@@ -73,7 +73,7 @@ def paths(profile, metric):
 
 
 def by_name(counter):
-    """{(name, file, module): figure} as {name: [figures]}: pictures show the name."""
+    """{(name, file, module): figure} as {name: [figures]}, because pictures show only the name."""
     found = {}
     for (name, *_), value in counter.items():
         found.setdefault(name, []).append(value)
@@ -106,7 +106,7 @@ def check_tree(profile):
         for path, value in paths(profile(), metric).items():
             for depth in range(len(path)):
                 wanted[path[:depth + 1]] += value
-        # what is less than half a pixel wide is not drawn
+        # boxes of less than half a pixel are not drawn
         least = all_of_it["total"] * .51 / all_of_it["width"]
         wide = sorted(value for value in wanted.values() if value >= least)
         drawn = sorted(box["total"] for box in others if box["total"] >= least)
@@ -115,7 +115,7 @@ def check_tree(profile):
 
 
 def nesting(found):
-    """Each box lies below another, inside of it, and none upon another."""
+    """Each box lies below another and inside of its range, and no boxes overlap."""
     rows = {}
     for box in found:
         rows.setdefault(box["y"], []).append(box)
@@ -140,7 +140,7 @@ for what, profile in PROFILES.items():
 
 
 @claim
-def arrows_have_the_calls_of_the_stacks_they_are_in_each_counted_once():
+def an_arrow_has_the_calls_of_all_stacks_that_contain_it_each_counted_once():
     wanted, found = Counter(), {}
     for path, value in paths(common.exact(), "alloc_objects").items():
         for pair in set(zip(path, path[1:])):
@@ -157,17 +157,17 @@ def arrows_have_the_calls_of_the_stacks_they_are_in_each_counted_once():
 
 
 @claim
-def estimates_have_their_error_and_exact_figures_have_none():
+def estimates_have_an_error_and_exact_figures_have_none():
     report = common.run(common.PLIMSOLL, "report", common.sampled()).stdout.decode()
     never_freed = re.search(r"never freed +(\S+ \S+ ± \S+ \S+) in", report)[1]
     for form in ("svg", "dot"):
         sampled = common.export(common.sampled(), form, "--metric", "live", "--threshold", "5").decode()
-        assert "± is 95%" in sampled and len(re.findall(r"live: total \S+ \S+ ± ", sampled)) > 5, sampled
+        assert "± = 95% confidence" in sampled and len(re.findall(r"live: total \S+ \S+ ± ", sampled)) > 5, sampled
         assert "±" not in common.export(common.exact(), form, "--metric", "live").decode()
         assert form == "dot" or f"live: total {never_freed} (100.0%)" in sampled, never_freed
 
 
-# ---- what is left out ----
+# ---- small functions ----
 
 
 @functools.cache
@@ -185,7 +185,7 @@ def arrow(nodes, edges, caller, callee):
 
 
 @claim
-def what_is_too_small_is_left_out_of_the_graph():
+def small_functions_are_left_out_of_the_graph():
     whole = common.totals(common.exact())["alloc_space"]
     heading, nodes, edges = graph(common.exact(), "--metric", "allocated", "--threshold", "2")
     _, everything, _ = graph(common.exact(), "--metric", "allocated", "--threshold", "0")
@@ -194,11 +194,11 @@ def what_is_too_small_is_left_out_of_the_graph():
     assert f"in {len(everything)} functions; {len(nodes)} are shown" in heading and "less than 2%" in heading, heading
     called = {edge["head"] for edge in edges}
     roots = {stack[0] for stack in stacks.weights(common.exact(), "alloc_space", lambda frame: frame["name"])}
-    expect(f"nobody calls {node['name']}" for node in nodes if node["name"] not in roots and node["_gvid"] not in called)
+    expect(f"no caller: {node['name']}" for node in nodes if node["name"] not in roots and node["_gvid"] not in called)
 
 
 @claim
-def calls_by_way_of_what_is_left_out_are_dashed():
+def calls_through_functions_that_are_left_out_are_dashed():
     _, nodes, edges = graph(chain(), "--metric", "calls", "--threshold", "1")
     assert not any(node["name"].startswith("small_") for node in nodes)
     indirect = arrow(nodes, edges, "main", "common")
@@ -207,7 +207,7 @@ def calls_by_way_of_what_is_left_out_are_dashed():
 
 
 @claim
-def a_graph_can_be_looked_at_and_what_only_passes_calls_on_goes_first():
+def a_graph_has_a_limited_size_and_functions_that_only_pass_calls_on_are_left_out_first():
     _, nodes, edges = graph(chain(), "--metric", "calls", "--threshold", "0")
     names = {node["name"] for node in nodes}
     assert len(names) == LIMIT and {"main", "left", "right", "common", "pass_149"} <= names, names
@@ -217,7 +217,7 @@ def a_graph_can_be_looked_at_and_what_only_passes_calls_on_goes_first():
 
 
 @claim
-def what_is_too_small_in_the_tree_is_taken_together_and_not_lost():
+def small_boxes_of_the_tree_are_merged_and_not_lost():
     found = boxes(common.exact(), "--metric", "allocated", "--threshold", "5")
     more = [box for box in found if re.fullmatch(r"\d+ more, each too small to show", box["name"])]
     assert more and all("more" in box["class"].split() for box in more)
@@ -227,7 +227,7 @@ def what_is_too_small_in_the_tree_is_taken_together_and_not_lost():
 
 
 @claim
-def calls_to_itself_are_an_arrow_to_itself():
+def recursion_is_an_arrow_from_a_function_to_itself():
     _, nodes, edges = graph(common.exact(), "--metric", "allocated")
     descend = next(node for node in nodes if re.search(r"\bdescend\b", node["name"]))
     loops = [edge for edge in edges if edge["tail"] == edge["head"] == descend["_gvid"]]
@@ -254,7 +254,7 @@ def a_difference_has_blue_for_less_and_orange_for_more():
 
 
 @claim
-def in_the_tree_of_a_difference_what_has_gone_keeps_its_place():
+def in_the_tree_of_a_difference_removed_functions_keep_their_place():
     metric = ("--metric", "allocated")
     tree = boxes(common.after(), *metric, "--diff-base", common.before())
     render = [box for box in tree if re.search(r"\brender\b", box["name"])]
@@ -266,7 +266,7 @@ def in_the_tree_of_a_difference_what_has_gone_keeps_its_place():
 
 
 @claim
-def graphviz_and_browsers_take_hostile_names_unharmed():
+def graphviz_and_xml_parsers_accept_hostile_names():
     _, nodes, _ = graph(common.hostile(), "--threshold", "0")
     names = {stacks.visible(path[-1]) for path in
              stacks.weights(common.hostile(), "alloc_space", lambda frame: frame["name"])}
@@ -278,7 +278,7 @@ def graphviz_and_browsers_take_hostile_names_unharmed():
 
 
 @claim
-def pictures_need_nothing_from_elsewhere():
+def pictures_need_no_other_files():
     text = common.export(common.exact(), "svg").decode()
     assert not re.search(r"<script|<image|<use|href|url\(|@import|@font-face", text)
     assert "prefers-color-scheme:dark" in text
@@ -286,10 +286,10 @@ def pictures_need_nothing_from_elsewhere():
 
 
 @claim
-def a_picture_of_nothing_says_so():
+def an_empty_picture_says_so():
     for form in ("dot", "svg"):
         text = common.export(common.exact(), form, "--metric", "temporary", "--focus", "load_cache").decode()
-        assert "There is nothing of this to show" in text, text
+        assert "This metric has nothing to show" in text, text
 
 
 main()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""pprof - `export --format pprof` is what protoc and `go tool pprof` take it for, and has the figures of JSON."""
+"""pprof - protoc and `go tool pprof` read `export --format pprof`, and it has the figures of the JSON export."""
 
 import bisect
 import functools
@@ -8,7 +8,7 @@ import re
 import subprocess
 import sys
 
-# First, because it knows the way to tests/lib.
+# First, because it adds tests/lib to the path.
 from common import (METRICS, PROFILES, PROGRAMS, WORDS, after, as_json, before, exact, export, hostile, record, same,
                     sampled, tool, totals)
 import claims
@@ -29,33 +29,33 @@ def only(found):
 
 
 def difference_of(first, second, what):
-    """Where two tables differ, in words."""
+    """The differences of two tables, as text."""
     for key in first.keys() | second.keys():
         if first.get(key) != second.get(key):
             yield f"{what} {str(key)[:300]}: {first.get(key)}, not {second.get(key)}"
 
 
-# ---- as protoc reads it ----
+# ---- read by protoc ----
 
 
 def check_rows(make):
-    """Every stack, under its tag and in its thread, has the figures that JSON has for it, and so have all together."""
+    """Every stack, with its tag and thread, has the figures of the JSON export, and so has the sum."""
     profile = make()
     claims.expect(difference_of(pprof(profile).rows(), rows_of_json(profile), "row"), "with figures of JSON")
     same(pprof(profile).totals(), totals(profile), "totals")
 
 
 def check_references(make):
-    """Whatever is named is there, and nothing else is."""
+    """Every reference is defined, and every definition is referenced."""
     found = pprof(make())
     assert found.strings[0] == "" and len(set(found.strings)) == len(found.strings)
     assert all(len(sample["value"]) == len(METRICS) for sample in found.samples)
     used = {number for sample in found.samples for number in sample["location_id"]}
-    assert used == set(found.locations), "locations that no sample names"
+    assert used == set(found.locations), "locations without a sample"
     lines = [line for location in found.locations.values() for line in location["line"]]
-    assert {one(line, "function_id") for line in lines} == set(found.functions), "functions that no line names"
+    assert {one(line, "function_id") for line in lines} == set(found.functions), "functions without a line"
     mappings = {one(location, "mapping_id") for location in found.locations.values()}
-    assert mappings <= {0, *found.mappings}, "locations outside of all mappings"
+    assert mappings <= {0, *found.mappings}, "locations without a mapping"
     for location in found.locations.values():
         mapping = found.mappings.get(one(location, "mapping_id"))
         address = one(location, "address")
@@ -64,12 +64,12 @@ def check_references(make):
 
 
 for a_name, a_profile in PROFILES.items():
-    claims.add(f"each stack has its figures: {a_name}", functools.partial(check_rows, a_profile))
-    claims.add(f"what is named is there: {a_name}", functools.partial(check_references, a_profile))
+    claims.add(f"each stack has the right figures: {a_name}", functools.partial(check_rows, a_profile))
+    claims.add(f"every reference is defined: {a_name}", functools.partial(check_references, a_profile))
 
 
 @claim
-def every_program_has_the_figures_of_json():
+def exports_of_real_programs_have_the_figures_of_json():
     statements = "create table t(a, b); insert into t values(1, 'x'), (2, 'y'); select * from t order by b desc;"
     profile = record("sqlite3", "--exact", program=[tool("sqlite3"), ":memory:", statements])
     check_rows(lambda: profile)
@@ -77,7 +77,7 @@ def every_program_has_the_figures_of_json():
 
 
 @claim
-def sample_types_are_the_metrics_and_the_default_is_the_one_that_was_asked_for():
+def sample_types_are_the_metrics_and_the_default_is_the_selected_one():
     assert pprof(exact()).types == list(zip(METRICS, UNITS)), pprof(exact()).types
     assert pprof(exact()).default_type() == "inuse_space"
     for metric in METRICS:
@@ -85,7 +85,7 @@ def sample_types_are_the_metrics_and_the_default_is_the_one_that_was_asked_for()
 
 
 @claim
-def period_is_the_mean_distance_of_samples():
+def the_period_is_the_sampling_interval():
     for profile, period in ((exact(), 1), (sampled(), 2048)):
         found = pprof(profile).all
         assert one(found, "period") == period
@@ -101,7 +101,7 @@ def times_are_those_of_the_process():
 
 
 @claim
-def comments_say_what_was_run_and_how_it_was_counted():
+def comments_have_the_command_and_the_method():
     comments = "\n".join(pprof(exact(), "--tag", "request").comments)
     assert f"command: {PROGRAMS / 'shapes'}" in comments and "figures: exact" in comments, comments
     assert "selection: " in comments and "request" in comments, comments
@@ -138,7 +138,7 @@ def the_first_mapping_is_the_program_with_its_build_id():
 
 
 def instructions():
-    """Address of each instruction of the program -> its function and what it is."""
+    """Address of each instruction of the program -> its function and its text."""
     listed = subprocess.run([tool("objdump"), "-d", "--no-show-raw-insn", PROGRAMS / "shapes"], capture_output=True,
                             text=True, check=True).stdout
     function, found = None, {}
@@ -152,7 +152,7 @@ def instructions():
 
 
 @claim
-def addresses_lie_in_the_calls_of_the_functions_that_they_are_said_to_be_in():
+def addresses_lie_in_call_instructions_of_their_functions():
     found = pprof(exact())
     code = instructions()
     begins = sorted(code)
@@ -169,7 +169,7 @@ def addresses_lie_in_the_calls_of_the_functions_that_they_are_said_to_be_in():
 
 
 @claim
-def what_is_known_of_a_mapping_is_said_of_it():
+def mappings_are_marked_as_having_functions_or_not():
     found = pprof(hostile())
     known = {found.text(mapping, "filename").startswith("/opt/example"): one(mapping, "has_functions")
              for mapping in found.mappings.values()}
@@ -178,7 +178,7 @@ def what_is_known_of_a_mapping_is_said_of_it():
 
 
 @claim
-def labels_are_the_tag_the_thread_and_the_size_of_blocks():
+def labels_are_the_tag_the_thread_and_the_block_size():
     found = pprof(exact())
     parse = {(labels["thread"], labels["tag"], labels["bytes"]): values[0]
              for labels, values in ((found.labels(sample), sample["value"]) for sample in found.samples)
@@ -192,11 +192,11 @@ def the_same_profile_gives_the_same_bytes():
     for make in PROFILES.values():
         packed = export(make(), "pprof")
         assert packed == export(make(), "pprof")
-        assert packed[:4] == b"\x1f\x8b\x08\x00" and packed[4:8] == bytes(4), "a name, or a time, in the gzip header"
+        assert packed[:4] == b"\x1f\x8b\x08\x00" and packed[4:8] == bytes(4), "the gzip header has a name or a time"
 
 
 @claim
-def names_of_4000_characters_and_with_everything_in_them_are_kept():
+def names_of_4000_characters_and_hostile_names_are_kept():
     names = {name for sample in pprof(hostile()).samples for name in pprof(hostile()).names(sample)}
     for name in ("x" * 3999 + "y", "<b>bold</b><script>alert(1)</script> ]]> -->", "two\nlines\r\n\tand a tab",
                  "\"double\" 'single' `back`", "日本語の関数 Käse \U0001f9c0", "escape \x1b[31m bell \x07 delete \x7f",
@@ -204,11 +204,11 @@ def names_of_4000_characters_and_with_everything_in_them_are_kept():
         assert name in names, name
 
 
-# ---- as go tool pprof shows it ----
+# ---- shown by go tool pprof ----
 
 
 def check_top(metric, make):
-    """What pprof adds up is what JSON adds up, to the unit, function by function."""
+    """The sums of pprof are those of the JSON export, exactly, function by function."""
     rows, total = top(metric, "-symbolize=none", saved(make()))
     assert total == totals(make())[metric], f"{total}, not {totals(make())[metric]}"
     flat = {}
@@ -225,7 +225,7 @@ for a_metric in METRICS:
 
 
 @claim
-def pprof_knows_file_build_id_and_type_and_has_no_complaints():
+def pprof_shows_file_build_id_and_type_and_has_no_complaints():
     text = show("-top", saved(exact()))
     for line in ("File: shapes", "Build ID: ", "Type: inuse_space", "figures: exact", "Duration: "):
         assert line in text, f"{line} is not in {text}"
@@ -233,13 +233,13 @@ def pprof_knows_file_build_id_and_type_and_has_no_complaints():
 
 
 @claim
-def pprof_leaves_names_without_symbols_as_they_are():
+def pprof_shows_names_without_symbols_unchanged():
     rows, _ = top("alloc_objects", saved(hostile()), quiet=False)  # there is no such program
     assert "<b>bold</b><script>alert(1)</script> ]]> -->" in rows and "(1) looks like a reference" in rows, rows.keys()
 
 
 @claim
-def pprof_groups_by_what_inlined_functions_were_inlined_into():
+def pprof_groups_inlined_functions_under_their_callers():
     rows, _ = top("alloc_objects", "-noinlines", saved(exact()))
     assert rows["shapes::shape_block"][0] == 4100 + 200 + 19, rows
 
@@ -267,7 +267,7 @@ def pprof_filters_by_tag_thread_size_and_function():
 
 
 @claim
-def pprof_puts_tags_and_threads_in_front():
+def pprof_shows_tags_and_threads_as_roots():
     rows, _ = top("alloc_objects", "-tagroot=thread,tag", saved(exact()))
     assert rows["worker-1"][1] > 2000 and rows["request/parse"] == (0, 4000), rows
 
@@ -290,7 +290,7 @@ def pprof_shows_sources():
 
 
 @claim
-def what_is_in_front_of_stacks_is_outermost_and_adds_nothing():
+def tags_and_threads_are_outermost_frames_and_add_nothing():
     found = pprof(exact(), "--by", "thread,tag")
     same(found.totals(), totals(exact()))
     for sample in found.samples:
@@ -302,7 +302,7 @@ def what_is_in_front_of_stacks_is_outermost_and_adds_nothing():
 
 
 @claim
-def small_stacks_are_taken_together_and_stay_in_the_totals():
+def small_stacks_are_merged_and_stay_in_the_totals():
     found = pprof(exact(), "--threshold", "10")
     same(found.totals(), totals(exact()))
     names = {name for sample in found.samples for name in found.names(sample)}
@@ -317,7 +317,7 @@ def a_part_of_a_profile_has_the_totals_of_that_part():
 
 
 def compare_differences(metric):
-    """A difference of ours is shown as pprof shows its own of two exports: figures, and percentages of what was."""
+    """Our difference looks like pprof's difference of two exports: figures, and percentages of the base."""
     options = [f"-sample_index={metric}", "-unit=B", "-nodecount=1000000", "-nodefraction=0", "-symbolize=none"]
     theirs = show("-top", *options, f"-diff_base={saved(before())}", saved(after()))
     ours = show("-top", *options, saved(after(), "--diff-base", before()))
@@ -331,7 +331,7 @@ for a_metric in ("alloc_space", "inuse_space", "alloc_objects", "temp_objects"):
 
 
 @claim
-def a_difference_adds_up_to_what_has_changed():
+def the_sum_of_a_difference_is_the_total_change():
     found = pprof(after(), "--diff-base", before())
     old, new = totals(before()), totals(after())
     same(found.totals(), {metric: new[metric] - old[metric] for metric in METRICS})
@@ -344,7 +344,7 @@ def a_difference_adds_up_to_what_has_changed():
 
 
 @claim
-def a_difference_of_a_profile_with_itself_is_nothing():
+def the_difference_of_a_profile_with_itself_is_zero():
     found = pprof(exact(), "--diff-base", exact())
     same(found.totals(), dict.fromkeys(METRICS, 0))
     assert all(not any(row.values()) for row in found.rows().values())

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""pprofs - an export for pprof, as protoc reads it by profile.proto, and as `go tool pprof` shows it."""
+"""pprofs - an export for pprof, parsed by protoc with profile.proto, and shown by `go tool pprof`."""
 
 import gzip
 import os
@@ -17,12 +17,12 @@ PIECE = re.compile(r'(\w+)(?: \{|: (?:"((?:[^"\\]|\\.)*)"|(\S+)))$')
 
 
 def unescape(text):
-    """The text behind C's escapes."""
+    """The text without C escapes."""
     return text.encode().decode("unicode_escape").encode("latin-1").decode()
 
 
 def parse(lines):
-    """A message of protobuf's text format: field -> list of values, messages as the same."""
+    """A message in protobuf's text format: field -> list of values; nested messages likewise."""
     message = {}
     for line in lines:
         line = line.strip()
@@ -41,7 +41,7 @@ def parse(lines):
 
 
 def decode(packed):
-    """What protoc makes of an export."""
+    """An export, decoded by protoc."""
     command = [tool("protoc"), f"--proto_path={HERE}", "--decode=perftools.profiles.Profile", "profile.proto"]
     done = subprocess.run(command, input=gzip.decompress(packed), capture_output=True, env=environment(), timeout=PATIENCE_S)
     assert done.returncode == 0 and not done.stderr, f"protoc: {done.stderr.decode(errors='replace')[:1000]}"
@@ -49,7 +49,7 @@ def decode(packed):
 
 
 class Pprof:
-    """An export for pprof. Fields that are missing are 0, as protocol buffers have it."""
+    """An export for pprof. Missing fields are 0, as in protocol buffers."""
 
     def __init__(self, profile, *options):
         self.packed = export(profile, "pprof", *options)
@@ -63,7 +63,7 @@ class Pprof:
 
     def by_id(self, name):
         found = {one(message, "id"): message for message in self.all.get(name, [])}
-        assert len(found) == len(self.all.get(name, [])), f"a {name} has no number of its own"
+        assert len(found) == len(self.all.get(name, [])), f"two {name}s have the same number"
         assert 0 not in found, f"a {name} has number 0"
         return found
 
@@ -102,7 +102,7 @@ class Pprof:
 
 
 def one(message, field):
-    """The value of a field that is there once or, because it is 0, not at all."""
+    """The value of a field that occurs once, or not at all because it is 0."""
     (value,) = message.get(field, [0])
     return value
 
@@ -122,7 +122,7 @@ def rows_of_json(profile, *options):
 
 
 def go():
-    """Debian's, if it is there."""
+    """Debian's go, if it is installed."""
     return shutil.which("go", path="/usr/bin") or tool("go")
 
 
@@ -135,7 +135,7 @@ def saved(profile, *options):
 
 
 def show(*words, quiet=True):
-    """What `go tool pprof WORDS` prints. If `quiet`, it must not complain, but may say how it understood a word."""
+    """The output of `go tool pprof WORDS`. If `quiet`, it must not complain, but may explain how it read a word."""
     home = place() / "home"
     home.mkdir(exist_ok=True)
     settings = {"HOME": home, "GOCACHE": home / "cache", "GOTOOLCHAIN": "local", "GOFLAGS": "", "GOPROXY": "off",
@@ -152,7 +152,7 @@ ROW = re.compile(f"^{FIGURE}{SHARE}{SHARE}{FIGURE}{SHARE}" r"  (.*?)(?: \((?:par
 
 
 def top(metric, *words, **options):
-    """`pprof -top` of a metric, all of it and in whole numbers: name -> (flat, cumulative), and the total."""
+    """`pprof -top` of a metric, complete and in whole numbers: name -> (flat, cumulative), and the total."""
     text = show("-top", f"-sample_index={metric}", "-unit=B", "-nodecount=1000000", "-nodefraction=0", *words,
                 **options)
     total = re.search(r"% of (-?\d+)B? total", text)

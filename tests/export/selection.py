@@ -1,12 +1,13 @@
 # SPDX-License-Identifier: MIT
-"""selection - every export takes the same part of a profile: --tag, --thread, --focus, --ignore, --since, --until,
---snapshot; and what two parts have is what the whole has."""
+"""selection - every export selects the same part of a profile: --tag, --thread, --focus, --ignore, --since, --until,
+--snapshot. The sum of two complementary parts is the whole."""
 
 import csv
 import functools
 import io
 import json
 import re
+import sys
 
 import common
 from claims import claim, main
@@ -17,7 +18,7 @@ STACKS = ("pprof", "speedscope", "collapsed", "callgrind", "dhat", "massif", "he
 
 
 def table(profile, *options):
-    """(function, tag, thread) -> figures, of the CSV."""
+    """(function, tag, thread) -> figures of the CSV."""
     rows = {}
     for row in csv.DictReader(io.StringIO(common.export(profile, "csv", *options).decode())):
         key = row["function"], row["tag"], row["thread"]
@@ -60,7 +61,7 @@ def added(one, other):
 
 
 @claim
-def what_was_before_a_moment_and_what_was_after_it_are_all_there_was():
+def until_and_since_add_up_to_the_whole():
     for profile, slack in ((phases(), 0), (phases_sampled(), 2)):
         whole, time = functions(profile), half_time(profile)
         both = added(functions(profile, "--until", time), functions(profile, "--since", time))
@@ -70,7 +71,7 @@ def what_was_before_a_moment_and_what_was_after_it_are_all_there_was():
 
 
 @claim
-def an_interval_has_what_was_allocated_in_it_and_what_became_of_live_memory():
+def a_period_has_its_allocations_and_the_change_of_live_memory():
     whole, time = functions(phases()), half_time(phases())
     first, last = functions(phases(), "--until", time), functions(phases(), "--since", time)
     assert whole["make_first"]["calls"] == first["make_first"]["calls"] == 1000
@@ -78,24 +79,24 @@ def an_interval_has_what_was_allocated_in_it_and_what_became_of_live_memory():
     assert last["make_first"]["calls"] == 0 and last["make_first"]["live"] == -1000 * 1000
     assert last["make_last"]["live"] == 500 * 1000
     assert 0 < first["make_and_free"]["calls"] < whole["make_and_free"]["calls"]
-    assert abs(last["make_and_free"]["live"]) <= 64  # the profile looked when one was live
+    assert abs(last["make_and_free"]["live"]) <= 64  # one may have been live at that time
 
 
 @claim
-def times_that_make_no_sense_are_refused_with_what_there_is():
+def impossible_times_are_refused_with_a_reason():
     for options, status, words in (
-        (("--since", "2s", "--until", "1s"), 2, "not before"),
+        (("--since", "2s", "--until", "1s"), 2, "--since must be before --until"),
         (("--since", "1h", "--until", "2h"), 1, "choose times"),
         (("--since", "soon"), 2, "not a time"),
         (("--since", "1.s"), 2, "not a time"),
-        (("--since", "100.5s"), 2, "had ended by then"),
+        (("--since", "100.5s"), 2, "the profile ends before that"),
     ):
         done = common.run(common.PLIMSOLL, "export", "--format", "csv", *options, phases(), status=status)
         assert words in done.stderr.decode(), (options, done.stderr)
 
 
 @claim
-def focus_and_ignore_with_one_expression_are_two_parts_of_the_whole():
+def focus_and_ignore_add_up_to_the_whole():
     for profile in (common.exact(), common.sampled()):
         whole = table(profile)
         some = next(name for name, _, _ in whole if "+0x" not in name)
@@ -106,13 +107,13 @@ def focus_and_ignore_with_one_expression_are_two_parts_of_the_whole():
 
 
 @claim
-def focus_looks_at_functions_source_files_and_modules():
+def focus_matches_functions_source_files_and_modules():
     everything = functions(phases())
     assert set(functions(phases(), "--focus", "make_f.*t$")) == {"make_first"}
     assert functions(phases(), "--focus", r"phases\.c$") == everything
     assert functions(phases(), "--focus", "tests/export/phases$") == everything
     done = common.run(common.PLIMSOLL, "export", "--focus", "no such function", phases(), status=2)
-    assert "leaves no stack" in done.stderr.decode()
+    assert "no stack is left" in done.stderr.decode()
     done = common.run(common.PLIMSOLL, "export", "--ignore", "(", phases(), status=2)
     assert "regular expression" in done.stderr.decode()
 
@@ -129,7 +130,7 @@ def tags_and_threads_select_rows_of_the_table():
 
 
 @claim
-def every_format_takes_every_selection():
+def every_format_accepts_every_selection():
     time = half_time(phases())
     for form in STACKS:
         for options in (("--focus", "make_"), ("--ignore", "make_last"), ("--thread", "."), ("--since", time),
@@ -141,7 +142,7 @@ def every_format_takes_every_selection():
 
 
 @claim
-def tags_and_threads_in_front_and_small_ones_together_lose_nothing():
+def grouping_and_merging_of_small_stacks_lose_nothing():
     whole = common.totals(common.exact())["alloc_space"]
     for options in ((), ("--by", "tag"), ("--by", "thread"), ("--by", "thread,tag"), ("--threshold", "20")):
         lines = common.export(common.exact(), "collapsed", "--metric", "allocated", *options).decode().splitlines()
@@ -158,11 +159,11 @@ def a_snapshot_is_found_by_its_name_or_number_beside_the_profile():
     assert first["extent"]["snapshot"] is not None
     assert first == json.loads(common.export(common.place() / "series.0001.plim", "json"))
     done = common.run(common.PLIMSOLL, "export", "--snapshot", "nope", path, status=2)
-    assert "there is none of that name" in done.stderr.decode()
+    assert "no snapshot with that name" in done.stderr.decode()
 
 
 @claim
-def a_difference_is_refused_where_figures_have_no_sign():
+def a_difference_is_refused_by_formats_without_negative_figures():
     for form in ("dhat", "massif", "callgrind", "speedscope", "heaptrack", "tags-svg"):
         done = common.run(common.PLIMSOLL, "export", "--format", form, "--diff-base", common.before(), common.after(),
                           status=2)
@@ -178,12 +179,12 @@ COLUMN_OF = {"calls": "alloc_objects", "allocated": "alloc_space", "blocks": "in
 
 @functools.cache
 def crowded():
-    """More sites than a moment can name."""
+    """More sites than a heap composition can hold."""
     return common.record("crowded", "--exact", program=["/usr/bin/python3", "-c", SCRIPT])
 
 
 @claim
-def where_more_sites_are_than_can_be_remembered_totals_of_intervals_agree_and_their_figures_are_whole():
+def with_too_many_sites_totals_of_periods_are_right_and_figures_are_whole_numbers():
     whole = common.as_json(crowded())
     assert len(whole["sites"]) > 510, len(whole["sites"])
     time = half_time(crowded())
@@ -198,7 +199,7 @@ def where_more_sites_are_than_can_be_remembered_totals_of_intervals_agree_and_th
 
 
 @claim
-def massif_draws_the_heap_of_the_stretch_that_was_chosen():
+def massif_draws_the_heap_of_the_selected_period():
     time = half_time(phases())
     text = common.export(phases(), "massif", "--since", time).decode()
     times = [float(line[5:]) for line in text.splitlines() if line.startswith("time=")]
@@ -207,20 +208,20 @@ def massif_draws_the_heap_of_the_stretch_that_was_chosen():
 
 
 def changed(profile, *options):
-    """What `plimsoll diff` says of an interval, as words."""
+    """The output of `plimsoll diff` for a period, with single blanks."""
     return " ".join(common.run(common.PLIMSOLL, "diff", *options, profile).stdout.decode().split())
 
 
 @claim
-def diff_shows_what_changed_from_one_moment_of_a_run_to_another():
+def diff_shows_what_changed_between_two_times_of_a_run():
     said = changed(phases(), "--since", half_time(phases()), "--metric", "blocks")
     assert "+1,000 new make_last" in said and "-1,000 gone make_first" in said, said
     done = common.run(common.PLIMSOLL, "diff", "--since", "1s", phases(), phases(), status=2)
-    assert "about one profile" in done.stderr.decode()
+    assert "need a single profile" in done.stderr.decode()
 
 
 @claim
-def a_side_of_a_difference_may_have_nothing_of_what_was_selected_but_not_both():
+def one_side_of_a_difference_may_lack_the_selection_but_not_both():
     new = ("--focus", NEW_AFTER)
     rows = functions(common.after(), *new, "--diff-base", common.before())
     assert rows and all(row["calls"] > 0 for row in rows.values())
@@ -228,8 +229,8 @@ def a_side_of_a_difference_may_have_nothing_of_what_was_selected_but_not_both():
     assert gone and all(row["calls"] < 0 for row in gone.values())
     done = common.run(common.PLIMSOLL, "export", "--focus", "no such function", "--diff-base", common.before(),
                       common.after(), status=2)
-    assert "leaves no stack" in done.stderr.decode()
+    assert "no stack is left" in done.stderr.decode()
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())

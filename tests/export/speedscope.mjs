@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// speedscope.mjs - opens files in speedscope, as one would in a browser, and prints what it has made of each: the file
-// that its own Export writes. What it cannot read is an error.
+// speedscope.mjs - opens files in speedscope, like a user in a browser, and prints how it has read each: the file that
+// its own Export writes. A file that it cannot read is an error.
 //
 // usage: node speedscope.mjs FILE...
 

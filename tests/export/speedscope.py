@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
-"""speedscope's own importer reads our files, in a browser, and makes of them what is in the profile.
+"""speedscope - speedscope's own importer reads our files, in a browser, and gets the figures of the profile.
 
-What it made of a file is what its Export writes: when each frame begins and ends, in units of weight.
+Its Export shows how it has read a file: when each frame begins and ends, in units of weight.
 """
 
 import functools
@@ -33,7 +33,7 @@ def path(case):
 
 @functools.cache
 def written(case):
-    """The file, as we write it."""
+    """The file that we write."""
     profile, options = CASES[case]
     path(case).write_bytes(common.export(profile(), "speedscope", *options))
     return json.loads(path(case).read_bytes())
@@ -41,7 +41,7 @@ def written(case):
 
 @functools.cache
 def opened():
-    """{case: what speedscope makes of the file}, from one run of the browser."""
+    """{case: the file as speedscope reads it}, from one run of the browser."""
     for case in CASES:
         written(case)
     return dict(zip(CASES, browse(HERE / "speedscope.mjs", *map(path, CASES))))
@@ -64,7 +64,7 @@ def key(frame):
 
 
 def weights(case, metric):
-    """{stack: weight}, from the moments at which frames begin and end."""
+    """{stack: weight}, from the beginnings and ends of frames."""
     frames, profile = opened()[case]["shared"]["frames"], of_metric(case, metric)
     found, stack, at = Counter(), (), 0
     for event in profile["events"]:
@@ -84,7 +84,7 @@ def wanted(case, metric, **more):
 
 
 def check_totals(case):
-    """Weights of all metrics of which there is something, and of the one that is shown."""
+    """Weights of all metrics that are not zero, and of the one that is shown first."""
     profile, options = CASES[case]
     selection = options[:2] if options[:1] == ("--tag",) else ()
     totals, shown = common.totals(profile(), *selection), shown_first(case)
@@ -95,13 +95,13 @@ def check_totals(case):
 
 
 @claim
-def speedscope_finds_the_totals_of_the_profile_to_the_unit():
+def speedscope_gets_the_exact_totals_of_the_profile():
     for case in CASES:
         check_totals(case)
 
 
 @claim
-def speedscope_finds_every_stack_with_names_files_and_lines():
+def speedscope_gets_every_stack_with_names_files_and_lines():
     for case in ("exact", "sampled", "one tag"):
         for metric in METRICS:
             if common.totals(CASES[case][0](), *CASES[case][1])[metric]:
@@ -109,26 +109,26 @@ def speedscope_finds_every_stack_with_names_files_and_lines():
 
 
 @claim
-def hostile_names_survive():
+def hostile_names_are_kept():
     for metric in METRICS:
         expect(stacks.differ(weights("hostile", metric), wanted("hostile", metric)), metric)
 
 
 @claim
-def bytes_are_bytes_and_counts_are_counts():
+def metrics_of_bytes_have_the_unit_bytes_and_others_have_none():
     for profile in opened()["exact"]["profiles"]:
         of_bytes = word(profile) in ("allocated", "live", "peak")
         assert profile["unit"] == ("bytes" if of_bytes else "none"), profile["name"]
 
 
 @claim
-def the_metric_asked_for_is_shown_first():
+def the_selected_metric_is_shown_first():
     for case, first in (("exact", "live"), ("calls first", "calls"), ("nothing live", "live")):
         assert shown_first(case) == first, f"{case}: {shown_first(case)}"
 
 
 @claim
-def threads_and_tags_are_in_front_of_stacks_when_asked_for():
+def threads_and_tags_are_outermost_frames_on_request():
     for metric in ("alloc_objects", "inuse_space"):
         found, right = Counter(), Counter()
         for stack, weight in weights("by thread and tag", metric).items():
@@ -147,7 +147,7 @@ def small_stacks_become_one_frame():
 
 
 @claim
-def only_frames_that_a_stack_has_are_in_the_file():
+def the_file_has_only_frames_that_stacks_use():
     for case in CASES:
         file = written(case)
         used = {frame for profile in file["profiles"] for sample in profile["samples"] for frame in sample}
@@ -155,13 +155,13 @@ def only_frames_that_a_stack_has_are_in_the_file():
 
 
 @claim
-def the_metric_asked_for_is_there_even_if_there_is_nothing_of_it():
+def the_selected_metric_is_present_even_if_it_is_zero():
     profile = of_metric("nothing live", "inuse_space")
     assert profile["endValue"] == 0 and not profile["events"], profile
 
 
 @claim
-def the_file_says_who_wrote_it_and_of_what():
+def the_file_names_its_writer_and_the_program():
     assert written("exact")["exporter"].startswith("plimsoll "), written("exact")["exporter"]
     assert written("exact")["name"] == "shapes", written("exact")["name"]
     assert "request" in written("one tag")["name"], written("one tag")["name"]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""CSV as RFC 4180 and spreadsheets want it: read by Python's csv, strictly, and held against the JSON export."""
+"""spreadsheet - CSV by RFC 4180 for spreadsheets, read by Python's csv, strictly, and compared with the JSON export."""
 
 import csv
 import functools
@@ -21,7 +21,7 @@ NUMBER = re.compile(r"0|-?[1-9]\d*")
 
 @functools.cache
 def table(profile, *options):
-    """[{column: cell}]. Every record is one line, and has as many cells as the first."""
+    """[{column: cell}]. Every record is one line and has as many cells as the first."""
     text = common.export(profile, "csv", *options).decode()
     assert text.endswith("\r\n") and text.count("\n") == text.count("\r") == text.count("\r\n")
     header, *rows = csv.reader(io.StringIO(text, newline=""), strict=True)
@@ -39,7 +39,7 @@ def figures(row, suffix=""):
 
 
 def text_of(text):
-    """What a text becomes, in the words of the documentation."""
+    """What a text becomes, as the documentation describes it."""
     text = stacks.visible(text)
     return "'" + text if text[:1] in ("=", "+", "-", "@") else text
 
@@ -51,7 +51,7 @@ def call(frame):
 
 def stack_of(whole, site):
     inward = [call(frame) for frame in stacks.lines(whole, site)]
-    plain = [name.removeprefix("'") for name in inward[:-1]]  # only what a cell begins with is taken for a formula
+    plain = [name.removeprefix("'") for name in inward[:-1]]  # only the beginning of a cell can make it a formula
     return " < ".join([inward[-1], *reversed(plain)])
 
 
@@ -82,8 +82,8 @@ def an_exact_profile_has_a_column_for_each_figure_and_no_more():
 
 
 @claim
-def sites_are_named_as_in_report():
-    """The function is the first one that is the program's own, in its file, at its line."""
+def sites_are_named_like_in_reports():
+    """The function is the innermost one that is the program's own, with its file and line."""
     for row in table(common.exact()):
         if row["function"].startswith("libstdc++"):
             continue  # before main
@@ -106,7 +106,7 @@ def no_cell_is_a_formula():
 
 
 @claim
-def estimates_have_an_interval_around_them():
+def estimates_have_a_confidence_interval():
     rows = table(common.sampled())
     assert columns(common.sampled()) == [
         *PLACE,
@@ -124,8 +124,8 @@ def estimates_have_an_interval_around_them():
 
 
 @claim
-def an_interval_is_that_of_the_site():
-    """Where a row is one site, JSON has the interval, too."""
+def the_confidence_interval_of_a_row_is_that_of_its_site():
+    """If a row is one site, the JSON export has the interval, too."""
     whole = common.as_json(common.sampled())
     keys = [(stack_of(whole, site), site["tag"], whole["threads"][site["thread"]]["name"]) for site in whole["sites"]]
     by_key, compared = dict(zip(keys, whole["sites"])), 0
@@ -142,7 +142,7 @@ def an_interval_is_that_of_the_site():
 
 
 @claim
-def small_stacks_become_one_row_for_each_tag_and_thread_and_the_totals_stay():
+def small_stacks_become_one_row_per_tag_and_thread_and_the_totals_stay_the_same():
     less = table(common.exact(), "--threshold", "5")
     assert len(less) < len(table(common.exact()))
     assert any("more below 5%" in row["function"] and not row["file"] for row in less)
@@ -150,13 +150,13 @@ def small_stacks_become_one_row_for_each_tag_and_thread_and_the_totals_stay():
 
 
 @claim
-def tags_and_threads_have_columns_and_are_not_in_the_stack_as_well():
+def tags_and_threads_have_columns_and_are_not_in_the_stack():
     for by in ("tag", "thread,tag"):
         assert sorted(map(repr, table(common.exact(), "--by", by))) == sorted(map(repr, table(common.exact()))), by
 
 
 @claim
-def a_difference_has_signs_and_what_it_was_before():
+def a_difference_has_signed_figures_and_those_before():
     rows = table(common.after(), "--diff-base", common.before())
     assert list(rows[0]) == [*PLACE, *FIGURES, *(f"{word} before" for word in FIGURES), "stack"], list(rows[0])
     common.same(common.add_up(map(figures, rows)), common.difference(common.before(), common.after()))

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 """stacks - the stacks of a profile, from its JSON export, as other formats should have them.
 
-A stack is a tuple of frames, outermost first. Frames are {"name", "file", "line"}, or what `of` makes of them.
+A stack is a tuple of frames, outermost first. Frames are {"name", "file", "line"}, or the result of `of` for them.
 """
 
 import itertools
@@ -17,13 +17,13 @@ ALLOCATOR_DEPTH = 12
 
 
 def visible(text):
-    """What a text becomes where control characters would do harm: label.h, in the words of the documentation."""
+    """What a text becomes where control characters are not allowed: label.h, as the documentation describes it."""
     text = re.sub(r"[\0-\x1f]", lambda match: chr(0x2400 + ord(match[0])), text).replace("\x7f", "\u2421")
     return re.sub("[\x80-\x9f\u2028-\u202e\u2066-\u2069\ufffe\uffff]", "\ufffd", text)
 
 
 def straight(path):
-    """A path without ways there and back; glibc has the directory twice: ./elf/./elf/dl-init.c."""
+    """A path without "..". glibc has some directories twice: ./elf/./elf/dl-init.c."""
     path = re.sub(r"^(\./)*", "", re.sub(r"^(\./.*?/)(?=\1)", "", path))
     return posixpath.normpath(path) if re.search(r"/\.\.?/", path) else path
 
@@ -36,7 +36,7 @@ def frame(whole, number):
 
 
 def calls(whole, stack):
-    """The frames of a stack by the call that they belong to: a function with all that was inlined into it."""
+    """The frames of a stack by call: a function with everything that was inlined into it."""
     found = [[]]
     for number in stack:
         found[-1].append(number)
@@ -46,7 +46,7 @@ def calls(whole, stack):
 
 
 def demanding(whole, stack):
-    """The frames of a stack, innermost first, without those that only hand memory on to whoever wants it."""
+    """The frames of a stack, innermost first, without allocator wrappers."""
     def hands_on(number):
         return whole["frames"][number].get("allocator", False)
 
@@ -66,7 +66,7 @@ def lines(whole, site):
 
 
 def weights(profile, metric, of, *options, before=lambda whole, site: ()):
-    """{(of(frame), ...): its figure}; stacks without any are left out. `before` is what is in front of them."""
+    """{(of(frame), ...): its figure}, without stacks whose figure is 0. `before` gives the frames before a stack."""
     whole, found = common.as_json(profile, *options), Counter()
     for site in whole["sites"]:
         key = (*before(whole, site), *map(of, lines(whole, site)))
@@ -88,7 +88,7 @@ def thread_and_tags(whole, site):
 
 
 def differ(found, wanted):
-    """What is wrong with {stack: figure}, a line each."""
+    """The differences of {stack: figure}, one line each."""
     for key in wanted.keys() | found.keys():
         if found.get(key) != wanted.get(key):
             yield f"{found.get(key)}, not {wanted.get(key)}: {key}"

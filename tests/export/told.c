@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * told.c - `told FILE` writes an exact profile of two threads that tell what they hold 4,096 bytes at a time. The heap
- * is largest at the end, with 10,000 bytes. The timeline has 8,000; 12,000, which is too much only because of what was
- * not told yet; and 30,000, which is more than that can explain.
+ * told.c - `told FILE` writes an exact profile of two threads that report their changes in batches of 4,096 bytes. The
+ * heap is largest at the end, with 10,000 bytes. The timeline has 8,000; 12,000, which is too much only because of
+ * changes that were not reported yet; and 30,000, which is more than these can explain.
  */
 #include "forge.h"
 

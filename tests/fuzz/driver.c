@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * driver.c - runs a fuzz target without libFuzzer: `fuzz_TARGET_replay SEED ROUNDS FILE...` gives it each file as it
- * is, and then ROUNDS changed copies of each. No coverage guides it; with the same seed it repeats itself exactly. A
- * file that FUZZ_KEEP names has what the target was given last: what broke it, if it broke.
+ * driver.c - runs a fuzz target without libFuzzer: `fuzz_TARGET_replay SEED ROUNDS FILE...` gives it each file
+ * unchanged, and then ROUNDS changed copies of each. It uses no coverage. The same seed gives the same run. The file
+ * that FUZZ_KEEP names has the last input: the one that broke the target, if it broke.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -11,7 +11,7 @@
 #include "fuzz.h"
 
 #define BYTES_MAX (1u << 20)
-#define CHANGES 6 /* at most so many one upon the other */
+#define CHANGES 6 /* applied to one copy, at most */
 
 size_t LLVMFuzzerMutate(uint8_t *data, size_t bytes, size_t bytes_max)
 {
@@ -44,7 +44,7 @@ static void keep(const uint8_t *data, size_t bytes)
     fclose(file);
 }
 
-/* From a copy of exactly its size, so that a sanitizer sees a read beyond the end. */
+/* Runs the target on a copy of exactly this size, so that a sanitizer sees a read beyond the end. */
 static void run(const uint8_t *data, size_t bytes)
 {
     uint8_t *copy = malloc(bytes > 0 ? bytes : 1);

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * fuzz_exports.c - does with changed profiles whatever can be done with a profile: parts of it, stretches of its time,
- * sums and differences, files of those, advice, and all of that in every format.
+ * fuzz_exports.c - uses changed profiles in every way: parts, periods of time, sums and differences, files of those,
+ * advice, and all of that in every format.
  *
- * A profile that the reader has opened is whole (fuzz_profile.c), but its figures, names and shape are anybody's. What
- * is chosen by people (what to do, with which part, by which metric) is chosen by the profile's own bytes here, so that
- * a finding repeats.
+ * A profile that the reader has opened is valid (fuzz_profile.c), but its figures, names and shape are arbitrary. The
+ * choices that people make (what to do, with which part, by which metric) come from the profile's own bytes here, so
+ * that a failure can be repeated.
  *
- * Nothing is read but the profile: symbols are looked for where there are no files.
+ * Nothing is read but the profile: symbols are searched for where there are no files.
  */
 #include <limits.h>
 #include <math.h>
@@ -16,19 +16,20 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "advice.h"
-#include "arena.h"
-#include "diff.h"
-#include "export.h"
+#include "analysis/advice/advice.h"
+#include "analysis/diff/diff.h"
+#include "analysis/instant.h"
+#include "analysis/names/simplify.h"
+#include "analysis/narrow.h"
+#include "analysis/path.h"
+#include "export/export.h"
 #include "fuzz.h"
-#include "instant.h"
-#include "join.h"
-#include "narrow.h"
-#include "path.h"
-#include "profile.h"
-#include "save.h"
-#include "simplify.h"
-#include "symbolize.h"
+#include "reader/base/arena.h"
+#include "reader/join/join.h"
+#include "reader/profile.h"
+#include "reader/site.h"
+#include "reader/symbols/symbolize.h"
+#include "reader/write/save.h"
 #include "written.h"
 
 #define CHANGED_MAX (1u << 20)
@@ -79,7 +80,7 @@ static struct pl_profile *load(const uint8_t *data, size_t bytes, uint64_t choic
     return profile;
 }
 
-/* What became of the program later: the same, but for a few changes. NULL if that is no profile. */
+/* A later profile of the program: the same with a few changes. NULL if the result is not a profile. */
 static struct pl_profile *load_changed(const uint8_t *data, size_t bytes, uint64_t choice, uint64_t *state)
 {
     static uint8_t changed[CHANGED_MAX];
@@ -93,7 +94,7 @@ static struct pl_profile *load_changed(const uint8_t *data, size_t bytes, uint64
 
 /* ---- parts ---- */
 
-/* Most are in. */
+/* Includes most of them. */
 static const bool *choose(uint32_t count, uint64_t *state, struct pl_arena *arena)
 {
     bool *in = pl_arena_alloc(arena, count + 1ull);
@@ -117,27 +118,27 @@ static const struct pl_profile *narrow(const struct pl_profile *whole, uint64_t 
     return narrowed;
 }
 
-/* Moments in their order: 0 is the start, then come snapshots, and at last the end. */
+/* Times in order: 0 is the start, then the heap compositions, then the end. */
 static uint32_t choose_moment(const struct pl_profile *profile, uint64_t *state)
 {
     uint64_t random = fuzz_random(state);
     if (random % 2)
-        return (uint32_t) (random / 2 % (profile->snapshots + 2u));
+        return (uint32_t) (random / 2 % (profile->compositions + 2u));
     double seconds = (double) (random >> 32) / (double) UINT32_MAX * profile->duration_s;
     int instant = pl_instant_near(profile, seconds);
-    return instant == PL_INSTANT_END ? profile->snapshots + 1 : (uint32_t) (instant + 1);
+    return instant == PL_INSTANT_END ? profile->compositions + 1 : (uint32_t) (instant + 1);
 }
 
 static int instant_of(const struct pl_profile *profile, uint32_t moment)
 {
-    return moment > profile->snapshots ? PL_INSTANT_END : (int) moment - 1;
+    return moment > profile->compositions ? PL_INSTANT_END : (int) moment - 1;
 }
 
 static const struct pl_profile *stretch(const struct pl_profile *whole, uint64_t *state, struct pl_arena *arena)
 {
     uint32_t one = choose_moment(whole, state), other = choose_moment(whole, state);
     int since = instant_of(whole, one < other ? one : one > other ? other : 0);
-    int until = instant_of(whole, one < other ? other : one > other ? one : whole->snapshots + 1);
+    int until = instant_of(whole, one < other ? other : one > other ? one : whole->compositions + 1);
     const struct pl_profile *between = pl_instant_between(whole, since, until, arena);
     if (!(pl_instant_seconds(whole, since) >= 0) || !pl_profile_valid(between))
         abort();
@@ -169,14 +170,14 @@ static const char *scratch_file(void)
     return path;
 }
 
-/* What a site of a file may have at most. A sum of absurdities may come to more, and is not believed afterwards. */
+/* The limit of a figure of a site in a file. Sums of absurd figures may exceed it, and are rejected when read again. */
 #define BYTES_MAX 0x1p62
 #define SAMPLES_MAX 0x1p48
 static bool is_absurd(const struct pl_profile *profile)
 {
     for (uint32_t i = 0; i < profile->sites; i++) {
-        const struct pl_amount *allocated = &profile->site[i].figures.allocated;
-        if (allocated->exact_space >= BYTES_MAX || (double) allocated->sampled.samples >= SAMPLES_MAX)
+        struct pl_amount allocated = pl_site_figures(&profile->site[i]).allocated;
+        if (allocated.exact_space >= BYTES_MAX || (double) allocated.sampled.samples >= SAMPLES_MAX)
             return true;
     }
     return false;
@@ -193,13 +194,13 @@ static void check_saved(const struct pl_profile *saved, const struct pl_profile 
     }
 }
 
-/* A full disk is nobody's fault, and a file has its bounds. */
+/* A full disk is not a failure, and a file has limits. */
 static void save_and_open(const struct pl_profile *profile)
 {
     const char *path = scratch_file();
     struct pl_profile *opened;
     char why[PL_WHY_BYTES] = "";
-    int result = pl_profile_save(profile, path, why);
+    int result = pl_save(profile, path, why);
     if (result != 0 && !*why)
         abort();
     if (result != 0)
@@ -212,7 +213,7 @@ static void save_and_open(const struct pl_profile *profile)
     pl_profile_close(opened);
 }
 
-/* As merge does: sums of sums, whose parts are closed by the time that they are used. */
+/* Like merge: sums of sums, whose parts are closed before the sums are used. */
 static void add_up(const struct pl_profile *first, const struct pl_profile *second, uint64_t *state)
 {
     const struct pl_profile *part[] = {first, second, first};
@@ -233,9 +234,12 @@ static void check_change(const struct pl_diff *diff, const struct pl_change *cha
 {
     if (!is_fraction(change->p) || !is_fraction(change->q) || (same && change->what != PL_DIFF_SAME))
         abort();
+    if (!isfinite(change->change.low) || !isfinite(change->change.high) || !(change->before.value >= 0) ||
+        !(change->after.value >= 0))
+        abort();
     for (int m = 0; m < PL_METRIC_COUNT; m++)
-        if (!isfinite(change->change[m].low) || !isfinite(change->change[m].high) || !(change->before[m].value >= 0) ||
-            !(change->after[m].value >= 0))
+        if (!isfinite(diff->totals.change[m].low) || !isfinite(diff->totals.change[m].high) ||
+            !(diff->totals.before[m].value >= 0) || !(diff->totals.after[m].value >= 0))
             abort();
     if (diff->significant > diff->changes || diff->moved > diff->changes)
         abort();
@@ -245,7 +249,7 @@ static void compare(const struct pl_profile *joined, const struct pl_profile *be
                     uint64_t *state)
 {
     uint64_t random = fuzz_random(state);
-    struct pl_spot_options names = {.full_names = random % 2, .no_symbols = random / 2 % 2};
+    struct pl_location_options names = {.full_names = random % 2, .no_symbols = random / 2 % 2};
     struct pl_diff_options how = {
         .by = (enum pl_diff_by)(random / 4 % 3),
         .metric = (enum pl_metric)((random >> 16) % PL_METRIC_COUNT),
@@ -289,25 +293,25 @@ static void check_advice(const struct pl_advice *advice, const struct pl_paths *
 static void advise(const struct pl_profile *profile, uint64_t *state)
 {
     uint64_t random = fuzz_random(state);
-    struct pl_spot_options names = {.full_names = random % 2, .no_symbols = random / 2 % 2};
-    struct pl_spots *spots = pl_spots_new(profile, &names);
+    struct pl_location_options names = {.full_names = random % 2, .no_symbols = random / 2 % 2};
+    struct pl_locations *locations = pl_locations_new(profile, &names);
     uint32_t depth = (uint32_t) (random >> 32) % 8;
     struct pl_advices advices = {0};
-    struct pl_paths sites = pl_paths_new(profile, spots, PL_SHAPE_SITE, depth);
-    pl_paths_new(profile, spots, (enum pl_shape)(PL_SHAPE_OWN + random / 4 % 3), depth);
+    struct pl_paths sites = pl_paths_new(profile, locations, PL_SHAPE_SITE, depth);
+    pl_paths_new(profile, locations, (enum pl_shape)(PL_SHAPE_OWN + random / 4 % 3), depth);
     for (uint32_t i = 0; i < profile->sites; i++)
         if (sites.of_site[i] >= sites.count)
             abort();
-    pl_advice_find(profile, spots, &sites, "plimsoll", &advices);
+    pl_advice_find(profile, locations, &sites, "plimsoll report --leaks", &advices);
     for (uint32_t i = 0; i < advices.count; i++)
         check_advice(&advices.advice[i], &sites);
     pl_advice_free(&advices);
-    pl_spots_free(spots);
+    pl_locations_free(locations);
 }
 
-/* ---- one of them at a time ---- */
+/* ---- one use at a time ---- */
 
-/* What is done with a profile, or a part of it, and with what became of it later. */
+/* A use of a profile, or of a part of it, and of a later profile. */
 typedef void use_function(const struct pl_profile *part, const struct pl_profile *later, uint64_t *state);
 
 static void write_part(const struct pl_profile *part, const struct pl_profile *later, uint64_t *state)

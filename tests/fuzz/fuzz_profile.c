@@ -1,18 +1,20 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * fuzz_profile.c - reads changed profiles: whatever they say, a profile that was opened keeps what profile.h promises.
+ * fuzz_profile.c - reads changed profiles: whatever they contain, an opened profile fulfils profile.h.
  */
 #include <stdlib.h>
 #include <string.h>
 
+#include "analysis/groups.h"
+#include "analysis/tags/tagtree.h"
 #include "fuzz.h"
-#include "groups.h"
-#include "profile.h"
-#include "tagtree.h"
+#include "reader/describe.h"
+#include "reader/profile.h"
+#include "reader/site.h"
 
 static uint64_t touched;
 
-/* Every byte of every string, so that a sanitizer sees one that is not there. */
+/* Reads every byte of every string, so that a sanitizer sees an invalid one. */
 static void touch(const char *text)
 {
     touched += strlen(text);
@@ -21,9 +23,9 @@ static void touch(const char *text)
 static void touch_all(const struct pl_profile *profile)
 {
     char words[256];
-    pl_profile_ending(profile, words, sizeof words);
+    pl_describe_ending(profile, words, sizeof words);
     touch(words);
-    pl_profile_method(profile, words, sizeof words);
+    pl_describe_method(profile, words, sizeof words);
     touch(words);
     touch(profile->comm);
     touch(profile->executable);
@@ -58,8 +60,11 @@ static void check_metrics(const struct pl_estimate metric[PL_METRIC_COUNT])
 
 static void check_figures(const struct pl_profile *profile)
 {
-    for (uint32_t i = 0; i < profile->sites; i++)
-        check_metrics(profile->site[i].metric);
+    struct pl_estimate metric[PL_METRIC_COUNT];
+    for (uint32_t i = 0; i < profile->sites; i++) {
+        pl_site_estimate(&profile->site[i], metric);
+        check_metrics(metric);
+    }
     check_metrics(profile->total);
 }
 
@@ -70,7 +75,7 @@ static void check_forest(const struct pl_profile *profile)
     char why[PL_WHY_BYTES];
     if (pl_groups_make(profile, PL_GROUP_NAME, &(struct pl_choice){.merge = "w.*"}, &groups, why) != 0)
         abort();
-    pl_tag_forest_grow(profile, &groups, PL_METRIC_INUSE_SPACE, &forest);
+    pl_tagtree_grow(profile, &groups, PL_METRIC_INUSE_SPACE, &forest);
     for (uint32_t t = 0; t < forest.trees; t++) {
         for (uint32_t i = 0; i < forest.tree[t].nodes; i++) {
             const struct pl_tag_node *node = &forest.tree[t].node[i];
@@ -80,7 +85,7 @@ static void check_forest(const struct pl_profile *profile)
             check_metrics(node->total.metric);
         }
     }
-    pl_tag_forest_free(&forest);
+    pl_tagtree_free(&forest);
     pl_groups_free(&groups);
 }
 

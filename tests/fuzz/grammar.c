@@ -1,22 +1,22 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * grammar.c - is a text what its format says it is?
+ * grammar.c - checks whether a text follows its format.
  *
- * Each function takes what it knows off the front of *at, and says whether it was there. Nothing is built: this is
- * for writers, whose text is judged as a whole.
+ * Each function parses an element at *at, advances *at, and returns whether the element was there. Nothing is built,
+ * because only the validity of the whole text matters.
  */
 #include "grammar.h"
 
 #include <stdint.h>
 #include <string.h>
 
-#include "utf8.h"
+#include "reader/base/utf8.h"
 
 #define NESTED_MAX 1000
 #define DIGITS "0123456789"
 #define BLANKS " \t\r\n"
 
-/* One of `set`, so often as it is there. */
+/* Any number of characters of `set`. */
 static size_t take_all(const char **at, const char *set)
 {
     size_t bytes = strspn(*at, set);
@@ -144,7 +144,7 @@ static bool take_reference(const char **at)
     return (take(at, "x") ? take_all(at, DIGITS "abcdefABCDEF") : take_all(at, DIGITS)) > 0 && take(at, ";");
 }
 
-/* Up to, and without, one of `ends`. */
+/* Up to one of `ends`, which is not included. */
 static bool take_characters(const char **at, const char *ends)
 {
     while (**at && !strchr(ends, **at)) {
@@ -183,7 +183,7 @@ static bool take_attributes(const char **at)
     return true;
 }
 
-/* From behind its opening to behind its end. */
+/* From after its opening to after its end. */
 static bool skip_to(const char **at, const char *end)
 {
     const char *found = strstr(*at, end);

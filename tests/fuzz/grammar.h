@@ -1,17 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * grammar.h - is a text what its format says it is?
+ * grammar.h - checks whether a text follows its format.
  */
 #ifndef PL_FUZZ_GRAMMAR_H
 #define PL_FUZZ_GRAMMAR_H
 
 #include <stdbool.h>
 
-/* One JSON value, as strictly as RFC 8259 has it, in UTF-8. */
+/* One JSON value in UTF-8, strictly by RFC 8259. */
 bool fuzz_is_json(const char *text);
 
-/* XML without a DTD's help: elements that nest, attributes in quotes, the five entities, characters that are allowed.
- */
+/* XML without a DTD: nested elements, quoted attributes, the five entities, allowed characters. */
 bool fuzz_is_xml(const char *text);
 
 #endif

@@ -1,14 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * mutate.c - changes profiles. libFuzzer calls it, or driver.c where there is no libFuzzer.
+ * mutate.c - changes profiles. libFuzzer calls it, or driver.c without libFuzzer.
  *
- * A profile is mostly zeros, and a byte changed at random nearly always changes nothing that is read. So the mutator
- * knows where the records are: it takes a word of the header, of the directory or of a record, and puts in something
- * that is likely to hurt.
+ * A profile is mostly zeros, and a random byte is nearly never read. So the mutator knows where the records are: it
+ * replaces a word of the header, of the directory or of a record by a value that is likely to cause a failure.
  */
 #include <string.h>
 
-#include "format.h"
+#include "format/format.h"
 #include "fuzz.h"
 
 uint64_t fuzz_random(uint64_t *state)
@@ -19,7 +18,7 @@ uint64_t fuzz_random(uint64_t *state)
     return z ^ z >> 31;
 }
 
-/* Bounds of fields, small record numbers, and doubles that are not numbers. */
+/* Limits of fields, small record numbers, and doubles that are not numbers. */
 static uint64_t nasty_word(uint64_t *state)
 {
     static const uint64_t nasty[] = {
@@ -62,7 +61,7 @@ static void change_word(uint8_t *at, size_t room, uint64_t *state)
         memcpy(at, &word, bytes);
 }
 
-/* A word near the beginning of a chunk, where the records are: the first is more likely than the second, and so on. */
+/* A word near the beginning of a chunk, where the records are. Earlier records are more likely. */
 static void change_record(uint8_t *data, size_t bytes, uint64_t *state)
 {
     uint64_t random = fuzz_random(state);

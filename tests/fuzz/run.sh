@@ -1,18 +1,18 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# run.sh - fuzzes what reads profiles, under AddressSanitizer and UBSan. Fails, and names the file, when an input breaks
-# something.
+# run.sh - fuzzes the code that reads profiles, under AddressSanitizer and UBSan. If an input breaks something, it fails
+# and names the file.
 #
 # usage: tests/fuzz/run.sh BUILD [SECONDS]
 #
-# BUILD is configured with -Dfuzz=true; `tools/check clang` leaves one in build-check/clang. What a run of SECONDS learns
-# and finds stays in BUILD/fuzzing, so the next one starts from there.
+# BUILD is configured with -Dfuzz=true; `tools/check clang` leaves one in build-check/clang. The corpus and the findings
+# of a run of SECONDS stay in BUILD/fuzzing, so the next run starts from there.
 #
-# The reader is fuzzed by libFuzzer, guided by coverage, for a third of SECONDS. Exports choose what to do by the bytes
-# of the profile, so that coverage is no guide: they read changed copies of the seeds for the rest.
+# libFuzzer fuzzes the reader, guided by coverage, for a third of SECONDS. Exports choose what to do by the bytes of the
+# profile, so coverage does not guide them: for the rest of the time they read changed copies of the seeds.
 #
-# Without SECONDS, as `make check` runs it, the reader gets a fixed number of inputs from a fixed seed and an empty
-# corpus: every change is asked the same, on any machine. (Exports are asked the same by the test fuzz-exports-replay.)
+# Without SECONDS, as in `make check`, the reader gets a fixed number of inputs from a fixed seed and an empty corpus:
+# the same inputs for every commit, on any machine. (The test fuzz-exports-replay does the same for exports.)
 set -eu
 build=$(cd "$1" && pwd)
 seconds=${2:-}
@@ -20,7 +20,7 @@ programs=$build/tests/fuzz
 work=$build/fuzz${seconds:+ing}
 runs=4000
 
-# Changes seeds, another way each time, until the time is up.
+# Changes the seeds in a new way each time, until the time is over.
 fuzz_exports()
 {
     end=$(($(date +%s) + $1))
@@ -36,7 +36,7 @@ fuzz_exports()
     rm -f "$work/findings/exports"
 }
 
-# A file of 512 KiB may cost a small multiple of its size: one allocation of 16 MiB is a finding.
+# A file of 512 KiB may cost a small multiple of its size. A single allocation of 16 MiB is a finding.
 fuzz_reader()
 {
     "$programs/fuzz_profile" "$@" -max_len=524288 -timeout=100 -malloc_limit_mb=16 -rss_limit_mb=1024 -len_control=0 \
@@ -44,7 +44,7 @@ fuzz_reader()
 }
 
 export UBSAN_OPTIONS=halt_on_error=1:print_stacktrace=1 ASAN_OPTIONS=handle_abort=1
-export TMPDIR="$work/tmp" # what breaks leaves its files there
+export TMPDIR="$work/tmp" # a target that breaks leaves its files there
 [ -n "$seconds" ] || rm -rf "$work"
 mkdir -p "$work/seeds" "$work/corpus" "$work/findings" "$TMPDIR"
 cp "$programs"/*.plim "$work/seeds"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * sink.c - a stream that ends in memory.
+ * sink.c - a stream that writes to memory.
  */
 #include "sink.h"
 

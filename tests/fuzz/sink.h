@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * sink.h - a stream that ends in memory.
+ * sink.h - a stream that writes to memory.
  */
 #ifndef PL_FUZZ_SINK_H
 #define PL_FUZZ_SINK_H
@@ -8,14 +8,14 @@
 #include <stdbool.h>
 #include <stdio.h>
 
-/* Stacks that share their frames are written out one by one, so that a small profile may be a very long text. Beyond
- * this much of it nothing is kept: what follows is more of the same. */
+/* Stacks that share frames are written one by one, so a small profile may give a very long text. Text beyond this limit
+ * is discarded. */
 #define FUZZ_SINK_BYTES (128u << 10)
 
 struct fuzz_sink {
-    char text[FUZZ_SINK_BYTES + 1]; /* ends with a NUL, once the stream was closed */
+    char text[FUZZ_SINK_BYTES + 1]; /* ends with a NUL after the stream is closed */
     size_t bytes;
-    bool whole; /* all of it is there */
+    bool whole; /* nothing was discarded */
 };
 
 FILE *fuzz_sink_open(struct fuzz_sink *sink);

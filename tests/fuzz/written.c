@@ -1,17 +1,30 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * written.c - a profile in every format that can carry it, and whether that is what the formats promise.
+ * written.c - writes a profile in every format that fits, and checks the result.
  */
 #include "written.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#include "export.h"
+#include "analysis/groups.h"
+#include "export/export.h"
 #include "fuzz.h"
 #include "grammar.h"
-#include "groups.h"
+#include "page/data/page_data.h"
 #include "sink.h"
+
+static void write_page(const struct pl_profile *profile, const struct pl_export_options *options, FILE *out)
+{
+    struct pl_page_about about = {
+        .selection = options->selection,
+        .metric = options->metric,
+        .no_sources = true,
+        .before = profile,
+        .after = profile,
+    };
+    pl_page_data_write(profile, &about, out);
+}
 
 static const struct format {
     const char *word;
@@ -21,13 +34,14 @@ static const struct format {
 #define ROW(name, word, traits, threshold, help) {word, pl_export_##name, traits},
     PL_EXPORT_FORMATS(ROW)
 #undef ROW
+        {"page", write_page, PL_EXPORT_WHOLE | PL_EXPORT_SIGNED | PL_EXPORT_BINARY},
 };
 #define FORMATS (sizeof formats / sizeof *formats)
 
-/* heaptrack's file has a line for each call, up to 8 million: so many are written in no time. */
+/* heaptrack's file has a line for each call, up to 8 million. This many are written quickly. */
 #define EVENTS_MAX 4096
 
-/* Formats whose grammar is known here. */
+/* The formats whose grammar is checked here. */
 static const struct {
     const char *word;
     bool (*is_one)(const char *text);
@@ -50,7 +64,7 @@ static void check_text(const struct format *format, const struct fuzz_sink *sink
     }
 }
 
-/* The JSON text in front of the columns. */
+/* The JSON text before the columns. */
 #define PAGE_HEAD_BYTES 16u
 static void check_page(const struct fuzz_sink *sink)
 {
@@ -77,7 +91,7 @@ static void write_one(const struct format *format, const struct pl_profile *prof
     if (ferror(out) || fclose(out))
         abort();
     check_text(format, &sink);
-    if (format->write == pl_export_page)
+    if (format->write == write_page)
         check_page(&sink);
 }
 
@@ -145,10 +159,10 @@ static void write_tags(const struct format *format, const struct pl_profile *pro
     enum pl_grouping grouping = options.by & PL_FLAT_BY_THREAD ? PL_GROUP_NAME : PL_GROUP_ALL;
     if (pl_groups_make(profile, grouping, &(struct pl_choice){0}, &groups, why) != 0)
         abort();
-    pl_tag_forest_grow(profile, &groups, options.metric, &forest);
+    pl_tagtree_grow(profile, &groups, options.metric, &forest);
     options.forest = &forest;
     write_one(format, profile, &options);
-    pl_tag_forest_free(&forest);
+    pl_tagtree_free(&forest);
     pl_groups_free(&groups);
 }
 
@@ -161,7 +175,6 @@ void fuzz_write_all(const struct pl_profile *profile, unsigned traits, uint64_t 
         .metric = (enum pl_metric)(random / 2 % PL_METRIC_COUNT),
         .by = (unsigned) (random >> 16) % 4,
         .threshold = thresholds[(random >> 32) % (sizeof thresholds / sizeof *thresholds)],
-        .page = {.no_sources = true, .before = profile, .after = profile},
     };
     for (size_t i = 0; i < FORMATS; i++) {
         const struct format *format = &formats[i];

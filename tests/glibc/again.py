@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: MIT
-"""again - claims that were made of the preload, tried on the front end inside glibc.
+"""again - runs claims of other suites, which are about the preload, with the front end inside glibc.
 
-The other suites start their programs in an environment that built.environment() makes, with libplimsoll.so in
-LD_PRELOAD. Here they are started in a name space where our glibc is the system's, and instead of the library they are
-given GLIBC_MALLOC_PROFILE=1. All else is theirs: the programs, the claims, what is compared with what. What a suite
-runs bare runs in our glibc with the profiler off.
+The other suites start their programs in an environment from built.environment(), with libplimsoll.so in LD_PRELOAD.
+Here the programs start in a namespace where our glibc is the system's, and instead of the library they get
+GLIBC_MALLOC_PROFILE=1. Everything else is unchanged: the programs, the claims and the comparisons. What a suite runs
+without the profiler runs in our glibc with the profiler off.
 
-Not every claim is about us. Those that are not stand in NOT_OURS with the reason, and those that take long in LATER:
-`make soak` tries them.
+Some claims do not apply here. NOT_OURS lists them with the reason. LATER lists claims that take long: `make soak` runs
+them.
 
 usage: again.py SUITE/FILE.py [WORD...]     the claims of that file with all of these words in them
        GLIBC_AGAIN=all again.py ...         also those of LATER
@@ -22,35 +22,39 @@ from front import BUILD, HERE, RUNTIME, built, claims, enter_name_space, give_up
 
 TESTS = HERE.parent
 RUNTIMES = (str(RUNTIME), str(BUILD / "libplimsoll-cxx.so"))
-OTHERS = "it is about allocators in the place of glibc's"
-BEHIND = "it puts an allocator that survives anything behind us: here that is glibc's own"
+OTHERS = "it is about allocators other than glibc's"
+BEHIND = "it needs a reentrant allocator, and here the allocator is glibc's own"
 PRELOAD = "it is about loading libplimsoll.so"
 
-# The beginning of a claim, by file: why it is not about us.
+# The beginning of a claim, by file: the reason why it does not apply.
 NOT_OURS = {
     "traps/startup.py": {
         "a dlsym that allocates": PRELOAD,
         "freeing what dlsym allocated": PRELOAD,
-        "an environment with nothing but us": "switches.py says what holds instead",
-        "rubbish in settings": "switches.py says what holds instead",
-        "a setuid program": "switches.py says what holds instead",
-        "a program without rights anywhere": PRELOAD,
-        "transparent huge pages": "libc has tables of ours when the profiler is off, too, and touches none: see INSTEAD",
+        "an environment with nothing but us": "switches.py has the claim that applies instead",
+        "invalid settings": "switches.py has the claim that applies instead",
+        "a setuid program": "switches.py has the claim that applies instead",
+        "a program without write permission": PRELOAD,
+        "transparent huge pages": "libc has our tables even when the profiler is off, but untouched: see INSTEAD",
     },
     "traps/threads.py": {
         "the runtime can be loaded by dlopen": PRELOAD,
         "thread local storage is small": PRELOAD,
     },
     "traps/forks.py": {
-        "a childs calls": "one made by a system call of the program's own counts from its first visit on: see INSTEAD",
+        "the calls of a child": "one made by a raw system call counts from its first visit on: see INSTEAD",
     },
     "traps/loader.py": {
-        "blocks exchanged with a deep bound plugin": "a deep bound plugin calls the same malloc as everyone",
+        "blocks exchanged with a deep bound plugin": "a deep bound plugin calls the same malloc as the program",
+        "the profile names the first module": "a module that was loaded with RTLD_DEEPBIND calls the same malloc",
+        "a module is still found": PRELOAD,
         "a program with an allocator": OTHERS,
-        "a static program": "behaviour.py says what holds instead",
+        "an allocator preloaded in front": OTHERS,
+        "a library in front of us": PRELOAD,
+        "a static program": "behaviour.py has the claim that applies instead",
     },
     "traps/semantics.py": {
-        "a free is written down before": BEHIND,
+        "a free is recorded before": BEHIND,
         "operator new of another allocator": OTHERS,
         "operator new of a plugin": OTHERS,
         "a thread whose operator new threw": OTHERS,
@@ -59,7 +63,7 @@ NOT_OURS = {
     "traps/stacks.py": {
         "a handler on a stack of 8 kib": BEHIND,
         "a signal stack inside": BEHIND,
-        "signals inside of our cold path": BEHIND,
+        "signals inside our cold path": BEHIND,
         "calls and bytes stay exact when handlers": BEHIND,
         "a thread thrown out": BEHIND,
         "being thrown out": BEHIND,
@@ -67,13 +71,13 @@ NOT_OURS = {
     "traps/counting.py": {
         "two blocks within 16 bytes": OTHERS,
         "five hundred live samples": OTHERS,
-        "freeing null is nothing": BEHIND,
+        "freeing null is not counted": BEHIND,
     },
     "exact/counts.py": {
         "over ": OTHERS,
-        "the whole family": "pvalloc asks for whole pages, and that is what is booked here: see INSTEAD",
+        "the whole family": "pvalloc requests whole pages, which are booked here: see INSTEAD",
         "handlers that allocate inside the profiler": BEHIND,
-        "a handler's calls are counted or known to be lost": BEHIND,
+        "a handler's calls are counted or counted as lost": BEHIND,
     },
     "kill/endings.py": {
         "plimsoll run": PRELOAD,
@@ -89,18 +93,18 @@ NOT_OURS = {
 
 
 def count_calls_of_children(forks):
-    """Of all but those that libc does not know of."""
+    """All children except those that libc does not know of."""
     forks.BY_FUNCTION = tuple(how for how in forks.BY_FUNCTION if not how.startswith("SYS_"))
-    forks.a_childs_calls_are_exact_from_its_first_one()
+    forks.the_calls_of_a_child_are_exact_from_the_first_one()
 
 
-# Claims to try in their place: the sentence, and what the module of that file can do about it.
+# Claims that are made instead: the sentence, and a function of the module of that file.
 INSTEAD = {
     "traps/startup.py": {
         "transparent huge pages do not make our tables resident in libc": lambda startup: startup.check_tables(),
     },
     "traps/forks.py": {
-        "a childs calls are exact from its first one, where libc made it": count_calls_of_children,
+        "the calls of a child are exact from the first one if libc forked it": count_calls_of_children,
     },
     "exact/counts.py": {
         "the family but pvalloc is counted, and failures are not": lambda counts: counts.check("family", "modest"),
@@ -108,7 +112,7 @@ INSTEAD = {
 }
 
 LATER = {
-    "traps/startup.py": ("a limited address space", "a limit on descriptors"),
+    "traps/startup.py": ("a limited address space", "a limit of descriptors"),
     "traps/threads.py": ("thread churn", "threads for which"),
     "traps/forks.py": ("many children one after", "forking while"),
     "traps/ends.py": ("a profile moved while", "processes that are pid 1"),
@@ -119,7 +123,7 @@ LATER = {
 
 
 def settings_of_ours(**settings):
-    """What would have been loaded before the program is inside its libc."""
+    """Our library in LD_PRELOAD is replaced by the switch of the profiler inside libc."""
     libraries = str(settings.get("LD_PRELOAD") or "").split()
     others = [library for library in libraries if library not in RUNTIMES]
     if len(others) < len(libraries):
@@ -153,7 +157,7 @@ def main():
     for sentence, function in INSTEAD.get(name, {}).items():
         claims.add(sentence, functools.partial(function, module))
     if not claims.made:
-        give_up(f"nothing in {name} is about us")
+        give_up(f"no claim of {name} applies here")
     return claims.main(sys.argv[2:])
 
 

@@ -1,20 +1,20 @@
 # SPDX-License-Identifier: MIT
-"""agreement - real programs do inside our glibc what they do without, and both front ends tell the same of them.
+"""agreement - real programs behave the same inside our glibc as without it, and both front ends record the same.
 
-Each job is run bare, with libplimsoll.so preloaded, and inside glibc. What it says and its status are the same. Two
-runs of a job in the same environment make the same calls, so the profiles can be held against each other, by site. A
-site is a whole stack, each frame as module and address, but those in libc and the loader, of which the two runs have
-different ones: a row of them is one frame, "libc".
+Each job runs alone, with libplimsoll.so preloaded, and inside glibc. Its output and status must be the same. Two runs
+of a job in the same environment make the same calls, so the profiles can be compared by site. A site is a whole stack,
+each frame as module and address. The two runs have different libcs and loaders, so consecutive frames in these count as
+one frame, "libc".
 
-  counted    every site has the same calls, bytes and live blocks, but for STRAY ones in all. Most jobs have none.
-             Threads that end sooner or later leave more or fewer stacks to reuse; python3 reads what its child writes
-             in pieces of 128 KiB, as they come; perl asks the kernel for its name, and is told the loader's; cc1's
-             collector takes pages of 32 KiB by their addresses.
-  sampled    with different seeds. Totals, which are exact, as above. Of the ten heaviest sites of each, by calls and by
-             bytes, the estimates differ by no more than SIGMAS standard deviations of their difference, and STRAY ones.
+  counted    every site has the same calls, bytes and live blocks, except for STRAY calls in all. Most jobs have none.
+             Threads that end earlier or later leave more or fewer stacks to reuse. python3 reads its child's output in
+             pieces of 128 KiB, as they come. perl asks the kernel for its name, and gets the loader's. cc1's collector
+             chooses pages of 32 KiB by their addresses.
+  sampled    with different seeds. Totals are exact, as above. For the ten heaviest sites of each, by calls and by
+             bytes, the estimates differ by at most SIGMAS standard deviations of their difference, plus STRAY calls.
 
-What people read goes by the caller in the program, not by what libc does inside: reports name the same places, although
-our libc lies where no system library does.
+Reports name callers in the program, not functions inside libc: they show the same sites, although our libc is not in a
+system directory.
 """
 
 import functools
@@ -30,7 +30,7 @@ from front import *
 SIGMAS, Z95 = 4.5, 1.96
 STRAY = {"alloc_objects": 40, "alloc_space": 16384, "inuse_objects": 40}
 MORE_STRAY = {"python3": {"alloc_space": 300000}, "cc1": {"alloc_space": 150000}}
-ANOTHER_RELEASE = {"alloc_objects": 500, "inuse_objects": 100}  # than the system's: its libc makes calls of its own
+ANOTHER_RELEASE = {"alloc_objects": 500, "inuse_objects": 100}  # its libc makes other calls
 SAMPLED = ("alloc_objects", "alloc_space")
 TOP = 10
 SYSTEM_FILES = ("libc.so.6", "ld-linux-x86-64.so.2")
@@ -45,7 +45,7 @@ SMALL_ENVIRONMENT = {
 }
 
 
-# ---- what is run ----
+# ---- jobs ----
 
 
 def compiler():
@@ -55,13 +55,17 @@ def compiler():
     return [path, "-quiet", "-O2", "-w", "-imultiarch", "x86_64-linux-gnu", JOBS / "gcc.c", "-o", "-"]
 
 
+GIT_JOB_STATUS = 6  # it ends with a command that fails, on purpose
+
+
 def history(place):
-    """A repository for git to look at."""
-    subprocess.run(["bash", JOBS / "git.sh"], cwd=place.work, env=SMALL_ENVIRONMENT, capture_output=True)
+    """A repository for git."""
+    done = subprocess.run(["bash", JOBS / "git.sh"], cwd=place.work, env=SMALL_ENVIRONMENT, capture_output=True)
+    assert done.returncode == GIT_JOB_STATUS, done.stderr.decode()
     return ["git", "-C", place.work / "repository", "log", "-p", "--stat"]
 
 
-# A job: the program that it needs, its command, and the mean bytes between samples.
+# A job: the program that it needs, its command, and the sampling interval.
 JOB_TABLE = {
     "python3": ("/usr/bin/python3", lambda place: ["/usr/bin/python3", JOBS / "python.py"], "4K"),
     "python3 with threads": ("/usr/bin/python3", lambda place: ["/usr/bin/python3", JOBS / "threads.py"], "4K"),
@@ -74,7 +78,7 @@ JOB_TABLE = {
 }
 
 
-# How each is run, and the variable that makes the difference. Programs copy their environment: its size is the same.
+# How each is run, and the variable that makes the difference. Programs copy their environment, so all have one size.
 FRONT_ENDS = {
     "preloaded": (lambda command: command, {"LD_PRELOAD": RUNTIME}),
     "inside glibc": (by_loader, {"NO_PRELOAD": RUNTIME}),
@@ -101,7 +105,7 @@ def profile_of(process_id, place):
     return found[0]
 
 
-# ---- what is compared ----
+# ---- comparison ----
 
 
 class Estimate:
@@ -117,7 +121,7 @@ class Estimate:
 
 
 class Told:
-    """What one profile tells, by site."""
+    """The figures of one profile, by site."""
 
     def __init__(self, path):
         self.json = export(path)
@@ -186,7 +190,7 @@ def differing_estimates(one, other, stray):
 
 
 def run_job(name, sample):
-    """front end -> what its profile tells"""
+    """front end -> the figures of its profile"""
     needs, make_command, _ = JOB_TABLE[name]
     if not shutil.which(needs):
         raise Skip(f"{needs} is not installed")
@@ -199,20 +203,20 @@ def run_job(name, sample):
         for seed, (front, (words, _)) in enumerate(FRONT_ENDS.items(), 1):
             process = start(words(command), place, settings(place, front, sample, seed), cwd=work)
             done = finish(process)
-            assert outcome(done) == outcome(bare), f"{front}: {outcome(done)}\n-- and bare --\n{outcome(bare)}"
+            assert outcome(done) == outcome(bare), f"{front}: {outcome(done)}\n-- alone --\n{outcome(bare)}"
             told.append(Told(profile_of(process.pid, place)))
         return told
 
 
 def sites_in_report(path):
-    """function and module of each, as a report names them"""
+    """function and module of each site, as a report names them"""
     done = subprocess.run([PLIMSOLL, "report", "--top", "20", path], capture_output=True, text=True,
                           env=built.environment(COLUMNS=200), check=True)
     return set(re.findall(r"(\w+)(?:  \S+)?  (\[[^]]+\])", done.stdout))
 
 
 @claim
-def reports_name_the_programs_own_callers_of_libc():
+def reports_name_the_callers_of_libc_in_the_program():
     sites = []
     with Place() as place:
         for front, (words, _) in FRONT_ENDS.items():
@@ -238,9 +242,9 @@ def check_samples(name):
 
 
 for a_job in JOB_TABLE:
-    claims.add(f"{a_job} says the same, and is counted the same at every site as by the preload",
+    claims.add(f"{a_job} behaves the same, and has the same counts at every site as with the preload",
                functools.partial(check_counts, a_job))
-    claims.add(f"{a_job}, sampled, has the same heaviest sites as by the preload",
+    claims.add(f"{a_job}, sampled, has the same heaviest sites as with the preload",
                functools.partial(check_samples, a_job))
 
 

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
-"""behaviour - programs get from our glibc what they get from the system's, and the profile says what they did.
+"""behaviour - programs behave in our glibc as in the system's, and their profiles are right.
 
-again.py tries what other suites claim of the preload. What stands here is about glibc's malloc itself (its sizes, its
-heap, its name spaces), or started by the loader, as a user would.
+again.py runs claims of other suites. The claims here are about glibc's malloc itself (its sizes, its heap, its
+namespaces), or about programs started by the loader, as a user would start them.
 """
 
 import signal
@@ -26,7 +26,7 @@ WAYS = {
 
 
 class Sites:
-    """What the functions of a program allocated, by the exported profile: calls, bytes, live blocks, live bytes."""
+    """What the functions of a program allocated, from the exported profile: calls, bytes, live blocks, live bytes."""
 
     METRICS = ("alloc_objects", "alloc_space", "inuse_objects", "inuse_space")
 
@@ -41,7 +41,7 @@ class Sites:
         return tuple(sum(site[metric]["value"] for site in chosen) for metric in self.METRICS)
 
     def stacks(self, function):
-        """The distinct stacks from `function` to where the program's own code begins: beyond, names are libc's."""
+        """The distinct stacks from `function` outwards within the program's own code. Beyond that names are libc's."""
         found = {tuple(self.functions(site)) for site in self.json["sites"] if site["stack"] is not None}
         return {own_part(stack[stack.index(function) :]) for stack in found if function in stack}
 
@@ -51,7 +51,7 @@ def own_part(stack):
 
 
 def quiet_run(command, settings=EVERYTHING):
-    """Runs it, returns its profile's path; the place is gone when the claim ends."""
+    """Runs a program and returns its sites and its profile."""
     with Place() as place:
         run(command, place, settings)
         path = place.profile().path
@@ -62,7 +62,7 @@ def quiet_run(command, settings=EVERYTHING):
 
 
 @claim
-def sizes_contents_errno_and_the_heap_itself_are_the_same_however_many_samples_there_are():
+def sizes_contents_errno_and_the_heap_do_not_depend_on_samples():
     with Place() as place:
         said = {name: run([program("blocks")], place, settings).stdout for name, settings in WAYS.items()}
         if release() == SYSTEM_RELEASE:
@@ -73,7 +73,7 @@ def sizes_contents_errno_and_the_heap_itself_are_the_same_however_many_samples_t
 
 
 @claim
-def with_every_allocation_sampled_every_call_and_every_live_block_is_at_its_site():
+def with_every_allocation_sampled_all_calls_and_live_blocks_are_at_their_sites():
     sites, profile = quiet_run([TRAPS / "quiet"])
     assert sites.of("quiet_allocate") == (1000, 100000, 500, 50000), sites.of("quiet_allocate")
     allocated = profile.total("allocated")
@@ -81,7 +81,7 @@ def with_every_allocation_sampled_every_call_and_every_live_block_is_at_its_site
 
 
 def crew(words, settings):
-    """(what the program says of its functions, the profile of the process, those of its children)"""
+    """(the calls that the program prints for its functions, the profile of the process, those of its children)"""
     with Place() as place:
         done = finish(start(words, place, environment(place, **settings)))
         assert done.returncode == 0 and done.stderr == b"", done
@@ -99,13 +99,13 @@ def check_crew(words, settings):
         assert (figures[0], figures[2]) == (calls, live.get(function, 0)), f"{function}: {figures}, {calls} calls made"
     for child in children:
         assert child.of("crew_child") == (500, 500 * 480, 250, 250 * 480), child.of("crew_child")
-        assert child.of("crew_small")[0] == 0, "a child wrote down what its parent did"
+        assert child.of("crew_small")[0] == 0, "a child recorded allocations of its parent"
     assert lost(profile) == {}, lost(profile)
     return profile, parent
 
 
 @claim
-def threads_and_children_are_counted_to_the_call_in_both_modes_and_as_the_preload_counts_them():
+def threads_and_children_are_counted_exactly_in_both_modes_like_with_the_preload():
     words = [program("crew"), 3, 1000]
     preload = {"LD_PRELOAD": RUNTIME, "PLIMSOLL_SAMPLE": "exact"}
     _, expected = check_crew(words, preload)
@@ -119,7 +119,7 @@ def threads_and_children_are_counted_to_the_call_in_both_modes_and_as_the_preloa
 
 
 def link_static(place, name):
-    """The program, linked with our archive."""
+    """Links the program with our archive."""
     if not ARCHIVE.exists():
         raise Skip(f"{ARCHIVE} does not exist")
     static = place.work / name
@@ -130,28 +130,28 @@ def link_static(place, name):
 
 
 @claim
-def a_static_program_linked_with_our_archive_is_profiled_like_any_other():
+def a_static_program_linked_with_our_archive_is_profiled():
     with Place() as place:
         static = link_static(place, "crew")
         profile, _ = check_crew([static, "3", "1000"], EVERYTHING)
         assert profile.comm == "crew", profile.comm
         done = finish(start([static, "1", "1"], place, environment(place)))
-        assert done.returncode == 0 and plim.find(place.work, place.live) == [], "it is off, and leaves no file"
+        assert done.returncode == 0 and plim.find(place.work, place.live) == [], "a file was left while off"
 
 
 @claim
-def a_block_is_recorded_before_posix_memalign_gives_its_address_away():
+def a_block_is_recorded_before_posix_memalign_stores_its_address():
     for settings in (EVERYTHING, WAYS["exact"]):
         sites, profile = quiet_run([program("escapes")], settings)
         found = sites.of("escapes_allocate")
         assert found == (1, 1000, 1, 1000) and lost(profile) == {}, (found, lost(profile))
 
 
-# ---- what a program may do ----
+# ---- unusual programs ----
 
 
 @claim
-def a_child_of_a_program_that_has_changed_its_arguments_is_profiled_under_the_first_ones():
+def a_child_of_a_program_that_changed_its_arguments_has_the_original_ones_in_its_profile():
     with Place() as place:
         run([program("arguments"), "word"], place, EVERYTHING)
         profiles = place.profiles()
@@ -171,7 +171,7 @@ def a_program_whose_ifunc_resolver_allocates_is_profiled():
 
 
 @claim
-def in_a_sandbox_a_program_that_cannot_be_started_does_not_end_the_profile_of_who_tried():
+def in_a_sandbox_a_failed_spawn_does_not_end_the_profile_of_its_caller():
     with Place() as place:
         done = finish(start(by_loader([program("spawns")]), place, environment(place, **EVERYTHING)))
         assert outcome(done) == (5, b"", b""), done
@@ -181,7 +181,7 @@ def in_a_sandbox_a_program_that_cannot_be_started_does_not_end_the_profile_of_wh
 
 
 @claim
-def switched_off_exec_and_exit_make_no_system_call_but_their_own():
+def when_switched_off_exec_and_exit_make_no_other_system_call():
     for function in ("execv", "execvp", "_exit"):
         with Place() as place:
             run([program("alone"), function], place, OFF)
@@ -198,7 +198,7 @@ def two_thousand_short_threads_are_all_counted():
 
 
 @claim
-def signals_that_interrupt_malloc_everywhere_change_no_figure():
+def signals_that_interrupt_malloc_anywhere_change_no_figure():
     for settings in (EVERYTHING, WAYS["sometimes"], WAYS["exact"]):
         with Place() as place:
             done = run([program("interrupted"), 2, 400], place, settings)
@@ -212,7 +212,7 @@ def signals_that_interrupt_malloc_everywhere_change_no_figure():
 
 
 def code_of_the_profiler():
-    """Where it begins and ends in libc.so.6, unlikely parts of functions aside: its objects lie beside each other."""
+    """Where the profiler's code begins and ends in libc.so.6, without unlikely parts: its objects are adjacent."""
     listed = subprocess.run(["nm", LIBC], capture_output=True, text=True, check=True).stdout
     words = [line.split() for line in listed.splitlines()]
     code = {w[2]: int(w[0], 16) for w in words if len(w) == 3 and w[1] in "tT"}
@@ -236,7 +236,7 @@ def a_thread_thrown_out_of_the_profiler_by_longjmp_keeps_being_sampled():
 
 
 @claim
-def a_library_in_a_name_space_of_its_own_works_and_is_not_profiled():
+def a_library_in_its_own_namespace_works_and_is_not_profiled():
     for settings in WAYS.values():
         with Place() as place:
             done = run([program("spaces"), PROGRAMS / "elsewhere.so", "elsewhere_work"], place, settings)
@@ -249,7 +249,7 @@ def a_library_in_a_name_space_of_its_own_works_and_is_not_profiled():
 
 
 @claim
-def a_block_may_be_freed_in_another_name_space():
+def a_block_may_be_freed_in_another_namespace():
     for settings in WAYS.values():
         with Place() as place:
             done = run([program("spaces"), PROGRAMS / "elsewhere.so", "elsewhere_work", "elsewhere_take"], place, settings)
@@ -257,8 +257,8 @@ def a_block_may_be_freed_in_another_name_space():
 
 
 @claim
-def there_is_room_for_as_many_name_spaces_as_ever():
-    """Each copy of libc takes its thread-local variables from what the loader has set aside for all of them."""
+def there_is_room_for_as_many_namespaces_as_without_us():
+    """Each copy of libc takes its thread-local variables from a reserve that the loader has for all of them."""
     with Place() as place:
         copies = {name: int(run([program("copies")], place, WAYS[name]).stdout) for name in ("off", "everything")}
         expected = COPIES_OF_LIBC
@@ -268,7 +268,7 @@ def there_is_room_for_as_many_name_spaces_as_ever():
 
 
 @claim
-def modules_that_take_turns_at_one_address_keep_their_stacks():
+def modules_loaded_in_turn_at_one_address_keep_their_stacks():
     plugins = [TRAPS / f"libplugin_{name}.so" for name in ("one", "two")]
     sites, _ = quiet_run([TRAPS / "reload", 20, *plugins])
     assert sites.of("plugin_one_allocate")[:2] == (100, 11100), sites.of("plugin_one_allocate")
@@ -292,21 +292,21 @@ def check_tags(words, place, settings):
 
 
 @claim
-def a_program_that_names_what_its_memory_is_for_needs_no_other_library():
+def a_program_that_uses_tags_needs_no_other_library():
     for settings in (EVERYTHING, WAYS["exact"]):
         with Place() as place:
             check_tags(by_loader([program("tagged")]), place, settings)
 
 
 @claim
-def nor_does_it_when_it_is_static():
-    """Its references to the API are weak, and by themselves fetch nothing from an archive."""
+def a_static_program_that_uses_tags_needs_no_other_library():
+    """Its references to the API are weak, and by themselves pull nothing from an archive."""
     with Place() as place:
         check_tags([link_static(place, "tagged")], place, EVERYTHING)
 
 
 @claim
-def switched_off_the_api_does_nothing():
+def when_switched_off_the_api_does_nothing():
     with Place() as place:
         done = run([program("tagged")], place, OFF)
         assert b"active 0\n" in done.stdout and b"no statistics: -" in done.stdout, done.stdout
@@ -317,7 +317,7 @@ def switched_off_the_api_does_nothing():
 
 
 @claim
-def after_kill_9_everything_is_in_the_file_that_was_live():
+def after_kill_9_everything_is_in_the_live_file():
     for settings in (EVERYTHING, WAYS["exact"]):
         with Place() as place:
             words = by_loader([TRAPS / "ends", "return", "wait"])

@@ -1,15 +1,14 @@
 # SPDX-License-Identifier: MIT
-# src/glibc/build but for the compiler: where the source comes from, what is made of it, and what is left. The glibc
-# here is a miniature with a patch of its own; its loader and the apt are scripts. Nothing is fetched or takes long.
+# src/glibc/build without the compiler: where the source comes from, how it is changed, and what is installed. The glibc
+# here is a miniature with its own patch. Its loader and apt are scripts. Nothing is downloaded, and nothing takes long.
 
 load ../cli/support
 
 setup_file() {
     local tree=$BATS_FILE_TMPDIR/tree glibc=$BATS_FILE_TMPDIR/glibc-2.36
-    mkdir -p "$tree/src/preload" "$glibc/malloc"
+    mkdir -p "$tree/src" "$glibc/malloc"
     cp -R "$PLIMSOLL_SOURCE/include" "$tree/"
     cp -R "$PLIMSOLL_SOURCE"/src/{core,format,glibc} "$tree/src/"
-    cp "$PLIMSOLL_SOURCE"/src/preload/*.[ch] "$tree/src/preload/"
     rm -f "$tree"/src/glibc/patches/*
     printf '%s\n' '--- a/malloc/Makefile' '+++ b/malloc/Makefile' '@@ -1 +1,2 @@' ' routines := malloc' \
         '+include plimsoll/Makefile' >"$tree/src/glibc/patches/glibc-2.36.patch"
@@ -20,7 +19,7 @@ setup_file() {
     pack "$BATS_FILE_TMPDIR/glibc-2.36.tar.xz" "$glibc"
 }
 
-# Its libraries are text. Its loader takes any program for python3 and does not work if libc.so.6 has `broken` in it.
+# Its libraries are text files. Its loader pretends to run python3, and fails if libc.so.6 has `broken` in it.
 make_buildable() { # DIRECTORY
     mkdir "$1/elf" "$1/math"
     echo 'extra-libs := libm' >"$1/math/Makefile"
@@ -54,7 +53,7 @@ pack() { # TARBALL DIRECTORY
     tar --create --xz --file "$1" --directory "$(dirname "$2")" "$(basename "$2")"
 }
 
-# Each test has the tree and the source to itself.
+# Gives each test its own tree and source.
 make_tree() {
     cp -R "$BATS_FILE_TMPDIR"/{tree,glibc-2.36,glibc-2.36.tar.xz} .
 }
@@ -63,7 +62,7 @@ prepare() { # OPTION...
     tree/src/glibc/build --release 2.36 --into out --prepare "$@"
 }
 
-# As on a system with this release, so that glibc's other libraries are not needed.
+# Builds as on a system with this release, so that glibc's other libraries are not needed.
 build() { # OPTION...
     make_command getconf 'echo glibc 2.36'
     tree/src/glibc/build --release 2.36 --into out --source glibc-2.36.tar.xz "$@"
@@ -80,12 +79,12 @@ prepare_given() {
     prepare --source glibc-2.36.tar.xz
 }
 
-# Files of the prepared source that were written since the file `since`.
+# The files of the prepared source that were written after the file `since`.
 written() {
     (cd out/work/source && find . -type f -newer "$work/since" -printf '%P\n' | sort)
 }
 
-# An apt that knows of the versions in `own` by itself, and of those in `suite` once it has been told to update.
+# An apt that knows the versions in `own`, and after an update those in `suite`, too.
 make_apt() {
     mkdir bin package
     mkdir -p package/{DEBIAN,usr/src/glibc}
@@ -107,7 +106,7 @@ END
 #!/bin/sh
 own=$(dirname "$0")/../own
 [ -e "$own" ] || exit 0
-while read -r line; do # one by one: whoever stops listening lets it die of SIGPIPE
+while read -r line; do # line by line: if the reader stops, it dies of SIGPIPE
     echo "$line"
     sleep 0.1
 done <"$own"
@@ -120,56 +119,56 @@ offer() { # VERSION...
     printf 'glibc-source | %s | somewhere\n' "$@"
 }
 
-# --- what was asked for ---
+# --- options ---
 
-@test "what is not understood is said, with the usage" {
+@test "unknown options are refused with the usage" {
     expect 2 "$PLIMSOLL_SOURCE/src/glibc/build" --relaese 2.36
-    says "what is --relaese?" "usage: src/glibc/build"
+    says "unknown option --relaese" "usage: src/glibc/build"
     expect 2 "$PLIMSOLL_SOURCE/src/glibc/build" --jobs many
     says "--jobs needs a number, not many"
     expect 2 "$PLIMSOLL_SOURCE/src/glibc/build" --into
     says "--into needs a value"
 }
 
-@test "a release without a patch is refused, and those with one are named" {
+@test "a release without a patch is refused with the list of those that have one" {
     make_tree
     expect 1 tree/src/glibc/build --release 2.17 --into out
-    says "there is no patch for glibc 2.17; there are some for: 2.36"
+    says "there is no patch for glibc 2.17; there are patches for: 2.36"
     [ ! -e out ]
 }
 
-@test "a directory that glibc's makefiles cannot cope with is refused" {
+@test "a directory that glibc's makefiles cannot handle is refused" {
     make_tree
     expect 1 tree/src/glibc/build --release 2.36 --into "o u t" --prepare --source glibc-2.36.tar.xz
     says "cannot be built in $PWD/o u t"
     [ ! -e "o u t" ]
 }
 
-# --- where it may go ---
+# --- the target directory ---
 
-@test "files that somebody else has in DIR/work are left alone" {
+@test "foreign files in DIR/work are left alone" {
     make_tree
     mkdir -p out/work/source
     echo thesis >out/work/source/thesis.txt
     expect 1 prepare_given
-    says "$PWD/out/work has files in it that were not made here" "--into"
+    says "$PWD/out/work has files that this script did not make" "--into"
     echo 'my boxes' >out/work/unpacked
     expect 1 prepare_given
     [ "$(cat out/work/source/thesis.txt)" = thesis ]
     [ "$(ls out/work)" = $'source\nunpacked' ]
 }
 
-@test "files that somebody else has in DIR/lib are left alone" {
+@test "foreign files in DIR/lib are left alone" {
     make_tree
     mkdir -p out/lib
     echo theirs >out/lib/libc.so.6
     expect 1 build
-    says "$PWD/out/lib has files in it that were not made here" "there is no $PWD/out/SOURCE about them"
+    says "$PWD/out/lib has files that this script did not make" "there is no $PWD/out/SOURCE for them"
     [ "$(cat out/lib/libc.so.6)" = theirs ]
     [ ! -e out/work ]
 }
 
-@test "a build that was stopped at any time is taken up again" {
+@test "an interrupted build is continued" {
     make_tree
     expect 0 build
     echo rubbish >rubbish.tar.xz
@@ -181,9 +180,9 @@ offer() { # VERSION...
     [ -e out/lib/libc.so.6 ]
 }
 
-# --- where the source comes from ---
+# --- the source ---
 
-@test "the package is the newest of the release that the machine's apt offers" {
+@test "the package is the newest one of the release that apt offers" {
     make_tree
     make_apt
     offer 2.41-12 2.36-9 2.36-7 >own
@@ -192,7 +191,7 @@ offer() { # VERSION...
     [ ! -e sources ]
 }
 
-@test "a release that the machine's apt does not offer comes from its suite, by the machine's own mirror" {
+@test "a release that apt does not offer comes from its suite on the machine's own mirror" {
     make_tree
     make_apt
     offer 2.41-12 >own
@@ -203,7 +202,7 @@ offer() { # VERSION...
     grep -q '^deb \[signed-by=/usr/share/keyrings/debian-archive-keyring.gpg\]' sources
 }
 
-@test "what was fetched once is not fetched again" {
+@test "a package that was fetched is not fetched again" {
     make_tree
     make_apt
     offer 2.36-9 >own
@@ -213,11 +212,11 @@ offer() { # VERSION...
     shows "2.36 from glibc-source 2.36-9"
 }
 
-@test "a source that cannot be had is one line, and status 77" {
+@test "a source that cannot be fetched gives one line and status 77" {
     make_tree
     make_apt
     expect 77 prepare
-    says "apt cannot fetch glibc-source 2.36" "--source FILE takes it from elsewhere"
+    says "apt cannot fetch glibc-source 2.36" "use --source FILE"
     [ "$(wc -l <<<"$stderr")" = 1 ]
 }
 
@@ -231,9 +230,9 @@ offer() { # VERSION...
     says "cannot read nowhere.tar.xz"
 }
 
-# --- what is made of it ---
+# --- the prepared source ---
 
-@test "a patch that does not apply is named, with the source that it does not apply to" {
+@test "a patch that does not apply is reported with its source" {
     make_tree
     echo 'routines := something else' >glibc-2.36/malloc/Makefile
     pack glibc-2.36.tar.xz glibc-2.36
@@ -241,23 +240,23 @@ offer() { # VERSION...
     says "glibc-2.36.patch does not apply to glibc-2.36.tar.xz"
 }
 
-@test "every source of the core is compiled, under names that no program has" {
+@test "every source of the core is compiled, with names that cannot clash with a program's" {
     make_tree
     expect 0 prepare_given
     cd out/work/source/malloc
     [ "$(cat Makefile)" = $'routines := malloc\ninclude plimsoll/Makefile' ]
-    for source in "$PLIMSOLL_SOURCE"/src/core/*.c "$PLIMSOLL_SOURCE/src/preload/api.c"; do
+    for source in $(cd "$PLIMSOLL_SOURCE/src" && find core -name '*.c'); do
         name=$(basename "$source" .c)
-        [ "$(cat "pl-$name.c")" = "#include \"plimsoll/$name.c\"" ]
+        [ "$(cat "pl-$name.c")" = "#include \"plimsoll/$source\"" ]
         grep -qx "routines += pl-$name" plimsoll/Makefile
         grep -qx "CFLAGS-pl-$name.c = .*" plimsoll/Makefile
     done
     grep -q '^plimsoll-cflags :=.* -fno-builtin .*-ftls-model=initial-exec' plimsoll/Makefile
-    grep -q '__pl_process' plimsoll/process.c
+    grep -q '__pl_process' plimsoll/core/process.c
     fails grep -rw 'pl_[a-z0-9_]*' plimsoll
 }
 
-@test "what has not changed is left alone, and what is no longer there goes" {
+@test "unchanged files are left alone, and removed ones are deleted" {
     make_tree
     echo '/* once */' >tree/src/glibc/add/malloc/once.c
     cp tree/src/glibc/add/malloc/once.c glibc-2.36/malloc/other.c
@@ -267,18 +266,18 @@ offer() { # VERSION...
     expect 0 prepare_given
     [ -z "$(written)" ]
 
-    echo '/* changed */' >>tree/src/core/live.c
+    echo '/* changed */' >>tree/src/core/blocks/live.c
     rm tree/src/glibc/add/malloc/once.c
     expect 0 prepare_given
-    [ "$(written)" = malloc/plimsoll/live.c ]
+    [ "$(written)" = malloc/plimsoll/core/blocks/live.c ]
     [ ! -e out/work/source/malloc/once.c ]
 }
 
-@test "objects do not outlive a file that came or went beside glibc's own" {
+@test "objects are rebuilt when a file is added to glibc's own" {
     make_tree
     expect 0 prepare_given
     mkdir out/work/objects
-    echo '/* changed */' >>tree/src/core/live.c
+    echo '/* changed */' >>tree/src/core/blocks/live.c
     expect 0 prepare_given
     [ -d out/work/objects ]
     mkdir -p tree/src/glibc/add/sysdeps
@@ -287,7 +286,7 @@ offer() { # VERSION...
     [ ! -e out/work/objects ]
 }
 
-@test "without the profiler the source is as it was" {
+@test "--plain gives the original source" {
     make_tree
     expect 0 prepare_given
     expect 0 prepare --plain --source glibc-2.36.tar.xz
@@ -295,9 +294,9 @@ offer() { # VERSION...
     diff -r glibc-2.36 out/work/source
 }
 
-# --- what is left ---
+# --- the result ---
 
-@test "the loader, libc and the library that checks malloc are left, and what they were made of" {
+@test "the result is the loader, libc, libc_malloc_debug and a description of their source" {
     make_tree
     expect 0 build
     shows "glibc: $PWD/out/lib"
@@ -310,7 +309,7 @@ offer() { # VERSION...
     [ ! -e work/lib ]
 }
 
-@test "files that are as they were stay the same files" {
+@test "unchanged files of the result are not replaced" {
     make_tree
     expect 0 build
     (cd out/lib && stat --format '%n %i %y' *) >before
@@ -318,7 +317,7 @@ offer() { # VERSION...
     (cd out/lib && stat --format '%n %i %y' *) | diff before -
 }
 
-@test "only what works takes the place of what was there" {
+@test "only a working build replaces the previous one" {
     make_tree
     expect 0 build
     cp -R out/lib out/SOURCE .
@@ -335,7 +334,7 @@ offer() { # VERSION...
     done
 }
 
-@test "libraries that are not of this build go" {
+@test "libraries of an earlier build are removed" {
     make_tree
     expect 0 build --all
     [ "$(cat out/lib/libm.so.6)" = libm ]
@@ -343,30 +342,31 @@ offer() { # VERSION...
     [ ! -e out/lib/libm.so.6 ]
 }
 
-@test "a system whose loader is not to be found is told so" {
+@test "a system without a known loader is reported" {
     make_tree
     make_command readelf :
     expect 1 build
-    says "cannot tell which loader this system has"
+    says "cannot find this system's loader"
 }
 
-# --- what the tests are given of it ---
+# --- make check ---
 
-# tools/check with nothing to compile and one test, which writes down where it is to look.
+# Runs tools/check with nothing to compile and one test, which records the glibc directory that it gets.
 check_with_build_ending() { # STATUS
     mkdir -p tree/tools
     cp "$PLIMSOLL_SOURCE/tools/check" tree/tools/
     printf '#!/bin/sh\nexit %s\n' "$1" >tree/src/glibc/build
     make_command ninja :
     make_command meson 'case $1 in
-        introspect) echo "[{\"name\": \"any\", \"suite\": [\"plimsoll:any\"]}]" ;;
+        introspect) [ "$2" != --tests ] && echo "[]" ||
+            echo "[{\"name\": \"any\", \"suite\": [\"plimsoll:glibc\"], \"depends\": []}]" ;;
         test) echo "$PLIMSOLL_GLIBC" >'"$PWD"'/seen ;;
     esac'
     mkdir -p tree/build{,-check}/glibc/lib
     run tree/tools/check gcc
 }
 
-@test "make check tests what it has built, and nothing if that failed" {
+@test "make check tests the glibc that it has built, and none if the build failed" {
     make_tree
     check_with_build_ending 0
     [ "$(cat seen)" = "$PWD/tree/build-check/glibc" ]

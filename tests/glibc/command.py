@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""command - `plimsoll run --glibc` and `--glibc-tree` with a glibc that was built: tests/cli has none."""
+"""command - `plimsoll run --glibc` and `--glibc-tree` with a real build of glibc, which tests/cli does not have."""
 
 import os
 import shutil
@@ -11,7 +11,7 @@ from front import *
 
 
 def plimsoll_run(place, *words, status=0, **settings):
-    """Runs it in place.work, files to place.work/out."""
+    """Runs it in place.work. Files go to place.work/out."""
     command = [PLIMSOLL, "run", "--glibc-dir", GLIBC, "-o", place.work / "out" / "%c.%p.plim", *words]
     (place.work / "out").mkdir(exist_ok=True)
     env = environment(place, **settings)
@@ -28,14 +28,14 @@ def need_name_space(place):
 
 
 def said(done):
-    """What the command adds on stderr: every line is its own."""
+    """The lines that the command itself adds on stderr."""
     lines = done.stderr.decode().splitlines()
     assert all(line.startswith("plimsoll: ") for line in lines), lines
     return lines
 
 
 @claim
-def a_program_runs_as_without_it_and_leaves_a_profile():
+def a_program_behaves_as_without_it_and_leaves_a_profile():
     with Place() as place:
         words = ["/usr/bin/python3", JOBS / "python.py"]
         bare = finish(start(words, place, environment(place)))
@@ -48,7 +48,7 @@ def a_program_runs_as_without_it_and_leaves_a_profile():
 
 
 @claim
-def options_of_run_are_the_front_ends_too():
+def options_of_run_reach_the_front_end():
     with Place() as place:
         plimsoll_run(place, "-q", "--glibc", "--sample", "1", "--seed", "5", "--", TRAPS / "quiet")
         profile = place.profile()
@@ -60,7 +60,7 @@ def options_of_run_are_the_front_ends_too():
 
 
 @claim
-def a_script_is_run_by_its_interpreter_with_the_name_and_arguments_it_would_have():
+def a_script_is_run_by_its_interpreter_with_its_usual_name_and_arguments():
     with Place() as place:
         script = place.work / "script"
         script.write_text("#!/usr/bin/env perl\nprint \"$0: \", join('|', @ARGV), \"\\n\";\n")
@@ -72,7 +72,7 @@ def a_script_is_run_by_its_interpreter_with_the_name_and_arguments_it_would_have
 
 
 @claim
-def a_process_is_called_by_the_name_that_it_would_have():
+def a_process_has_its_usual_name():
     with Place() as place:
         (place.work / "script").write_text("#!/usr/bin/perl\nprint 7;\n")
         (place.work / "script").chmod(0o755)
@@ -88,7 +88,7 @@ def a_process_is_called_by_the_name_that_it_would_have():
 
 
 @claim
-def one_that_starts_itself_by_proc_self_exe_is_told_what_to_use():
+def a_program_that_executes_proc_self_exe_gets_a_hint():
     with Place() as place:
         words = ["perl", "-e", "exec {'/proc/self/exe'} 'again', 'again'"]
         done = plimsoll_run(place, "--glibc", "--exact", "--", *words, status=127)
@@ -96,7 +96,7 @@ def one_that_starts_itself_by_proc_self_exe_is_told_what_to_use():
 
 
 @claim
-def options_win_over_tunables():
+def options_take_precedence_over_tunables():
     with Place() as place:
         tunables = "glibc.malloc.prof=0:glibc.malloc.prof_bytes=1M:glibc.malloc.prof_out=elsewhere"
         plimsoll_run(place, "-q", "--glibc", "--sample", "4K", "--", TRAPS / "quiet", GLIBC_TUNABLES=tunables)
@@ -104,7 +104,7 @@ def options_win_over_tunables():
 
 
 @claim
-def argv_0_is_what_was_typed():
+def argv_0_is_the_typed_name():
     with Place() as place:
         for words in (["sh", "-c", "echo $0"], ["/bin/sh", "-c", "echo $0"]):
             bare = finish(start(words, place, environment(place)))
@@ -120,7 +120,7 @@ def children_run_unprofiled_in_the_systems_glibc():
 
 
 @claim
-def a_static_program_is_run_if_it_has_our_archive_in_it_and_refused_otherwise():
+def a_static_program_runs_if_it_is_linked_with_our_archive_and_is_refused_otherwise():
     if not ARCHIVE.exists():
         raise Skip(f"{ARCHIVE} does not exist")
     with Place() as place:
@@ -154,7 +154,7 @@ def the_whole_tree_of_a_compilation_is_profiled():
 
 
 @claim
-def a_tree_behaves_as_without_it():
+def a_process_tree_behaves_as_without_it():
     with Place() as place:
         need_name_space(place)
         words = ["bash", JOBS / "pipeline.sh"]
@@ -166,7 +166,7 @@ def a_tree_behaves_as_without_it():
 
 
 @claim
-def the_system_outside_of_the_tree_is_as_it_was():
+def the_system_outside_of_the_tree_does_not_change():
     with Place() as place:
         need_name_space(place)
         before = (SYSTEM_LOADER.resolve().stat().st_ino, system_libc().stat().st_ino)

@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: MIT
-"""depth - the deepest the cold path inside libc.so.6 can go, in bytes of the program's stack.
+"""depth - how many bytes of the program's stack the cold path inside libc.so.6 needs at most.
 
-Programs give threads stacks of 16 KiB, and handlers less: what the profiler takes of them must be small, and known.
-tests/layers/stack.py asks the compiler about libplimsoll.so; here all is read from the disassembly of the library as it
-is: what a function pushes and makes room for, how much of the red zone it uses, and whom it calls. The deepest chain
+Programs give threads stacks of 16 KiB, and handlers less, so the profiler's share must be small and known. For
+libplimsoll.so tests/layers/stack.py asks the compiler. Here everything comes from the disassembly of the library: how
+much a function pushes and reserves, how much of the red zone it uses, and which functions it calls. The deepest chain
 from an entry is a longest path in a graph.
 
-The allocator itself, its locks and its complaints are not followed: they are there without us too. A call through a
-pointer cannot be followed: POINTERS says where it may lead.
+The allocator itself, its locks and its error messages are not followed: they happen without us, too. A call through a
+pointer cannot be followed: POINTERS lists the functions that it may reach.
 
 usage: depth.py [WORD...]
 """
@@ -18,7 +18,7 @@ import sys
 
 from front import *
 
-from deepest import Deepest
+from deepest import Deepest, functions_of_settings
 
 LIMIT_BYTES = 1024
 ENTRIES = [f"malloc_prof_{name}" for name in ("malloc", "calloc", "realloc", "memalign", "posix_memalign", "free")]
@@ -28,14 +28,13 @@ ALLOCATOR = re.compile(
 ALLOCATORS_FILE = "malloc.c"
 WORD_BYTES = 8
 
-# Where the calls through pointers lead, by the function that makes them.
+# The functions that calls through pointers may reach, by caller.
 POINTERS = {
-    "__pl_config_read": ("set_sample", "set_out", "set_only", "set_live_dir", "set_max_file", "set_off", "set_seed",
-                         "set_run", "set_overhead"),
+    "__pl_config_read": functions_of_settings(SOURCE),
     "__pl_modules_find": ("main_header",),
     "__pl_process_start": ("unwanted", "environment", "configure", "program"),
     "__pl_stack_number": ("allocator",),
-    "__pl_thread_register": (),  # thread_started: not here
+    "__pl_thread_register": (),  # thread_started is not used here
     "no_slot": ("granule_shift",),
 }
 
@@ -52,11 +51,11 @@ def lines_of(*command):
 
 
 class Function:
-    """Where it is, how large its frame is, whom it calls; several may have the same name."""
+    """Its address, the size of its frame, and its calls. Several functions may have the same name."""
 
     def __init__(self, start, name):
         self.start, self.name = start, name
-        self.pushed, self.room, self.red_zone = WORD_BYTES, 0, 0  # the return address is pushed
+        self.pushed, self.room, self.red_zone = WORD_BYTES, 0, 0  # the return address
         self.branches = []
         self.unknown = False
 
@@ -66,7 +65,7 @@ class Function:
 
     @property
     def frame(self):
-        """The unlikely part of a function, moved out of the way by the compiler, adds to its frame."""
+        """The unlikely part of a function, which the compiler has moved away, adds to its frame."""
         return self.pushed + self.room - (WORD_BYTES if self.name.endswith(".cold") else 0)
 
     def add(self, step):
@@ -80,7 +79,7 @@ class Function:
             self.red_zone = max(self.red_zone, int(zone[1], 16))
 
     def make_room(self, operation, number):
-        """Less is added to make room for 128 bytes: that has the shorter encoding."""
+        """Compilers reserve 128 bytes by adding -128, which has a shorter encoding."""
         self.unknown |= number is None
         value = int(number or "0", 16)
         if operation == "add":
@@ -90,7 +89,7 @@ class Function:
 
 
 def functions_of_the_allocator():
-    """The static ones: in the symbol table they follow their file."""
+    """The static functions of malloc.c. In the symbol table they follow the name of their file."""
     found, file = set(), ""
     for line in lines_of("readelf", "-sW"):
         if match := SYMBOL.match(line):
@@ -119,14 +118,14 @@ class Walk(Deepest):
 
     def own(self, function):
         if function.unknown:
-            self.problems.append(f"{function.name}: its frame may have any size")
+            self.problems.append(f"{function.name}: the size of its frame is not known")
         return function.frame + function.red_zone
 
     def called(self, name):
         return [function.start for function in self.functions.values() if function.name == name]
 
     def calls(self, function):
-        """(bytes of its frame that are in use by then, start of whom it calls), of each call that is followed."""
+        """(bytes of its frame that are in use, start of the callee) of each call that is followed."""
         for kind, address, name, inside, pointer in function.branches:
             if pointer and kind != "call":
                 continue  # a switch
@@ -136,7 +135,7 @@ class Walk(Deepest):
             start = int(address, 16) - int(inside or "0", 16)
             part = name.endswith(".cold")
             if start == function.start or (inside and not part) or self.is_allocator(name):
-                continue  # a loop, or the way back from an unlikely part
+                continue  # a loop, or the jump back from an unlikely part
             yield function.frame if kind == "call" or part else 0, start
 
     def by_pointer(self, function):
@@ -151,7 +150,7 @@ class Walk(Deepest):
 
 
 @claim
-def the_cold_path_takes_at_most_1_kib_of_the_stack():
+def the_cold_path_uses_at_most_1_kib_of_the_stack():
     walk = Walk()
     problems = walk.problems
     for entry in ENTRIES:
@@ -163,7 +162,7 @@ def the_cold_path_takes_at_most_1_kib_of_the_stack():
             say(f"{total:5} bytes: " + " -> ".join(f"{function.name} {used}" for function, used in chain))
             if total > LIMIT_BYTES:
                 problems.append(f"{entry}: {total} bytes, more than {LIMIT_BYTES}")
-    problems += [f"{name} may be called, it says here, and does not exist"
+    problems += [f"{name} is in POINTERS, but does not exist"
                  for names in POINTERS.values() for name in names if not walk.called(name)]
     expect(problems)
 

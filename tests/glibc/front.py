@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: MIT
-"""front - what the tests of the front end inside glibc share: where it is, and two ways to run a program in it.
+"""front - shared by the tests of the front end inside glibc: where it is, and two ways to run a program in it.
 
-$PLIMSOLL_GLIBC names the directory that `make glibc` has filled; without it, it is build/glibc in the tree. Where there
-is none, a test file says so and is skipped. tools/check always names one, so that nothing old is tested.
+$PLIMSOLL_GLIBC names the directory that `make glibc` has built. The default is build/glibc in the tree. If there is
+none, a test file prints that and is skipped. tools/check always names one, so that no old build is tested.
 
-By the loader: DIR/lib/ld-linux… --library-path DIR/lib PROGRAM, as anyone may. Only that process is profiled.
+By the loader: DIR/lib/ld-linux… --library-path DIR/lib PROGRAM, as any user can. Only that process is profiled.
 
-In a name space: DIR's two files take the place of the system's, for this process's children and theirs. Then nothing
-needs to be said but GLIBC_MALLOC_PROFILE=1; it takes the rights to do so, and the system's release.
+In a namespace: DIR's two files replace the system's, for this process's children and theirs. Then
+GLIBC_MALLOC_PROFILE=1 is enough. This needs the permission to make namespaces, and the system's release of glibc.
 """
 
 import ctypes
@@ -32,7 +32,7 @@ GLIBC = Path(os.environ.get("PLIMSOLL_GLIBC") or SOURCE / "build" / "glibc").res
 LOADER = GLIBC / "lib" / "ld-linux-x86-64.so.2"
 LIBC = GLIBC / "lib" / "libc.so.6"
 ARCHIVE = GLIBC / "lib" / "libc.a"
-STATIC = ["-static", "-Wl,--eh-frame-hdr", f"-L{ARCHIVE.parent}"]  # how a program is linked with it
+STATIC = ["-static", "-Wl,--eh-frame-hdr", f"-L{ARCHIVE.parent}"]  # options to link a program with it
 SYSTEM_RELEASE = os.confstr("CS_GNU_LIBC_VERSION").split()[-1]
 SYSTEM_LOADER = Path("/lib64/ld-linux-x86-64.so.2")
 PROGRAMS = BUILD / "tests" / "glibc"
@@ -46,11 +46,11 @@ ON = {"GLIBC_MALLOC_PROFILE": "1"}
 EVERYTHING = {**ON, "GLIBC_MALLOC_PROFILE_BYTES": "1"}
 
 
-# ---- what there is ----
+# ---- requirements ----
 
 
 def give_up(reason):
-    """Skips the whole file, in TAP's words."""
+    """Skips the whole file, with a line of TAP."""
     print(f"1..0 # SKIP {reason}")
     sys.exit(0)
 
@@ -62,14 +62,14 @@ def need_glibc():
 
 
 def release():
-    """Of the one that was built, whose --version begins with "ld.so (…) stable release version 2.36."."""
+    """The release that was built. Its --version begins with "ld.so (…) stable release version 2.36."."""
     words = subprocess.run([LOADER, "--version"], capture_output=True, text=True, check=True).stdout.split("\n")[0]
     return words.rstrip(".").split()[-1]
 
 
 def need_same_release():
     if release() != SYSTEM_RELEASE:
-        give_up(f"{GLIBC} is glibc {release()}, the system's is {SYSTEM_RELEASE}: it cannot take its place")
+        give_up(f"{GLIBC} is glibc {release()}, the system's is {SYSTEM_RELEASE}: it cannot replace it")
 
 
 def system_call(function, *arguments):
@@ -78,7 +78,7 @@ def system_call(function, *arguments):
 
 
 def enter_name_space():
-    """From here on, what this process starts finds our files where the system's were."""
+    """From now on, programs that this process starts find our files instead of the system's."""
     need_same_release()
     libc = ctypes.CDLL(None, use_errno=True)
     uid, gid = os.geteuid(), os.getegid()
@@ -93,7 +93,7 @@ def enter_name_space():
         for ours, theirs in places.items():
             system_call(libc.mount, os.fsencode(ours), os.fsencode(theirs), None, MS_BIND, None)
     except OSError as error:
-        give_up(f"no name space in which {GLIBC} is the system's glibc: {error.strerror}")
+        give_up(f"no namespace in which {GLIBC} is the system's glibc: {error.strerror}")
 
 
 def system_libc():
@@ -105,7 +105,7 @@ def system_libc():
 
 
 class Place:
-    """Where a program runs (work), and where its profile lives meanwhile (live, on tmpfs)."""
+    """Where a program runs (work), and where its live profile is (live, on tmpfs)."""
 
     def __init__(self):
         self.work = Path(tempfile.mkdtemp(prefix="plimsoll-test."))
@@ -124,7 +124,7 @@ class Place:
         return plim.find(self.work, self.live)
 
     def profiles(self):
-        """Each must keep every promise of format.h."""
+        """Each must fulfil every rule of format.h."""
         return [sound(path) for path in self.files()]
 
     def profile(self):
@@ -141,7 +141,7 @@ def sound(path):
 
 
 def environment(place, **settings):
-    """The caller's, without anything of ours but the place and `settings`."""
+    """The caller's environment with nothing of ours but the place and `settings`."""
     words = built.environment(PLIMSOLL_LIVE_DIR=place.live)
     words = {k: v for k, v in words.items() if not k.startswith("GLIBC_")}
     words.update({k: str(v) for k, v in settings.items()})
@@ -149,7 +149,7 @@ def environment(place, **settings):
 
 
 def by_loader(command, *options, argv0=None):
-    """The command that runs `command` in what was built."""
+    """The command that runs `command` in our glibc."""
     name = argv0 or command[0]
     words = [LOADER, "--library-path", LOADER.parent, *options, "--argv0", name, shutil.which(command[0]), *command[1:]]
     return [str(word) for word in words]
@@ -166,7 +166,7 @@ def finish(process):
 
 
 def run(command, place, settings, **options):
-    """Runs `command` by our loader with these settings; it must succeed, and say nothing of its own on stderr."""
+    """Runs `command` by our loader with these settings. It must succeed and print nothing on stderr."""
     done = finish(start(by_loader(command), place, environment(place, **settings), **options))
     assert done.returncode == 0 and done.stderr == b"", f"status {done.returncode}\n{done.stdout}\n{done.stderr}"
     return done

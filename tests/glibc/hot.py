@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
-"""hot - how many instructions malloc and free take inside glibc when nothing is sampled, for blocks of the thread's cache.
+"""hot - the instructions of malloc and free inside glibc when nothing is sampled, for blocks of the thread's cache.
 
-callgrind counts those of bench/calls. They must not become more. `tools/hot --glibc` compares with a build without the
-profiler, which would take minutes here: malloc takes 41 in that, free 82 in 2.36 and 65 in 2.41.
+callgrind counts those of bench/calls. Their number must not increase. `tools/hot --glibc` compares with a build without
+the profiler, which would take minutes here: in such a build malloc takes 41, free 82 in 2.36 and 65 in 2.41.
 
 usage: hot.py [WORD...]
 """
@@ -18,7 +18,7 @@ from callgrind import COUNT, account_of_calls  # noqa: E402
 from glibc import RARE, facts_of, loader_of  # noqa: E402
 from measure import Broken  # noqa: E402
 
-# By release, and the compiler that built it.
+# By release and compiler.
 BUDGETS = {
     ("2.36", "gcc 12"): {"malloc": 35, "free": 79},
     ("2.41", "gcc 12"): {"malloc": 35, "free": 62},
@@ -29,7 +29,7 @@ BYTES = 48
 
 
 def compiler():
-    """As in `gcc 12`."""
+    """For example `gcc 12`."""
     return facts_of(GLIBC)["flags"].split(".")[0]
 
 
@@ -45,7 +45,7 @@ def need_budget():
 
 
 def counted(settings):
-    """What callgrind counted, and the profiles that were left."""
+    """The account of callgrind, and the profiles that were left."""
     with Place() as place:
         variables = {**settings, "PLIMSOLL_LIVE_DIR": place.live}
         account = account_of_calls(BUILD / "bench/calls", loader_of(GLIBC), "malloc", BYTES, variables=variables,
@@ -64,14 +64,14 @@ def check(account):
 
 
 @claim
-def malloc_and_free_are_short_while_the_profiler_is_off():
+def malloc_and_free_keep_their_budget_while_the_profiler_is_off():
     account, profiles = counted({"GLIBC_MALLOC_PROFILE": "0"})
     assert not profiles, profiles
     check(account)
 
 
 @claim
-def and_as_short_when_it_is_on_and_takes_no_sample():
+def malloc_and_free_keep_their_budget_while_the_profiler_takes_no_sample():
     account, profiles = counted({**ON, "GLIBC_MALLOC_PROFILE_BYTES": RARE})
     assert profiles
     check(account)

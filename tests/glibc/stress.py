@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
-"""stress - threads tear at blocks whose contents are known, with the allocator in every shape that it can be given.
+"""stress - threads exchange blocks with known contents, with many settings of the allocator.
 
-Each run checks itself (programs/stress.c). The profile of each must be sound, and of what was allocated, by its own
-figures, no more may have been freed. $GLIBC_STRESS multiplies the length of the runs.
+Each run checks itself (programs/stress.c). Its profile must be consistent, and no more may be freed than was allocated.
+$GLIBC_STRESS multiplies the length of the runs.
 """
 
 import functools
@@ -14,7 +14,7 @@ from front import *
 TIMES = int(os.environ.get("GLIBC_STRESS", 1))
 TUNABLES = "GLIBC_TUNABLES"
 
-# What the allocator is told.
+# Settings of the allocator.
 SHAPES = {
     "as it comes": {},
     "without the threads' caches": {TUNABLES: "glibc.malloc.tcache_count=0"},
@@ -40,23 +40,23 @@ def check(shape, sample, threads, rounds, steps, *words):
         assert 0 <= profile.calls - made < STRAY_CALLS, f"{profile.calls} calls, {made} made"
         assert lost(profile) == {}, lost(profile)
         allocated, gone = profile.total("allocated"), profile.total("gone")
-        assert 0 <= allocated.samples - gone.samples < 100, f"{allocated}, {gone}: all blocks were freed"
+        assert 0 <= allocated.samples - gone.samples < 100, f"{allocated}, {gone}, although all blocks were freed"
         if sample == "every allocation":
             assert allocated.samples == profile.calls and allocated.space == profile.bytes, (allocated, profile.calls)
 
 
 for a_shape in SHAPES:
     for a_sample in SAMPLES:
-        claims.add(f"blocks keep what is in them {a_shape}, {a_sample} sampled",
+        claims.add(f"blocks keep their contents {a_shape}, {a_sample} sampled",
                    functools.partial(check, a_shape, a_sample, 3, 3, 15000))
 for a_sample in SAMPLES:
-    claims.add(f"children that go on with the blocks find them whole, {a_sample} sampled",
+    claims.add(f"children find the inherited blocks intact, {a_sample} sampled",
                functools.partial(check, "as it comes", a_sample, 4, 2, 20000, "fork"))
 
 
 @claim
-def marking_a_block_and_freeing_its_neighbour_at_once_loses_neither():
-    """Both are in one word. Where the lock was left out, three in four of these runs were aborted by the allocator."""
+def marking_a_block_while_its_neighbour_is_freed_loses_neither():
+    """Both change one word. Without the lock the allocator aborted three in four of these runs."""
     for _ in range(3):
         check("with one arena", "every allocation", 4, 2, 60000)
 

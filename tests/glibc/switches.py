@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
-"""switches - the variables and tunables of the front end inside glibc: each does what it says, and only when asked.
+"""switches - the variables and tunables of the front end inside glibc: each does what it promises, and only if set.
 
-The program is quiet (tests/traps): 1,000 blocks of 100 bytes, half of them freed. It says "quiet", and nothing else may
-be said on stdout or stderr whatever the settings.
+The program is quiet (tests/traps): 1,000 blocks of 100 bytes, half of them freed. It prints "quiet". Nothing else may
+appear on stdout or stderr, whatever the settings are.
 """
 
 import os
@@ -19,7 +19,7 @@ PREFIX = "GLIBC_MALLOC_PROFILE"
 
 
 def quiet(place, settings, words=()):
-    """Runs it by our loader; all that it says is what it always says."""
+    """Runs it by our loader. It must print only its usual line."""
     command = words or [QUIET]
     done = run(command, place, settings)
     assert done.stdout == b"quiet\n", done.stdout
@@ -40,7 +40,7 @@ def tunables(**values):
 
 
 @claim
-def without_the_switch_nothing_is_profiled_whatever_else_is_set():
+def without_the_switch_nothing_is_profiled_whatever_the_other_settings():
     others = {f"{PREFIX}_BYTES": "1", f"{PREFIX}_STATS": "1", f"{PREFIX}_OUT": "x", "PLIMSOLL_SAMPLE": "1"}
     for switch in ({}, {PREFIX: "0"}, {PREFIX: ""}, tunables(prof=0), tunables(prof="")):
         for settings in (switch, {**others, **switch}):
@@ -51,19 +51,19 @@ def without_the_switch_nothing_is_profiled_whatever_else_is_set():
 
 
 @claim
-def anything_but_0_switches_it_on():
+def any_value_but_0_switches_the_profiler_on():
     for text in ("1", "yes", "on", "01", " 1", "-1", "x" * 5000):
         assert profiled({PREFIX: text}).interval_bytes == DEFAULT_INTERVAL, text
     assert profiled(tunables(prof="yes")).interval_bytes == DEFAULT_INTERVAL
 
 
 @claim
-def switched_off_nothing_is_left_where_profiles_live_by_default():
+def when_switched_off_nothing_is_left_in_the_default_live_directory():
     for settings, files in ((EVERYTHING, 1), ({}, 0)):
         with Place() as place:
-            env = environment(place, PLIMSOLL_OUT="/proc/nowhere", **settings)  # it cannot be moved, and stays
+            env = environment(place, PLIMSOLL_OUT="/proc/nowhere", **settings)  # so that it cannot be moved
             del env["PLIMSOLL_LIVE_DIR"]
-            before = set(Path("/dev/shm").iterdir())  # of others, who may have had the same pid
+            before = set(Path("/dev/shm").iterdir())  # files of earlier processes with the same pid
             process = start(by_loader([QUIET]), place, env)
             finish(process)
             left = set(Path("/dev/shm").glob(f"plimsoll.quiet.{process.pid}.*")) - before
@@ -73,8 +73,8 @@ def switched_off_nothing_is_left_where_profiles_live_by_default():
 
 
 @claim
-def switched_off_there_is_no_trace_of_it_in_the_process():
-    """Descriptors, mappings, threads and environment are what they are in an unpatched glibc."""
+def when_switched_off_the_process_has_no_trace_of_the_profiler():
+    """Descriptors, threads and mappings are the same as in an unpatched glibc."""
     script = (
         "import os; print(sorted(os.listdir('/proc/self/fd'), key=int), os.listdir('/proc/self/task') == "
         "[str(os.getpid())], any('plim' in os.path.basename(line) for line in open('/proc/self/maps')))"
@@ -93,11 +93,11 @@ def the_switch_alone_samples_every_512_kib():
         assert profile.calls >= 1000 and profile.bytes >= 100000 and profile.bad_settings == 0
 
 
-# ---- what it is told ----
+# ---- settings ----
 
 
 @claim
-def the_interval_may_be_given_by_variable_or_tunable_and_with_a_suffix():
+def the_interval_can_be_set_by_variable_or_tunable_with_a_suffix():
     for text, interval in (("1", 1), ("12345", 12345), ("64K", 64 << 10), ("1M", 1 << 20), ("2G", 2 << 30)):
         for settings in ({**ON, f"{PREFIX}_BYTES": text}, tunables(prof=1, prof_bytes=text)):
             profile = profiled(settings)
@@ -107,7 +107,7 @@ def the_interval_may_be_given_by_variable_or_tunable_and_with_a_suffix():
 
 
 @claim
-def the_preloads_variables_work_too_and_ours_win():
+def variables_of_the_preload_work_too_and_ours_take_precedence():
     profile = profiled({**ON, "PLIMSOLL_SAMPLE": "777"})
     assert profile.interval_bytes == 777, profile.interval_bytes
     profile = profiled({**ON, "PLIMSOLL_SAMPLE": "777", f"{PREFIX}_BYTES": "888"})
@@ -122,11 +122,11 @@ def the_preloads_variables_work_too_and_ours_win():
 
 def assert_named(setting, profile):
     report = subprocess.run([PLIMSOLL, "report", profile.path], capture_output=True, text=True).stdout
-    assert f"{setting} was not understood" in report, report[-600:]
+    assert f"the value of {setting} was not understood" in report, report[-600:]
 
 
 @claim
-def rubbish_is_ignored_and_named_in_the_report():
+def invalid_values_are_ignored_and_reported():
     for text in ("-1", "12Q", "0", "K", "0x10", "9" * 20, "%", "1.5", "é"):
         with Place() as place:
             quiet(place, {**ON, f"{PREFIX}_BYTES": text})
@@ -136,19 +136,19 @@ def rubbish_is_ignored_and_named_in_the_report():
 
 
 @claim
-def any_text_in_any_variable_leaves_the_program_as_it_is():
+def no_text_in_any_variable_disturbs_the_program():
     for text in ("", "%", "%n%s%p", "\n", "x" * 5000, "/", "/nonexistent/x", "../" * 1500, "é" * 100):
         for name in ("", "_BYTES", "_OUT", "_STATS"):
             with Place() as place:
                 quiet(place, {**EVERYTHING, f"{PREFIX}{name}": text})
 
 
-# ---- where it goes ----
+# ---- the output ----
 
 
 @claim
-def the_profile_goes_to_the_prefix_with_pid_and_suffix():
-    """A percent sign in a prefix is one."""
+def the_name_of_the_profile_is_prefix_pid_and_suffix():
+    """A percent sign in a prefix is not special."""
     for prefix in ("mprof", "out/mprof", "out/a%p.b%c", "100%", "./dotted.name"):
         for by_tunable in (False, True):
             with Place() as place:
@@ -166,7 +166,7 @@ def the_profile_goes_to_the_prefix_with_pid_and_suffix():
 
 
 @claim
-def a_prefix_that_is_a_directory_gets_the_usual_name_in_it():
+def in_a_directory_as_prefix_the_profile_gets_its_default_name():
     for prefix in ("out/", "out//", ".", "./", "out/.", "out/..", ".."):
         with Place() as place:
             inner = place.work / "inner"
@@ -179,9 +179,10 @@ def a_prefix_that_is_a_directory_gets_the_usual_name_in_it():
 
 
 @claim
-def a_prefix_that_is_too_long_is_named_in_the_report_and_never_cut():
-    """The longest path there is has 4,095 bytes. Lengths shortly below are not tried: whether the working directory fits
-    before such a prefix depends on the directory, and where it does not, there is no profile, and nothing says so."""
+def a_prefix_that_is_too_long_is_reported_and_not_truncated():
+    """The longest possible path has 4,095 bytes. Lengths slightly below that are not tried: whether the working
+    directory fits before such a prefix depends on the directory. If it does not fit, there is no profile and no
+    message."""
     for length in (4000, *range(4088, 4100), 5000):
         with Place() as place:
             name = "mine"[: 2 + length % 2]
@@ -194,7 +195,7 @@ def a_prefix_that_is_too_long_is_named_in_the_report_and_never_cut():
 
 
 @claim
-def without_a_prefix_the_name_is_that_of_the_program_and_not_of_its_loader():
+def without_a_prefix_the_profile_is_named_after_the_program_and_not_its_loader():
     with Place() as place:
         quiet(place, EVERYTHING)
         profile = place.profile()
@@ -202,7 +203,7 @@ def without_a_prefix_the_name_is_that_of_the_program_and_not_of_its_loader():
 
 
 def statistics(path):
-    """key -> figure. A key may have blanks in it."""
+    """key -> figure. A key may contain blanks."""
     lines = [line.rsplit(" ", 1) for line in path.read_text().splitlines()]
     figures = {key: int(figure) for key, figure in lines}
     assert len(figures) == len(lines) > 5, path.read_text()
@@ -210,7 +211,7 @@ def statistics(path):
 
 
 @claim
-def statistics_are_a_text_beside_the_profile():
+def statistics_are_a_text_file_beside_the_profile():
     for settings in ({**EVERYTHING, f"{PREFIX}_STATS": "1"}, tunables(prof=1, prof_bytes=1, prof_stats="yes")):
         with Place() as place:
             quiet(place, {**settings, f"{PREFIX}_OUT": "mprof"} if PREFIX in settings else settings)
@@ -223,8 +224,8 @@ def statistics_are_a_text_beside_the_profile():
 
 
 @claim
-def every_process_has_statistics_of_its_own():
-    """Whether its profile's name has the pid in it or not, and whatever an earlier process has left."""
+def every_process_has_its_own_statistics():
+    """This holds whether or not the name of its profile has the pid, and whatever an earlier process has left."""
     for out in ({"PLIMSOLL_OUT": "same.plim"}, {f"{PREFIX}_OUT": "mine"}):
         with Place() as place:
             for hands in (1, 2):
@@ -237,7 +238,7 @@ def every_process_has_statistics_of_its_own():
 
 
 def check_bounds(figures):
-    """Of the process, and of each of its threads and tags."""
+    """No figure of the process, a thread or a tag exceeds what was allocated."""
     for key, blocks in figures.items():
         who = key.removesuffix(".calls")
         if who == key:
@@ -250,8 +251,8 @@ def check_bounds(figures):
 
 
 @claim
-def statistics_from_few_samples_say_so_and_nothing_impossible():
-    """Two samples of a block of 100 bytes stand for 1,311 of the 1,000 there were."""
+def statistics_from_few_samples_are_marked_and_never_impossible():
+    """Two samples of blocks of 100 bytes estimate 1,311 blocks, where 1,000 were allocated."""
     for seed in range(12):
         with Place() as place:
             settings = {**ON, f"{PREFIX}_BYTES": "64K", f"{PREFIX}_STATS": "1", "PLIMSOLL_SEED": seed}
@@ -262,15 +263,15 @@ def statistics_from_few_samples_say_so_and_nothing_impossible():
 
 
 def extra(profile):
-    """Blocks that are not quiet's own, and stay: stdout's buffer, and what libc keeps."""
+    """Live blocks that are not quiet's own: stdout's buffer, and what libc keeps."""
     return profile.total("allocated").samples - profile.total("gone").samples - 500
 
 
-# ---- who it is ----
+# ---- the name of the program ----
 
 
 @claim
-def the_program_goes_by_its_own_name_and_not_by_its_loaders():
+def a_profile_has_the_name_of_the_program_and_not_of_its_loader():
     profile = profiled(EVERYTHING)
     assert profile.comm == "quiet" and profile.executable == str(QUIET), (profile.comm, profile.executable)
     assert [thread.name for thread in profile.threads.values()] == ["quiet"]
@@ -285,7 +286,7 @@ def the_program_goes_by_its_own_name_and_not_by_its_loaders():
 
 
 @claim
-def only_goes_by_the_programs_name():
+def only_is_compared_with_the_name_of_the_program():
     for names, profiles in (("quiet", 1), ("loud,quiet", 1), ("loud", 0), ("ld-linux-x86-64", 0)):
         with Place() as place:
             quiet(place, {**EVERYTHING, "PLIMSOLL_ONLY": names})
@@ -296,15 +297,15 @@ def only_goes_by_the_programs_name():
 
 
 @claim
-def a_setuid_program_is_left_entirely_alone():
-    """By the mark on the file, or by who starts it: a program whose interpreter is ours, run by another user."""
+def a_setuid_program_is_not_profiled():
+    """A program with our loader as its interpreter, run by another user, first without and then with the setuid bit."""
     if os.geteuid() != 0:
         raise Skip("needs root")
     with Place() as place:
         library = place.live / "lib"
         library.mkdir()
         for path in (LOADER, LIBC):
-            shutil.copy(path, library)  # the tree may be closed to others
+            shutil.copy(path, library)  # other users may not be able to read the tree
         linked = place.live / "quiet"
         options = [f"-Wl,--dynamic-linker={library / LOADER.name}", f"-Wl,-rpath,{library}"]
         subprocess.run(["cc", "-O1", "-w", "-o", linked, TRAPS_SOURCE / "quiet.c", *options], check=True)
@@ -312,7 +313,7 @@ def a_setuid_program_is_left_entirely_alone():
         env = environment(place, **EVERYTHING, **others)
         as_nobody = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups"]
         done = finish(start([*as_nobody, linked], place, env))
-        assert outcome(done) == (0, b"quiet\n", b"") and len(place.profiles()) == 1, "the control leaves no profile"
+        assert outcome(done) == (0, b"quiet\n", b"") and len(place.profiles()) == 1, "no profile without setuid"
         for path in place.work.iterdir():
             path.unlink()
         before = sorted(place.live.rglob("*"))
@@ -325,11 +326,11 @@ def a_setuid_program_is_left_entirely_alone():
 TRAPS_SOURCE = HERE.parent / "traps" / "programs"
 
 
-# ---- both at once ----
+# ---- with the preload ----
 
 
 @claim
-def the_preload_over_a_profiling_glibc_is_two_profiles_of_one_process():
+def the_preload_and_the_profiler_inside_glibc_give_two_profiles_of_one_process():
     with Place() as place:
         words = by_loader([QUIET], "--preload", RUNTIME)
         settings = {**EVERYTHING, f"{PREFIX}_OUT": "inside", "PLIMSOLL_SAMPLE": "1", "PLIMSOLL_OUT": "over.plim"}

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * bump.c - an allocator to put behind the profiler: it hands out addresses one after the other, at a known place, and
- * is safe in signal handlers, which glibc's is not.
+ * bump.c - an allocator for tests, used as the real allocator: it returns ascending addresses at a known place, and is
+ * safe in signal handlers, which glibc's is not.
  *
- * The place is chosen so that the first blocks have 32 low bits that are nearly zero, as NULL has.
+ * At this place the 32 low bits of the first addresses are nearly zero, like those of NULL.
  */
 #include <errno.h>
 #include <stddef.h>
@@ -13,7 +13,7 @@
 
 #define PLACE 0x200000000000ul
 #define PLACE_BYTES (16ul << 30)
-#define HEAD 16ul /* the size of a block stands before it */
+#define HEAD 16ul /* the size of a block, stored before it */
 
 static uintptr_t next;
 
@@ -55,7 +55,7 @@ void free(void *block)
 
 void *calloc(size_t count, size_t bytes)
 {
-    return allocate(16, count * bytes); /* never used before, so zero */
+    return allocate(16, count * bytes); /* memory is not reused, so it is zero */
 }
 
 void *realloc(void *block, size_t bytes)

@@ -1,22 +1,22 @@
 # SPDX-License-Identifier: MIT
-"""endings - whatever else a process with many threads may die of: the profile is there, and right.
+"""endings - however else a process with many threads ends: its profile exists and is right.
 
-Threads go on allocating until the very end. While the runtime says its last words all of them wait for it, so even then
-profile and ledger differ by no more than the calls in flight.
+Threads go on allocating until the very end. While the runtime ends, all of them wait for it, so even then profile and
+ledger differ only by the calls in progress.
 """
 
 import functools
 import sys
 
-# First, because it knows the way to tests/lib.
+# First, because it adds tests/lib to the path.
 from victims import PLIMSOLL, Place, agree, compare, expect, export, status_of, turns
 import claims
 import plim
 from claims import claim
 
-TURNS = 2000  # of each thread, before it ends
+TURNS = 2000  # of each thread, before the process ends
 
-# An ending of the victim: its status, what the header says of it, and whether the runtime could move the file.
+# An ending of the victim: its status, the ending in the header, and whether the runtime could move the file.
 ENDINGS = {
     "exit": (7, "exit", True),
     "_exit": (7, "quick", True),
@@ -46,13 +46,13 @@ def check(ending):
 
 for name in ENDINGS:
     claims.add(
-        f"a process with busy threads that ends by {name} leaves a profile that is right",
+        f"a process with busy threads that ends by {name} leaves a correct profile",
         functools.partial(check, name),
     )
 
 
 @claim
-def a_quick_exit_leaves_the_profile_whole():
+def a_quick_exit_leaves_a_correct_profile():
     with Place() as place:
         assert place.run_victim("quick_exit", TURNS) == 7
         profile = place.victim_profile()
@@ -74,7 +74,7 @@ def check_run(ending, status):
 
 for name, run_status in {"exit": 7, "_exit": 7, "abort": 134, "fault": 139, "term": 143, "limit": 137}.items():
     claims.add(
-        f"plimsoll run collects the profile of a process that ends by {name}, and ends likewise",
+        f"plimsoll run collects the profile of a process that ends by {name}, and ends in the same way",
         functools.partial(check_run, name, run_status),
     )
 

@@ -1,20 +1,20 @@
 # SPDX-License-Identifier: MIT
-"""handlers - the runtime interrupted, or asked, where it is least expected: figures stay exact.
+"""handlers - signal handlers interrupt the runtime at any point: figures stay exact.
 
-The programs run over bump.so, an allocator that is safe in signal handlers and hands out addresses of our choosing.
+The programs run with bump.so, an allocator that is safe in signal handlers and returns addresses that we choose.
 """
 
 import subprocess
 import sys
 
-# First, because it knows the way to tests/lib.
+# First, because it adds tests/lib to the path.
 from victims import PATIENCE_S, PROGRAMS, RUNTIME, Place, environment, expect
 import claims
 import plim
 from claims import claim, say
 
 CALLS = 60000
-BYTES = 100  # of an allocation of main's
+BYTES = 100  # of an allocation of main
 PERIOD_US = 100
 
 
@@ -31,18 +31,18 @@ def run_over_bump(place, *words):
 
 
 @claim
-def exact_totals_stay_exact_and_the_file_grows_when_signal_handlers_allocate_inside_the_profiler():
+def totals_stay_exact_and_the_file_grows_when_handlers_allocate_inside_the_profiler():
     with Place() as place:
         profile, printed = run_over_bump(place, PROGRAMS / "interrupted", CALLS, PERIOD_US)
         calls, requested = (int(word) for word in printed.split())
         say(f"{calls} calls, losses {profile.losses}")
-        assert profile.losses["nested"] > 0, "no handler interrupted the profiler: nothing was tested"
+        assert profile.losses["nested"] > 0, "no handler interrupted the profiler, so nothing was tested"
         assert (profile.calls, profile.bytes) == (calls, requested), f"booked {profile.calls}, {profile.bytes}"
         assert profile.losses["file_full"] == 0, "a signal stopped the growth of the file"
 
 
 @claim
-def a_nested_visit_costs_its_own_sample_and_no_others():
+def a_nested_visit_loses_its_own_sample_and_no_other():
     with Place() as place:
         profile, _ = run_over_bump(place, PROGRAMS / "interrupted", CALLS, PERIOD_US)
         assert profile.losses["nested"] > 0
@@ -51,7 +51,7 @@ def a_nested_visit_costs_its_own_sample_and_no_others():
 
 
 @claim
-def free_of_NULL_takes_nobodys_record():
+def free_of_NULL_removes_no_record():
     with Place() as place:
         calls = 400000
         profile, _ = run_over_bump(place, PROGRAMS / "nulls", calls)

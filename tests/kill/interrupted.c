@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * interrupted.c - allocates while a timer's handler allocates too, and prints how many calls and bytes that were.
+ * interrupted.c - allocates while a timer's handler allocates, too, and prints the number of calls and bytes.
  *
  *   interrupted CALLS PERIOD_US
  *
- * To be run over an allocator that is safe in signal handlers. New stacks keep the profile growing, so that handlers
- * interrupt every part of the profiler, its system calls included.
+ * It needs an allocator that is safe in signal handlers. New stacks keep the profile growing, so that handlers
+ * interrupt every part of the profiler, including its system calls.
  */
 #include <signal.h>
 #include <stdint.h>
@@ -14,9 +14,9 @@
 #include <sys/time.h>
 
 #define BYTES 100
-#define HANDLER_BYTES 40000 /* more than the profiler lets pass before it looks again */
+#define HANDLER_BYTES 40000 /* more than the profiler lets pass before its next visit */
 
-/* A function of its own under its own name, whatever the compiler thinks of that. */
+/* A function that keeps its own frame and name. */
 #if __has_attribute(noclone)
 #define APART __attribute__((noinline, noclone))
 #else
@@ -62,7 +62,7 @@ int main(int argc, char **argv)
     struct sigaction action = {.sa_handler = handle, .sa_flags = SA_RESTART};
     struct itimerval timer = {{0, period_us}, {0, period_us}}, never = {{0, 0}, {0, 0}};
     static char line[64];
-    setvbuf(stdout, line, _IOLBF, sizeof line); /* stdio is not to allocate */
+    setvbuf(stdout, line, _IOLBF, sizeof line); /* keeps stdio from allocating */
     sigaction(SIGALRM, &action, NULL);
     setitimer(ITIMER_REAL, &timer, NULL);
     for (uint64_t i = 0; i < calls; i++)

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: MIT
-"""kill - kill -9 at random moments of a program with many threads: every file opens, and says what happened.
+"""kill - kill -9 at random times of a program with many threads: every file can be read and is right.
 
-Each run is a fresh process, killed after a random time from a seeded generator: one in four from its very beginning on,
-the others from when they have begun to allocate. The runs are made by the first claim that asks and are shared by all;
-what is remembered of a run is only what was wrong with it. KILLS says how many.
+Each run is a new process, killed after a random time from a seeded generator: one in four counts from its start, the
+others from their first allocations. The first claim makes the runs, and all claims share them. Of a run only its
+problems are kept. KILLS is the number of runs.
 """
 
 import functools
@@ -12,7 +12,7 @@ import random
 import sys
 import time
 
-# First, because it knows the way to tests/lib.
+# First, because it adds tests/lib to the path.
 from victims import Place, agree, compare, expect, export, turns
 import claims
 import plim
@@ -21,14 +21,14 @@ from patience import await_true
 
 KILLS = int(os.environ.get("KILLS", "50"))
 LATEST_MS = 400
-SAMPLED_SHARE = 5  # every fifth is sampled, the others record every allocation
-EARLY_SHARE = 4  # every fourth may be killed before it allocates
+SAMPLED_SHARE = 5  # every fifth run is sampled, the others record every allocation
+EARLY_SHARE = 4  # every fourth run may be killed before it allocates
 BEGUN_CALLS = 1000
 SEED = int(os.environ.get("SEED", "1"))
 
 
 class Death:
-    """One run and what is wrong with what it left."""
+    """One run, and the problems of its profile."""
 
     def __init__(self, number, generator):
         self.after_ms = generator.uniform(0, LATEST_MS)
@@ -45,7 +45,7 @@ class Death:
         process = place.start_victim("never", 0, sample=self.sample)
         if not self.early:
             await_true(lambda: place.ledger() and place.ledger().calls > BEGUN_CALLS, "an allocation")
-        time.sleep(self.after_ms / 1000)  # any moment will do
+        time.sleep(self.after_ms / 1000)  # any time is good
         process.kill()
         self.status = process.wait()
 
@@ -68,7 +68,7 @@ class Death:
 
     @staticmethod
     def compare_visits(profile):
-        """A sample is counted in the header before it is added to its row: one more for each thread, at most."""
+        """The header counts a sample before the row does: one more for each thread, at most."""
         alive = sum(thread.alive for thread in profile.threads.values())
         ahead = profile.visits - profile.total("allocated").samples
         if not 0 <= ahead <= alive:
@@ -88,23 +88,23 @@ def all_problems(kind):
 
 
 @claim
-def every_process_died_by_sigkill_and_most_had_allocated_by_then():
+def every_process_was_killed_by_sigkill_and_most_had_allocated():
     assert all(death.status == -9 for death in deaths())
     assert all(death.calls > BEGUN_CALLS for death in deaths() if not death.early)
 
 
 @claim
-def every_file_opens_and_keeps_every_promise_of_the_format():
+def every_file_can_be_read_and_fulfils_the_format():
     all_problems("promises")
 
 
 @claim
-def every_row_and_every_total_agrees_with_the_programs_own_ledger_to_the_call_in_flight():
+def every_row_and_total_agrees_with_the_ledger_except_for_calls_in_progress():
     all_problems("figures")
 
 
 @claim
-def the_reader_opens_every_file_and_drops_nothing():
+def the_reader_opens_every_file_and_discards_nothing():
     all_problems("reader")
 
 

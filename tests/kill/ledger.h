@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * ledger.h - a program's own account of what it allocated and freed, in a mapped file that outlives it.
+ * ledger.h - a program's own account of what it allocated and freed, in a mapped file that survives it.
  *
- * Each figure is a pair: counted up before the call and again after it. Whatever instruction the program is killed at,
- * the truth lies between the two, and they differ by the one call that the thread was making. ledger.py reads this.
+ * Each figure is a pair: one counter is incremented before the call and the other after it. At whatever instruction the
+ * program is killed, the truth lies between the two. They differ by the one call that the thread was making. ledger.py
+ * reads this.
  */
 #ifndef PL_TESTS_LEDGER_H
 #define PL_TESTS_LEDGER_H
@@ -22,7 +23,7 @@ struct ledger_pair {
 };
 
 struct ledger {
-    uint32_t magic; /* stored by main when it begins */
+    uint32_t magic; /* stored at the start of main */
     uint32_t workers;
     uint32_t sites;
     uint32_t tid[LEDGER_WORKERS + 1];

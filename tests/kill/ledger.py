@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
-"""ledger - holds a profile of the victim against the victim's own account of itself.
+"""ledger - compares a profile of the victim with the victim's own account.
 
-ledger.h says what the account is. With every allocation sampled, a row of the profile must agree with it to the call:
-not less than was finished, not more than was begun. Nothing else is tolerated, whatever the victim died of.
+ledger.h explains the account. With every allocation sampled, a row of the profile must agree with it to the call: not
+less than was finished, not more than was begun. Nothing else is tolerated, whatever ended the victim.
 """
 
 import re
@@ -33,7 +33,7 @@ def block_bytes(site):
 
 
 class Pairs:
-    """Calls begun and finished at each site, added up over however many threads made them."""
+    """Calls begun and finished at each site, summed over threads."""
 
     def __init__(self):
         self.started, self.done = [0] * SITES, [0] * SITES
@@ -68,7 +68,7 @@ class Ledger:
                 self.freed[worker].add(self.table(WORKERS + by * WORKERS + worker))
 
     def until(self, later):
-        """What was finished when this was read, and begun when `later` was."""
+        """A ledger with the calls finished in this one and those begun in `later`."""
         for mine, theirs in zip(self.allocated + self.freed, later.allocated + later.freed):
             mine.started = theirs.started
         self.tids = later.tids
@@ -80,7 +80,7 @@ class Ledger:
 
 
 class Turns:
-    """Knows the site of a stack by the turns that its frames took."""
+    """Finds the site of a stack by the turns of its frames."""
 
     def __init__(self, victim):
         self.ranges = {}
@@ -92,7 +92,7 @@ class Turns:
                 self.ranges[words[-1]] = range(start, start + int(words[1], 16))
 
     def site(self, profile, stack):
-        """None for a stack that is not a worker's."""
+        """None if the stack is not a worker's."""
         bits = []
         for module, address, _ in profile.stack(stack):
             if address - 1 in self.ranges["turn_right"]:
@@ -105,7 +105,7 @@ class Turns:
 
 
 class Figures:
-    """What a profile says of one worker, site by site."""
+    """The figures of one worker in a profile, by site."""
 
     def __init__(self):
         self.allocated = defaultdict(plim.Sums)
@@ -114,7 +114,7 @@ class Figures:
 
 
 def collect(profile, ledger, turns):
-    """The figures of each worker. Frames of other programs' modules cannot be mistaken: turns are the victim's own."""
+    """The figures of each worker. Frames of other modules cannot be confused: only the victim has turns."""
     worker_of = {tid: worker for worker, tid in enumerate(ledger.tids) if tid}
     thread_of = {n: worker_of.get(thread.tid) for n, thread in profile.threads.items()}
     site_of = {n: turns.site(profile, site[1]) for n, site in profile.sites.items()}
@@ -131,7 +131,7 @@ def collect(profile, ledger, turns):
 
 
 def compare_counts(what, sums, pairs, size):
-    """A call that was not in flight is in all of the sums or in none of them."""
+    """A call that was not in progress is in all of the sums or in none."""
     for site in range(SITES):
         started, done, seen = pairs.started[site], pairs.done[site], sums[site] if site in sums else plim.Sums()
         if not (done <= seen.samples <= started and done <= seen.objects <= started):
@@ -146,11 +146,11 @@ def compare_rows(worker, figures, ledger):
     yield from compare_counts(f"worker {worker} freed", figures.gone, freed, block_bytes)
     for site in figures.torn:
         if allocated.started[site] == allocated.done[site] and freed.started[site] == freed.done[site]:
-            yield f"worker {worker} site {site}: the row is in the middle of a change, but no call was in flight"
+            yield f"worker {worker} site {site}: the row is being written, but no call was in progress"
 
 
 def compare_thread(worker, profile, ledger):
-    """The thread's exact totals are booked in the visit that every call makes here."""
+    """The thread's exact totals are booked in the visit that every call makes in this test."""
     pairs = ledger.allocated[worker]
     record = next((t for t in profile.threads.values() if t.tid and t.tid == ledger.tids[worker]), None)
     done, started = sum(pairs.done), sum(pairs.started)

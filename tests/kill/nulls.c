@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * nulls.c - one thread frees NULL without end while others allocate and free; all that is allocated is freed.
+ * nulls.c - one thread frees NULL continuously while others allocate and free. Everything that is allocated is freed.
  *
  *   nulls CALLS
  *
- * To be run over bump.c: a block near an address whose low half is zero is kept until the end, so that the profiler
- * cannot tell free(NULL) from the free of a sampled block at the first look.
+ * It runs with bump.c. A block near an address whose low half is zero stays live until the end, so that the profiler's
+ * filter cannot distinguish free(NULL) from the free of a sampled block.
  */
 #include <pthread.h>
 #include <stdbool.h>
@@ -14,7 +14,7 @@
 #include <stdlib.h>
 
 #define THREADS 2
-#define KEPT 256 /* blocks of each thread that live at any time: some of them share the profiler's places with NULL */
+#define KEPT 256 /* live blocks of each thread: some of them share a filter byte with NULL */
 
 static uint64_t calls;
 static bool done;
@@ -45,7 +45,7 @@ int main(int argc, char **argv)
     void *kept = malloc(32);
     calls = argc > 1 ? strtoull(argv[1], NULL, 10) : 1000;
     if ((uint32_t) (uintptr_t) kept >= 4096) {
-        fprintf(stderr, "the first block is at %p: not near NULL's place in the filter\n", kept);
+        fprintf(stderr, "the first block is at %p, which has another filter byte than NULL\n", kept);
         return 1;
     }
     pthread_create(&nulls, NULL, free_nulls, NULL);

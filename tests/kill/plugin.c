@@ -8,6 +8,6 @@ void *plugin_make(size_t bytes);
 void *plugin_make(size_t bytes)
 {
     void *block = malloc(bytes);
-    __asm__ volatile("" : "+r"(block)); /* no tail call: the caller of malloc is to lie in this module */
+    __asm__ volatile("" : "+r"(block)); /* prevents a tail call: the caller of malloc must be in this module */
     return block;
 }

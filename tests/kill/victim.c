@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * victim.c - allocates, frees, makes new stacks, threads and modules without end, keeps a ledger of it, and ends in the
- * way it is told to.
+ * victim.c - keeps allocating, freeing and making new stacks, threads and modules, keeps a ledger, and ends in a given
+ * way.
  *
- *   victim LEDGER ENDING TURNS [PLUGIN...]     it ends when each worker has made so many turns, and works on meanwhile
+ *   victim LEDGER ENDING TURNS [PLUGIN...]     ends when each worker has made this many turns; workers go on meanwhile
  *
- * Workers share a table of blocks: each puts in what it has allocated and frees, or reallocates, what was there, which
- * is as often another's. A churner keeps starting short threads; a loader keeps loading and unloading the plugins.
- * Those two are there to disturb; only the workers' calls are in the ledger, and workers make no others.
+ * Workers share a table of blocks: each puts its blocks there and frees, or reallocates, the blocks that it finds,
+ * which are often another worker's. A churner keeps starting short threads. A loader keeps loading and unloading the
+ * plugins. These two only disturb. The ledger has only the workers' calls, and workers make no others.
  */
 #include <dlfcn.h>
 #include <fcntl.h>
@@ -29,7 +29,7 @@
 #define SLOTS 2048
 #define CALLS_PER_NEW_SITE 24
 
-/* A function of its own under its own name, whatever the compiler thinks of that. */
+/* A function that keeps its own frame and name. */
 #if __has_attribute(noclone)
 #define APART __attribute__((noinline, noclone))
 #else
@@ -43,8 +43,8 @@ struct block {
 
 struct worker {
     uint32_t number;
-    uint32_t site;       /* of the call now being made */
-    struct block *moved; /* what is being reallocated */
+    uint32_t site;       /* of the current call */
+    struct block *moved; /* the block that is being reallocated */
     uint64_t random;
 };
 
@@ -52,8 +52,8 @@ static struct ledger *ledger;
 static struct block *slots[SLOTS];
 static char **plugins;
 static int plugin_count;
-static uint32_t working;     /* workers that have made their first call */
-static uint32_t turns_wanted, warm; /* as many are to be made, and so many workers have made them */
+static uint32_t working;            /* workers that have made their first call */
+static uint32_t turns_wanted, warm; /* turns to make, and workers that have made them */
 
 static uint32_t draw(struct worker *worker, uint32_t below)
 {
@@ -73,7 +73,7 @@ static struct ledger_pair *given_back(const struct worker *worker, const struct 
     return &ledger->freed[worker->number][block->owner][block->site];
 }
 
-/* ---- a call of an allocation function, at a stack that spells out the site ---- */
+/* ---- calls of an allocation function, with a stack that encodes the site ---- */
 
 static void *call_malloc(struct worker *worker)
 {
@@ -100,7 +100,7 @@ static void *(*const calls[])(struct worker *) = {call_malloc, call_calloc, call
 
 static void *descend(struct worker *worker, uint32_t turns, unsigned depth);
 
-/* The two differ in nothing but their addresses, by which the reader of a stack knows the turns. */
+/* The two differ only in their addresses, which tell the reader of a stack the turns. */
 APART static void *turn_left(struct worker *worker, uint32_t turns, unsigned depth)
 {
     void *block = descend(worker, turns, depth);
@@ -210,7 +210,7 @@ static void *live_briefly(void *unused)
     return unused;
 }
 
-/* After some hundreds of threads a new one goes by the record of one that has ended: no worker may come so late. */
+/* After some hundreds of threads a new one reuses the record of an ended one. All workers must have started by then. */
 static void *churn(void *unused)
 {
     pthread_t thread;
@@ -282,7 +282,7 @@ static void end_by_sigterm(void)
     raise(SIGTERM);
 }
 
-/* What the kernel does to a process that has used up its hard limit is a SIGKILL that nobody sent. */
+/* When a process exceeds its hard limit, the kernel sends SIGKILL. */
 static void end_by_limit(void)
 {
     struct timespec used;
@@ -292,7 +292,7 @@ static void end_by_limit(void)
     end_never();
 }
 
-/* Another program in our place: whether it can be started or not, what was recorded until then is there. */
+/* Another program replaces this one. Whether that succeeds or fails, everything recorded until then must be there. */
 static void end_by_exec(void)
 {
     execl("/bin/true", "true", (char *) NULL);
@@ -329,7 +329,7 @@ static void map_ledger(const char *path)
     ledger->magic = LEDGER_MAGIC;
 }
 
-/* "fork:" before an ending: all of it happens in a child, which the parent waits for and ends like. */
+/* "fork:" before an ending: everything happens in a child. The parent waits for it and ends in the same way. */
 static bool go_on_in_child(const char **ending)
 {
     if (strncmp(*ending, "fork:", 5) != 0)
@@ -351,7 +351,7 @@ int main(int argc, char **argv)
     turns_wanted = (uint32_t) atol(argv[3]);
     plugins = argv + 4;
     plugin_count = argc - 4;
-    alarm(PATIENCE_S); /* should whoever is to end us have gone */
+    alarm(PATIENCE_S); /* in case the test is gone */
     map_ledger(argv[1]);
     if (!go_on_in_child(&ending))
         return 93;

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""victims - starts the victim under the profiler, and reads what it leaves behind."""
+"""victims - starts the victim under the profiler, and reads what it leaves."""
 
 import shutil
 import signal
@@ -26,14 +26,14 @@ turns = Turns(VICTIM)
 
 
 class Place(LedgerPlace):
-    """A directory on tmpfs in which one program lives, dies, and leaves its files."""
+    """A directory on tmpfs in which one program runs and leaves its files."""
 
     def __init__(self):
         super().__init__()
         self.plugins = []
 
     def copy_plugins(self):
-        """The same code under several names: each is a module of its own."""
+        """The same code under several names, so that each is a module of its own."""
         for i in range(PLUGINS):
             self.plugins.append(self.path / f"plugin-{i}.so")
             shutil.copy(PLUGIN, self.plugins[-1])
@@ -62,7 +62,7 @@ class Place(LedgerPlace):
         )
 
     def run_victim(self, ending, turns_before, **options):
-        """The status as waitpid gives it to Python: negative for a signal."""
+        """The status as Python's waitpid gives it: negative for a signal."""
         process = self.start_victim(ending, turns_before, **options)
         try:
             return process.wait(PATIENCE_S)
@@ -80,7 +80,7 @@ class Place(LedgerPlace):
         return plim.find(self.path)
 
     def victim_profile(self):
-        """The one profile of the victim that has anything in it: forks and execs leave others."""
+        """The only profile of the victim that has rows. Forks and execs leave others."""
         profiles = [plim.Profile(path) for path in self.files()]
         chosen = [p for p in profiles if p.comm == "victim" and p.rows]
         assert len(chosen) == 1, f"{[(p.path, p.comm, len(p.rows)) for p in profiles]}"
@@ -88,7 +88,7 @@ class Place(LedgerPlace):
 
 
 def agree(profile, exported):
-    """The reader in C and the one in tests/lib must see the same, but for rows that were caught in a change."""
+    """The reader in C and the one in tests/lib must agree, except for rows that were being written."""
     found = []
     in_flight = sum(row.torn for row in profile.rows.values())
     if exported["reading"]["damage"]:

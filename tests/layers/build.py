@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
-"""build - facts about what was built, for the tests of the layers: compile commands, headers read, objects.
+"""build - facts about the build, for the tests of the layers: compile commands, headers read, objects.
 
-Everything is asked of the build directory itself (PLIMSOLL_BUILD), so what is tested is what the compiler really saw.
+Everything comes from the build directory itself (PLIMSOLL_BUILD), so the tests see what the compiler really saw.
 """
 
 import json
@@ -14,7 +14,7 @@ SOURCE = Path(os.environ["PLIMSOLL_SOURCE"]).resolve()
 BUILD = Path(os.environ["PLIMSOLL_BUILD"]).resolve()
 LIBRARY = BUILD / "libplimsoll.so"
 
-# Every build of the runtime, and the map of what it exports.
+# Every build of the runtime, and the map of its exports.
 EXPORT_MAPS = {BUILD / f"libplimsoll{path.stem.removeprefix('exports')}.so": path
                for path in (SOURCE / "src/preload").glob("exports*.map")}
 
@@ -36,7 +36,7 @@ def compile_commands():
 
 
 def runtime_commands(library):
-    """Compile commands of the objects that go into a build of the runtime. Its name without a version is a link."""
+    """Compile commands of the objects in a build of the runtime. The name without a version is a link."""
     linked = set(output_of("ninja", "-t", "inputs", library.resolve().name).split())
     return [entry for entry in compile_commands() if entry["output"] in linked]
 
@@ -56,9 +56,9 @@ def core_objects():
 
 
 def verdict(problems, looked_at):
-    """Ends a test: with the problems, or with a failure too when there was nothing to look at."""
+    """Ends a test with the problems. A test that found nothing to examine fails too."""
     if not looked_at:
-        problems = ["nothing was looked at: this test has lost its subject"]
+        problems = ["there was nothing to examine"]
     for problem in problems:
         print(problem)
     sys.exit(1 if problems else 0)

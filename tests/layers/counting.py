@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""counting - the closing line of `make check` must count what ran, and must not lose a failure."""
+"""counting - the last line of `make check` must count the tests that ran, and must not lose a failure.
+The lines before it repeat what failed."""
 
 import sys
 from importlib.machinery import SourceFileLoader
@@ -20,6 +21,14 @@ CASES = [
     ("a skipped entry", "SKIP", "", "0 passed, 0 failed, 1 skipped"),
 ]
 
+# What the end of the output repeats of a failed entry, and a line that it leaves out.
+REPEATED = [
+    ("a failed point and its reason", "ok 1 - a\nnot ok 2 - b\n# for 3, got 4\n", "# for 3, got 4", "ok 1 - a"),
+    ("a reason that stands before the point", "ok 1 - a\n# for 5, got 6\nnot ok 2 - b\nok 3 - c\n", "got 6", "ok 3"),
+    ("a point that was skipped is no failure", "not ok 1 # SKIP b\nnot ok 2 - c\n", "not ok 2 - c", "SKIP"),
+    ("a program that died", "begun\n", "begun", "ended"),
+]
+
 
 def load_check():
     sys.dont_write_bytecode = True
@@ -30,13 +39,17 @@ def load_check():
 
 
 def main():
-    count = load_check().count_entry
+    check = load_check()
     problems = []
     for what, result, stdout, expected, *status in CASES:
-        got = str(count({"result": result, "stdout": stdout, "returncode": status[0] if status else 1}))
+        got = str(check.count_entry({"result": result, "stdout": stdout, "returncode": status[0] if status else 1}))
         if got != expected:
             problems.append(f"{what}: counted as {got}, not {expected}")
-    verdict(problems, len(CASES))
+    for what, stdout, kept, dropped in REPEATED:
+        told = check.failure_of({"name": "entry", "result": "FAIL", "stdout": stdout})
+        if "FAILED entry" not in told or kept not in told or dropped in told:
+            problems.append(f"{what}: repeated as {told!r}")
+    verdict(problems, len(CASES) + len(REPEATED))
 
 
 if __name__ == "__main__":

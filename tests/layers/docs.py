@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: MIT
-"""docs - what the documents say must be true. usage: docs.py functions | commands
+"""docs - the documents must be true. usage: docs.py functions | commands
 
 functions   every `name()` in ARCHITECTURE.md is a function of src/
-commands    every line of a code block that begins with `$ ` runs, in a scratch directory that looks like the tree, and
-            no document records two profiles under one name: what follows would show the wrong one
+commands    every line of a code block that begins with `$ ` runs, in a scratch directory that looks like the tree; and
+            no document records two profiles under one name, because later commands would show the wrong one
 """
 
 import os
@@ -20,16 +20,16 @@ sys.path.insert(0, str(SOURCE / "tests/lib"))
 from built import stand_in_for_ninja  # noqa: E402
 from patience import PATIENCE_S  # noqa: E402
 
-# Not run as they stand: (pattern, what runs instead). These either contain this very test, or change the build under
-# test, or take minutes, or do not end; that their targets exist is still checked.
+# Commands that are not run as they are: (pattern, replacement). They contain this very test, change the build under
+# test, take minutes or do not end. The replacement still checks that their targets exist.
 REPLACED = [
     (r"\bmake (check|soak|bench|clean|format|dist|deb|glibc\b.*|(?:un)?install\b.*)", r"make -n \1"),
     (r"^(tools/check|src/glibc/selftest|src/glibc/build)\b.*", r"\1 --help"),
-    # It serves until it is told to end.
+    # It serves until it is ended.
     (r"^(\S*plimsoll view [^#\n]*).*", r"exec 3< <(exec \1 --no-open); read -r url <&3 && kill $! && wait $!"),
 ]
 
-# PID in a command is the pid of this program, profiled.
+# PID in a command stands for the pid of this program, which is being profiled.
 RUNNING = "import time; kept = [bytes(1000) for _ in range(20000)]; print('up', flush=True); time.sleep(600)"
 
 
@@ -52,14 +52,14 @@ def commands_of(document):
 
 
 def recorded_twice(document):
-    """The profiles that commands of this document write and then overwrite."""
+    """The profiles that commands of this document write more than once."""
     named = [re.search(r"plimsoll run [^#]*-o (\S+\.plim)", command) for command in commands_of(document)]
     names = [match[1] for match in named if match]
     return sorted({name for name in names if names.count(name) > 1})
 
 
 def make_scratch(directory):
-    """A directory in which the tree's own paths work, and what is written stays out of the tree."""
+    """A directory in which the tree's paths work, and from which nothing is written into the tree."""
     for entry in SOURCE.iterdir():
         if not entry.name.startswith((".", "build")):
             (directory / entry.name).symlink_to(entry)
@@ -68,7 +68,7 @@ def make_scratch(directory):
 
 
 def start_running(directory):
-    """A profiled process for commands that ask for a PID."""
+    """A profiled process for commands that need a PID."""
     environment = {**os.environ, "LD_PRELOAD": str(BUILD / "libplimsoll.so")}
     process = subprocess.Popen(["/usr/bin/python3", "-c", RUNNING], cwd=directory, env=environment,
                                stdout=subprocess.PIPE, text=True)

@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: MIT
-"""includes - who may know whom. usage: includes.py layers | system"""
+"""includes - which layer may include which headers. usage: includes.py layers | system"""
 
 import re
 import sys
 
 from build import SOURCE, compile_commands, headers_read, layer_of, verdict
 
-# A layer may read headers of these layers, directly or through others. `format` is all that writer and reader share.
+# A layer may read the headers of these layers, directly or indirectly. Writer and reader share nothing but `format`.
 MAY_READ = {
     "format": {"format"},
     "core": {"core", "format"},
@@ -19,7 +19,7 @@ MAY_READ = {
     "cli": {"cli", "page", "export", "analysis", "reader", "format"},
 }
 
-# Headers that the core may include: for their types and constants. (That it calls nothing is seen in its objects.)
+# Headers that the core may include, for types and constants. (objects.py checks that it calls nothing.)
 PLAIN = re.compile(r"(std(arg|bool|def|int)|limits|errno|elf|link|endian|fcntl|time|"
                    r"sys/(mman|stat|syscall|uio)|linux/.*|asm/.*)\.h")
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-# What the tree promises about itself: who knows whom, what the runtime asks for and offers, and what it costs.
+# Rules of the tree: which layer may know which, what the runtime needs and exports, and what it costs.
 
 here=$PLIMSOLL_SOURCE/tests/layers
 
@@ -15,7 +15,7 @@ look() {
     look includes system
 }
 
-@test "the core calls nothing but the loader" {
+@test "the core calls nothing but the loader and its front end" {
     look objects calls
 }
 
@@ -35,11 +35,11 @@ look() {
     look stack
 }
 
-@test "malloc takes at most 8 and free at most 7 instructions when nothing is sampled" {
+@test "malloc takes at most 8 and free at most 6 instructions when nothing is sampled" {
     "$PLIMSOLL_SOURCE/tools/hot" "$PLIMSOLL_BUILD/libplimsoll.so"
 }
 
-@test "an instruction too many, or a call, on the unsampled path is noticed" {
+@test "one instruction too many, or a call, on the unsampled path is detected" {
     cat >"$BATS_TEST_TMPDIR/slow.c" <<'END'
 __thread long calls __attribute__((tls_model("initial-exec")));
 void *(*next_malloc)(unsigned long);
@@ -55,7 +55,7 @@ END
     [[ "$output" =~ "free: no path" ]]
 }
 
-# A stand-in for a glibc with the profiler in it: it leaves a profile, and its malloc and free are those of a source.
+# stand_in DIRECTORY [SOURCE]: imitates a glibc. With SOURCE, which defines malloc and free, it leaves a profile.
 stand_in() {
     mkdir -p "$1/lib"
     printf '%s\n' 'release 2.36' 'package glibc-source' >"$1/SOURCE"
@@ -78,7 +78,7 @@ stand_in() {
     chmod +x "$1/lib/ld-linux-x86-64.so.2"
 }
 
-@test "instructions that a glibc's malloc and free have more than another's are counted, and too many are noticed" {
+@test "the additional instructions of a glibc's malloc and free are counted, and too many are detected" {
     cd "$BATS_TEST_TMPDIR"
     hot="$PLIMSOLL_SOURCE/tools/hot --build $PLIMSOLL_BUILD"
     free='void free(void *p) { next_free(p); }'
@@ -121,7 +121,7 @@ stand_in() {
     look docs commands
 }
 
-@test "make install puts everything in its place, and it works from there" {
+@test "make install installs everything, and it works from there" {
     DESTDIR=$BATS_TEST_TMPDIR meson install --no-rebuild --quiet -C "$PLIMSOLL_BUILD"
     prefix=$(meson introspect --buildoptions "$PLIMSOLL_BUILD" | jq -r '.[] | select(.name == "prefix").value')
     installed=$BATS_TEST_TMPDIR$prefix
@@ -132,11 +132,11 @@ stand_in() {
     "$installed/bin/plimsoll" report out.plim | grep -q python3
 }
 
-@test "no program of a test or a benchmark is built unless it is asked for" {
+@test "no program of a test or a benchmark is built by default" {
     look targets default
 }
 
-@test "make builds what is built by default" {
+@test "make builds exactly the default targets" {
     look targets product
 }
 
@@ -144,6 +144,6 @@ stand_in() {
     look targets depends
 }
 
-@test "the closing line of make check counts test cases and loses no failure" {
+@test "the last line of make check counts test cases and loses no failure" {
     look counting
 }

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""objects - what the built runtime asks for and offers. usage: objects.py exports | calls | needed | tls"""
+"""objects - what the built runtime needs and exports. usage: objects.py exports | calls | needed | tls"""
 
 import re
 import sys
@@ -7,9 +7,9 @@ from fnmatch import fnmatchcase
 
 from build import EXPORT_MAPS, core_objects, output_of, verdict
 
-# What the core may ask of the world: the loader's lookup, the end of the main thread's stack, what a front end lends
-# it, and the linker's own.
-MAY_CALL = {"_dl_find_object", "__libc_stack_end", "_r_debug", "pl_front", "_GLOBAL_OFFSET_TABLE_"}
+# What the core may refer to: the loader's lookup, the end of the main thread's stack, the interface of its front end,
+# and a symbol of the linker.
+MAY_CALL = {"_dl_find_object", "__libc_stack_end", "pl_front", "_GLOBAL_OFFSET_TABLE_"}
 MAY_NEED = {"libc.so.6", "ld-linux-x86-64.so.2"}
 TLS_BYTES_MAX = 127
 
@@ -44,7 +44,7 @@ def symbols(option, objects):
 def calls():
     core = core_objects()
     unknown = symbols("--undefined-only", core) - symbols("--defined-only", core) - MAY_CALL if core else set()
-    verdict([f"the core asks for {name}" for name in sorted(unknown)], len(core))
+    verdict([f"the core refers to {name}" for name in sorted(unknown)], len(core))
 
 
 def needed():

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
-# What tools/setup promises about packages. dpkg-query, apt-get, id and sudo are stand-ins: nothing is installed.
+# How tools/setup installs packages. dpkg-query, apt-get, id and sudo are replaced by scripts: nothing is installed.
 #
-# The machine is three lists of packages: `installed`, `lists` (what apt knows of) and `mirror` (what apt will know of
-# after an update). `log` has what was asked of apt, simulations left out.
+# The machine is three lists of packages: `installed`, `lists` (the packages apt knows) and `mirror` (the packages apt
+# will know after an update). `log` has the calls of apt without the simulated ones.
 
 setup() {
     machine=$BATS_TEST_TMPDIR
@@ -47,7 +47,7 @@ stand_in() {
     chmod +x "$machine/bin/$1"
 }
 
-# has LIST PACKAGE...
+# has LIST PACKAGE...: fills one of the lists
 has() {
     printf '%s\n' "${@:2}" >"$machine/$1"
 }
@@ -68,7 +68,7 @@ asked_nothing() {
     [ ! -s "$machine/log" ]
 }
 
-@test "setup says nothing and asks nothing of apt when all is there" {
+@test "setup prints nothing and does not call apt when everything is installed" {
     needs 'one   # for this' 'two' 'three | four   # for that' 'five'
     has installed one two four 'six five (= 5), seven'
     set_up
@@ -77,7 +77,7 @@ asked_nothing() {
     asked_nothing
 }
 
-@test "setup installs what is missing, and fetches no package lists where those at hand serve" {
+@test "setup installs missing packages, and does not fetch package lists when it has them" {
     needs 'one' 'two' 'three'
     has installed two
     has lists one two three
@@ -97,15 +97,16 @@ asked_nothing() {
     asked_of_apt 'install old one'
 }
 
-@test "setup installs no alternative where another one is installed" {
+@test "setup installs no alternative when another one is installed" {
     needs 'new | old'
     has installed old
     has lists new old
     set_up
+    [ "$status" -eq 0 ]
     asked_nothing
 }
 
-@test "setup chooses among alternatives by fresh package lists where there were none" {
+@test "without package lists setup fetches them before it chooses among alternatives" {
     needs 'new | old' 'other'
     has mirror old other
     set_up
@@ -114,7 +115,7 @@ asked_nothing() {
     asked_of_apt update 'install old other'
 }
 
-@test "setup chooses again where the package lists were out of date" {
+@test "setup chooses again when the package lists were out of date" {
     needs 'new | old'
     has lists old
     has mirror new
@@ -123,7 +124,7 @@ asked_nothing() {
     asked_of_apt 'install old' update 'install new'
 }
 
-@test "setup fails where apt has no alternative at all" {
+@test "setup fails when apt has none of the alternatives" {
     needs 'new | old'
     has lists other
     has mirror other

@@ -2,9 +2,9 @@
 """targets - what is built when. usage: targets.py default | product | depends
 
 default   no target of tests/ or bench/ is built by default
-product   the target that `make` builds has every target that is built by default, and nothing of tests/ or bench/
-depends   every test that is a script depends on the command, the runtimes and the stub, which the root's meson.build
-          links: `meson test NAME` works in a build directory where nothing has been built yet
+product   the target that `make` builds has every default target, and nothing of tests/ or bench/
+depends   every test that is a script depends on everything that the root's meson.build links: the command, the runtimes
+          and the stub. So `meson test NAME` works in a build directory where nothing has been built yet.
 """
 
 import json
@@ -27,7 +27,7 @@ def directory_of(target):
 
 
 def files_of(target):
-    """As ninja names them."""
+    """Their paths as ninja names them."""
     return {str(Path(name).resolve().relative_to(BUILD)) for name in target["filename"]}
 
 
@@ -42,7 +42,7 @@ def default():
 
 
 def made_for(*names):
-    """Files of the build directory that ninja makes for these, and these."""
+    """These targets, and every file of the build directory that ninja makes for them."""
     return {*names, *output_of("ninja", "-t", "inputs", *names).splitlines()}
 
 

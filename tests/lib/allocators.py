@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
-"""allocators - the allocators besides glibc's that tests put behind us: their names, and where their libraries are.
+"""allocators - the allocators other than glibc's that tests use: their names, and the paths of their libraries.
 
-Debian's releases have different versions of them; tests take the one that is installed. As a program: prints the path
-of each.
+Debian's releases have different versions of them. Tests use the installed one. As a program, this prints the path of
+each.
 """
 
 import functools

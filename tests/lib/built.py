@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""built - what is tested: the build directory, what lies in it, and how it is run without a trace of the caller's own.
+"""built - what is tested: the build directory, the files in it, and an environment without the caller's settings.
 
 PLIMSOLL_BUILD names the directory; without it, it is `build` in the tree.
 """
@@ -16,14 +16,15 @@ PLIMSOLL = BUILD / "plimsoll"
 
 
 def environment(**settings):
-    """The caller's, without anything of ours in it but `settings`; those that are None are left out."""
+    """The caller's environment without our variables and without a cache, plus `settings`. Settings that are None are
+    left out."""
     words = {k: v for k, v in os.environ.items() if not k.startswith("PLIMSOLL_") and k != "LD_PRELOAD"}
-    words.update(settings)
+    words.update({"PLIMSOLL_CACHE": "off", **settings})
     return {k: str(v) for k, v in words.items() if v is not None}
 
 
 def finish(process, timeout_s, kill=subprocess.Popen.kill):
-    """Waits for a process whose output is piped to us. One that hangs is killed, and a failure."""
+    """Waits for a process whose output is piped to us. A process that hangs is killed and is a failure."""
     try:
         stdout, stderr = process.communicate(timeout=timeout_s)
     except subprocess.TimeoutExpired:
@@ -34,14 +35,14 @@ def finish(process, timeout_s, kill=subprocess.Popen.kill):
 
 
 def export(path):
-    """What the reader makes of a profile."""
+    """The JSON export of a profile."""
     done = subprocess.run([PLIMSOLL, "export", "--format", "json", path], capture_output=True, env=environment())
     assert done.returncode == 0, f"export: status {done.returncode}: {done.stderr.decode()}"
     return json.loads(done.stdout)
 
 
 def stand_in_for_ninja(directory):
-    """A PATH on which ninja does nothing: what is under test is built, and must not change."""
+    """A PATH on which ninja does nothing: the build is under test and must not change."""
     program = Path(directory) / "bin" / "ninja"
     program.parent.mkdir()
     program.write_text('#!/bin/sh\n[ "$1" != --version ] || echo 1.11.1\n')

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: MIT
 """claims - a test file is a list of claims; running it prints TAP.
 
-A claim is a sentence and a function that raises if it is not true, raises Skip if it cannot be tried here, and may
-say() what helps to understand a failure. The sentence is the function's name, or is given where claims are made in a
-loop:
+A claim is a sentence and a function. The function raises if the sentence is not true, raises Skip if it cannot be
+tested here, and may say() what helps to understand a failure. The sentence is the function's name. Where claims are
+made in a loop, it is given:
 
     @claim
     def the_profile_of_a_killed_process_opens(): ...
@@ -24,7 +24,7 @@ made = []
 
 
 class Skip(Exception):
-    """Something that the claim needs is not on this machine."""
+    """Something that the claim needs is missing on this machine."""
 
 
 def add(sentence, function):
@@ -42,13 +42,13 @@ def say(text):
 
 
 def expect(problems, said=""):
-    """Fails with the first few of them."""
+    """Fails with the first problems of the list, if there are any."""
     problems = list(problems)
     assert not problems, "\n".join([f"{len(problems)} problems {said}:", *problems[:12]])
 
 
 def attempt(sentence, function):
-    """TAP's words for one claim."""
+    """The TAP result of one claim: verdict and text."""
     try:
         function()
         return "ok", sentence

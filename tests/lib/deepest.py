@@ -1,12 +1,23 @@
 # SPDX-License-Identifier: MIT
-"""deepest - how much of the stack a function may take, with all that it calls."""
+"""deepest - how much stack a function may use, including everything that it calls."""
+
+import re
+
+
+def functions_of_settings(source):
+    """The functions in the table of pl_config_set(). They are read from the tree, so that no new setting is missed."""
+    (path,) = (source / "src/core").rglob("config.c")
+    body = re.search(r"^bool pl_config_set\(.*?^}", path.read_text(), re.MULTILINE | re.DOTALL)
+    functions = tuple(re.findall(r"\] = (\w+),", body[0]))
+    assert functions, f"{path}: no table in pl_config_set()"
+    return functions
 
 
 class Deepest:
-    """Longest paths through a graph of calls, by depth-first search; a cycle has no longest path and is reported.
+    """Longest paths through a call graph, by depth-first search. A cycle has no longest path and is reported.
 
-    Functions go by where they start. Whoever knows what they are says in own() how many bytes a function takes itself,
-    and in calls() whom it calls: (bytes that it has taken by then, start of the other).
+    Functions are identified by their start addresses. Subclasses define own(), the bytes that a function uses itself,
+    and calls(), the functions that it calls: (bytes that the caller uses at that point, start of the callee).
     """
 
     def __init__(self, functions):
@@ -20,7 +31,7 @@ class Deepest:
         raise NotImplementedError
 
     def deepest(self, start):
-        """(bytes, chain) of the deepest path from this function; the chain is of (function, bytes it has taken)."""
+        """(bytes, chain) of the deepest path from this function; the chain is a list of (function, bytes it uses)."""
         function = self.functions[start]
         if start in self.active:
             self.problems.append("recursion through " + function.name)

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
-"""pagedata - reads page data, by docs/page-data.md alone: what `plimsoll export --format page` writes.
+"""pagedata - reads page data, which `plimsoll export --format page` writes, with nothing but docs/page-data.md.
 
-Nothing is believed: a file that is not as promised is an AssertionError.
+Every promise of that document is checked: a file that breaks one raises AssertionError.
 """
 
 import array
@@ -23,7 +23,9 @@ COLUMNS = {
     "site": {"node": "u32", "inner": "u32", "own": "u32", "outer": "u32", "thread": "u32", "tag": "u32",
              "other_sizes": "u8", "stackless": "u8",
              **{f"{amount}.{part}": "f64" for amount in AMOUNTS for part in SUMS},
-             "skew.objects": "f64", "skew.space": "f64", "unseen_interval": "f64", "smallest": "f64", "largest": "f64",
+             "skew.objects": "f64", "skew.space": "f64", "unseen_interval": "f64", "hidden.objects": "f64",
+             "hidden.space": "f64", "swing.more_objects": "f64", "swing.less_objects": "f64", "swing.more_space": "f64",
+             "swing.less_space": "f64", "smallest": "f64", "largest": "f64",
              "realloc_calls": "f64", "realloc_moved": "f64", "realloc_in_place": "f64", "exit_objects": "f64",
              "exit_space": "f64"},
     "sizes": {"site": "u32", "bucket": "u8", "count": "f64"},
@@ -38,7 +40,7 @@ COLUMNS = {
 
 
 class PageData:
-    """`json` is the JSON text; page["site.node"] a column, zeros where it was left out."""
+    """`json` is the JSON text. page["site.node"] is a column, all zeros if it was left out."""
 
     def __init__(self, data):
         assert data[:8] == MAGIC, data[:8]
@@ -59,7 +61,7 @@ class PageData:
             assert first + size <= len(data), (name, column, len(data))
             end = column["offset"] + size
             self.stored[name] = array.array(CODES[column["type"]], data[first:first + size])
-            assert any(self.stored[name]), f"{name} is all zeros, and there"
+            assert any(self.stored[name]), f"{name} is all zeros and should be left out"
         assert -(-end // 8) * 8 == len(data) - 16 - text_bytes, (end, len(data))
         self.zeros = {}
 
@@ -80,7 +82,7 @@ class PageData:
         return found
 
     def path(self, node):
-        """Places from the innermost node to below the root."""
+        """The places from the innermost node to the node below the root."""
         parent, place, found = self["node.parent"], self["node.place"], []
         while node:
             assert parent[node] < node

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * patience.h - how many seconds tests wait for what others do: patience.py says more.
+ * patience.h - how many seconds tests wait for other processes. See patience.py.
  *
- *     alarm(PATIENCE_S);     in a program that its test may have to leave behind
+ *     alarm(PATIENCE_S);     ends a program that its test might not be able to end
  */
 #ifndef PATIENCE_H
 #define PATIENCE_H

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
-"""patience - waits for what another process does, until it is done.
+"""patience - waits until another process has done something.
 
-PATIENCE_S decides nothing but how late a hang is noticed. It is the same for all tests, and far longer than the busiest
-machine needs: no test may depend on it.
+PATIENCE_S decides only how late a hang is noticed. It is the same for all tests and far longer than the busiest machine
+needs. No test may depend on its value.
 """
 
 import re
@@ -15,8 +15,8 @@ PATIENCE_S = int(re.search(r"#define PATIENCE_S (\d+)", HEADER.read_text())[1])
 PAUSE_S = 0.01
 
 
-def await_true(condition, what="what was waited for"):
-    """Until the condition holds: for what has no other way to say that it happened. Returns what the condition did."""
+def await_true(condition, what="the awaited event"):
+    """Polls until the condition holds, for events without notification. Returns the condition's result."""
     end = time.monotonic() + PATIENCE_S
     while not (found := condition()):
         assert time.monotonic() < end, f"{what() if callable(what) else what} did not happen in {PATIENCE_S} s"
@@ -25,7 +25,7 @@ def await_true(condition, what="what was waited for"):
 
 
 def await_readable(descriptor, what="an answer"):
-    """Until something can be read without waiting, be it the end."""
+    """Waits until the descriptor can be read without blocking, which includes end of file."""
     poll = select.poll()
     poll.register(descriptor, select.POLLIN)
     assert poll.poll(PATIENCE_S * 1000), f"{what() if callable(what) else what} did not come in {PATIENCE_S} s"

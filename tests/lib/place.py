@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""place - a directory on tmpfs for one program that keeps a ledger: where it runs, lives, and leaves its files."""
+"""place - a directory on tmpfs for one program that keeps a ledger: its working directory, live files and results."""
 
 import shutil
 import tempfile

@@ -1,14 +1,14 @@
 # SPDX-License-Identifier: MIT
-"""plim - reads a profile file with nothing but format.h in hand, and says what is wrong with it.
+"""plim - reads a profile file with nothing but format.h, and lists what is wrong with it.
 
-It shares no code with the reader in src/reader, so the two can be held against each other. It is written for tests: it
-trusts the file's layout, never repairs anything, and reports every broken promise of format.h as one line of text.
+It shares no code with the reader in src/reader, so the two can be compared. It is written for tests: it trusts the
+file's layout, never repairs anything, and reports every violation of format.h as one line of text.
 
-A live file is copied in the order that format.h implies: frees by others first, then rows and tallies, then what they
-name. A row is believed when its sequence word is even and the same before and after.
+A live file is copied in the order that format.h implies: first the frees by other threads, then rows and tallies, then
+the records that they refer to. A row is consistent if its sequence word is even and the same before and after.
 
-A tally counts where a row samples. Here both have the same face: `allocated`, `freed` and `remote` are Sums, and those
-of a tally are of samples with weight 1. shares() gives both.
+A tally counts where a row samples. Here both have the same interface: `allocated`, `freed` and `remote` are Sums. The
+Sums of a tally are those of samples with weight 1. shares() returns both.
 
 usage: plim.py FILE...     prints the problems of each; exit status 1 if there are any
 """
@@ -22,12 +22,13 @@ from collections import Counter, defaultdict
 from pathlib import Path
 
 HEADER_BYTES = 4096
-CHUNKS_MAX = 16384
 CHUNK_BYTES = 16384
-CHUNKS_OFFSET = HEADER_BYTES + CHUNKS_MAX
+DIRECTORY_CHUNKS = 16384
+DIRECTORIES = 4
+CHUNKS_OFFSET = HEADER_BYTES + DIRECTORY_CHUNKS
 
-VERSION = 4
-TEXT, MODULE, FRAME, THREAD, SITE, ROW, SYMBOL, TALLY, REMOTE, MOMENT, SNAPSHOT, TAG, SCOPE = range(1, 14)
+VERSION = 5
+TEXT, MODULE, FRAME, THREAD, SITE, ROW, SYMBOL, TALLY, REMOTE, MOMENT, SNAPSHOT, TAG, SCOPE, DIRECTORY = range(1, 15)
 RECORD_BYTES = {
     TEXT: 1,
     MODULE: 128,
@@ -142,15 +143,23 @@ HEADER_FIELDS = (
     ("merged", 1036, "I"),
     ("allocator", 1040, "I"),
 )
-HEADER_TEXTS = {"executable": 128, "command": 136, "directory": 144, "destination": 152, "snapshot_name": 992}
+HEADER_TEXTS = {
+    "executable": 128,
+    "command": 136,
+    "directory": 144,
+    "destination": 152,
+    "snapshot_name": 992,
+    "bypass_malloc": 1072,
+    "bypass_scope": 1080,
+}
 
 
 class NotAProfile(Exception):
-    """The file does not begin as a profile does. str() says how it begins."""
+    """The file does not begin like a profile. str() says how it begins."""
 
 
 class Sums:
-    """One struct pl_sums: the same names, and arithmetic component by component."""
+    """One struct pl_sums: the same names, and arithmetic by component."""
 
     FIELDS = ("objects", "space", "objects_variance", "space_variance", "samples")
     __slots__ = FIELDS
@@ -170,7 +179,7 @@ class Sums:
 
 
 class Share:
-    """What a row and a tally have in common. `freed` is the owner's part, `remote` everybody else's."""
+    """The common part of a row and a tally. `freed` counts frees by the owner, `remote` frees by all other threads."""
 
     kind = "share"
     torn = False
@@ -214,7 +223,7 @@ def counted(calls, size):
 
 
 class Tally(Share):
-    """One struct pl_tally and the frees of its blocks by others."""
+    """One struct pl_tally, and the frees of its blocks by other threads."""
 
     kind = "tally"
 
@@ -262,7 +271,7 @@ class Moment:
 
 
 class Snapshot:
-    """One struct pl_snapshot_record; entries are (of what, number, objects, bytes, calls, allocated)."""
+    """One struct pl_composition_record; entries are (kind, number, objects, bytes, calls, allocated)."""
 
     def __init__(self, number, raw):
         self.number = number
@@ -295,7 +304,7 @@ class Thread:
 
 
 class Tag:
-    """One struct pl_tag_record. `path` is all of its names from the outermost on, each with its kind."""
+    """One struct pl_tag_record. `path` has all of its names from the outermost on, each with its kind."""
 
     def __init__(self, number, raw):
         self.number = number
@@ -315,7 +324,7 @@ class Scope:
 
 
 class Module:
-    """One struct pl_module, its path looked up."""
+    """One struct pl_module, with its path."""
 
     def __init__(self, number, raw, text):
         fields = MODULE_STRUCT.unpack_from(raw)
@@ -328,7 +337,7 @@ class Module:
 
 
 class Profile:
-    """A profile, copied out of its file once. Records are kept by their numbers; unpublished ones are left out."""
+    """A profile, copied once from its file. Records are kept by their numbers. Unpublished ones are left out."""
 
     def __init__(self, path):
         self.path = str(path)
@@ -358,9 +367,9 @@ class Profile:
         self.stops = struct.unpack_from("=16Q", raw, 680)
 
     def read_kind(self, kind):
-        """The records of all chunks of a kind, as many as there are. A chunk may have a rest that holds none."""
+        """All records of a kind. A chunk may end with a remainder that holds no record."""
         self.read_header()
-        directory = self.read(HEADER_BYTES, CHUNKS_MAX)
+        directory = self.read_directory()
         bytes_there = os.fstat(self.descriptor).st_size
         chunks = [CHUNKS_OFFSET + i * CHUNK_BYTES for i, k in enumerate(directory) if k == kind]
         self.missing = getattr(self, "missing", 0) + sum(at + CHUNK_BYTES > bytes_there for at in chunks)
@@ -368,13 +377,20 @@ class Profile:
         used = CHUNK_BYTES // RECORD_BYTES[kind] * RECORD_BYTES[kind]
         return b"".join(read(at)[:used] for at in chunks)[: self.count[kind] * RECORD_BYTES[kind]]
 
+    def read_directory(self):
+        """The kinds of all chunks. The last of each 16,384 chunks is the directory of the next."""
+        directory = self.read(HEADER_BYTES, DIRECTORY_CHUNKS)
+        while len(directory) < DIRECTORIES * DIRECTORY_CHUNKS and directory[-1:] == bytes([DIRECTORY]):
+            directory += self.read_chunk(CHUNKS_OFFSET + (len(directory) - 1) * CHUNK_BYTES)
+        return directory
+
     def read_chunk(self, at):
         return self.read(at, CHUNK_BYTES).ljust(CHUNK_BYTES, b"\0")
 
     def read_rows(self, at):
-        """A chunk of rows, each as it was at one moment where that can be had. Where not, its sequence is left odd.
+        """A chunk of rows. Each is consistent if that is possible; if not, its sequence word is left odd.
 
-        `remote` is taken from the first reading: another thread's free may not be seen without its allocation.
+        `remote` comes from the first reading: a free by another thread must not be seen without its allocation.
         """
         before, body, after = (self.read_chunk(at) for _ in range(3))
         size, rows = RECORD_BYTES[ROW], []
@@ -391,7 +407,7 @@ class Profile:
         return b"".join(rows)
 
     def read_tallies(self, at):
-        """A chunk of tallies, what was freed (bytes 128 to 288) from a reading before that of the allocations."""
+        """A chunk of tallies. Frees (bytes 128 to 288) come from a reading before that of the allocations."""
         before, body = self.read_chunk(at), self.read_chunk(at)
         size = RECORD_BYTES[TALLY]
         return b"".join(
@@ -406,7 +422,7 @@ class Profile:
     # ---- parsing ----
 
     def records(self, kind):
-        """(number, bytes) of every published record: its first word, which may be a time, is not zero."""
+        """(number, bytes) of every published record. Published: its first word, which may be a time, is not zero."""
         size, raw = RECORD_BYTES[kind], memoryview(self.table[kind])
         first = 8 if kind in (MOMENT, SNAPSHOT) else 4
         for number in range(1, len(raw) // size):
@@ -415,7 +431,7 @@ class Profile:
                 yield number, record
 
     def text(self, offset, size):
-        """None when the range is not in the file, or crosses a chunk."""
+        """None if the range is not in the file or crosses a chunk."""
         if size == 0:
             return ""
         if offset + size > len(self.table[TEXT]) or offset // CHUNK_BYTES != (offset + size - 1) // CHUNK_BYTES:
@@ -445,7 +461,7 @@ class Profile:
     # ---- tags ----
 
     def bytes_of_tag(self, tag):
-        """Its name, which may go on in other records. Names are bytes: nobody says that they are UTF-8."""
+        """Its name, which may continue in other records. Names are bytes, not necessarily UTF-8."""
         name, seen = b"", set()
         while tag and tag.number not in seen:
             seen.add(tag.number)
@@ -454,7 +470,7 @@ class Profile:
         return name
 
     def path_of_tag(self, number):
-        """((kind, name), ...) from the outermost on; () for the root, None for what is no tag."""
+        """((kind, name), ...) from the outermost on; () for the root, None if the number is not that of a tag."""
         if number == 0:
             return ()
         tag = self.tags.get(number)
@@ -491,10 +507,10 @@ class Profile:
             frames.append((module, where & ADDRESS_MASK, where & ~ADDRESS_MASK))
         return frames
 
-    # ---- what is wrong ----
+    # ---- problems ----
 
     def problems(self):
-        """Every promise of format.h that this file breaks."""
+        """Every violation of format.h in this file."""
         found = []
         found += self.problems_of_header()
         found += self.problems_of_names()
@@ -541,9 +557,9 @@ class Profile:
             yield f"{share}: its thread does not exist"
         for field, allocated, gone in zip(Sums.FIELDS, share.allocated.values(), share.gone.values()):
             if not (math.isfinite(allocated) and math.isfinite(gone) and allocated >= 0 and gone >= 0):
-                yield f"{share}: {field} is {allocated}, given back {gone}"
+                yield f"{share}: {field} allocated {allocated}, freed {gone}"
             elif gone > allocated * (1 + 1e-9) and not share.torn:
-                yield f"{share}: {field} given back {gone}, but allocated only {allocated}"
+                yield f"{share}: {field} freed {gone}, but allocated only {allocated}"
         if not share.torn and share.gone.samples > share.allocated.samples:
             yield f"{share}: {share.gone.samples} samples freed of {share.allocated.samples}"
 
@@ -552,7 +568,7 @@ class Profile:
         ended = self.end_monotonic_ns or self.end
         if tally.owner != tally.thread:
             yield f"{tally}: its owner is {tally.owner}"
-        copied = self.flags & FLAG_SNAPSHOT  # remotes first: one of them may be newer than that
+        copied = self.flags & FLAG_SNAPSHOT  # remotes are copied first, so a tally may name a newer one
         if tally.remote_number and tally.remote_number not in self.remotes and not copied:
             yield f"{tally}: its remote record {tally.remote_number} does not exist"
         if ended and sum(tally.sizes) != tally.calls:
@@ -569,7 +585,7 @@ class Profile:
     def problems_of_tags(self):
         for n, tag in self.tags.items():
             if tag.rest and getattr(self.tags.get(tag.rest), "kind", None) != TAG_REST:
-                yield f"the name in record {n} goes on in {tag.rest}, which is no such record"
+                yield f"the name in record {n} continues in {tag.rest}, which is not such a record"
             if tag.kind != TAG_REST and tag.path is None:
                 yield f"tag {n} names parent {tag.parent}"
             if tag.size > TAG_PIECE or self.text(tag.offset, tag.size) is None:
@@ -587,9 +603,11 @@ class Profile:
                     yield f"the scopes of thread {n} have {sums[n][name]} {name}, the thread {whole}"
 
     def problems_of_history(self):
-        times = sorted(moment.time_ns for moment in self.moments.values())
-        if len(times) != len(set(times)):
-            yield "two moments have the same time"
+        # A process that was interrupted while it thinned out its timeline may leave a moment in two slots.
+        different = {tuple(value for name, value in vars(moment).items() if name != "number")
+                     for moment in self.moments.values()}
+        if len(different) != len({moment.time_ns for moment in self.moments.values()}):
+            yield "two different moments have the same time"
         for n, remote in self.remotes.items():
             if remote.tally not in self.tallies:
                 yield f"remote {n} names tally {remote.tally}, which does not exist"
@@ -601,7 +619,8 @@ class Profile:
 
 def find(*directories):
     """All profiles below the directories, oldest first."""
-    files = [file for directory in directories for file in Path(directory).rglob("*.plim*") if file.is_file()]
+    files = [file for directory in directories for file in Path(directory).rglob("*.plim*")]
+    files = [file for file in files if file.is_file() and not file.is_symlink()]  # links lead to live profiles
     return sorted(files, key=lambda file: file.stat().st_mtime_ns)
 
 

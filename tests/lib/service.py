@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: MIT
-"""service - profiles of tests/cli/programs/service.c, in which time passed as the program meant it to.
+"""service - runs tests/cli/programs/service.c until a run was not disturbed, and keeps that profile.
 
-What a leak is goes by when its blocks were made, and a program does not know what else a machine has to do. A run in
-which the program, or `plimsoll run` behind it, was kept waiting for a good part of it shows other growth than it was
-written for. Such a run is made again, twice as long: what a machine does to it is then half as much of it.
+Leak detection depends on when blocks were allocated, and the program cannot know what else the machine does. If the
+program, or `plimsoll run`, had to wait for a considerable part of a run, the profile shows other growth than intended.
+Such a run is repeated with twice the duration, so that the same disturbance is half as large in relation to it.
 
-usage: service.py OUT [killed]     prints for how many seconds it ran; PLIMSOLL_BUILD names the build
+usage: service.py OUT [killed]     prints the seconds of the run; PLIMSOLL_BUILD names the build
 """
 
 import subprocess
@@ -16,7 +16,7 @@ from built import BUILD, PLIMSOLL, environment, export
 
 SERVICE = BUILD / "tests" / "cli" / "cli-service"
 SECONDS = (2.5, 5, 10, 20, 40)
-LONGEST_WAIT = 0.05  # of the run, from one turn of the program to the next, and before the first and after the last
+LONGEST_WAIT = 0.05  # as a share of the run: between two turns, before the first and after the last
 
 
 def is_steady(said, path, seconds):
@@ -25,7 +25,7 @@ def is_steady(said, path, seconds):
 
 
 def serve(out, *how):
-    """Runs it, leaves its profile in `out`, and returns for how many seconds it was to run."""
+    """Runs the service, leaves its profile in `out`, and returns the intended duration of the run in seconds."""
     live = Path(out).parent / "live"
     live.mkdir(exist_ok=True)
     for seconds in SECONDS:
@@ -35,7 +35,7 @@ def serve(out, *how):
                               env=environment(DEBUGINFOD_URLS="", PLIMSOLL_LIVE_DIR=live))
         if is_steady(done.stdout, out, seconds):
             return seconds
-    raise AssertionError(f"not even {seconds} s passed without a long wait: {done.stdout}")
+    raise AssertionError(f"even a run of {seconds} s had to wait too long: {done.stdout}")
 
 
 if __name__ == "__main__":

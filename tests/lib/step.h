@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * step.h - what if a signal came just here? Asked of every instruction of a piece of code.
+ * step.h - interrupts a piece of code at every instruction, as a signal might.
  *
- *     at_each_step(1, ALL_STEPS, act, turn);  calls turn() again and again
+ *     at_each_step(1, ALL_STEPS, act, turn);  calls turn() repeatedly
  *
- *     at_every_step(500, 31, act, turn);      the same, sooner: act() is called many times in each turn
+ *     at_every_step(500, 31, act, turn);      the same, faster: act() is called many times in each turn
  *
  *     step_begin(); CODE; step_end();         in turn(): the code that is interrupted, in one or more pieces
  *
- * The processor's trap flag makes a SIGTRAP of each instruction between the two. In the first turn act() is called in
- * the handler of the first one, then of the second, and so on, until the code is at its end before it is its turn. Only
- * one thread at a time may be stepped. A trap takes microseconds: a million of them take too long.
+ * The processor's trap flag raises a SIGTRAP after each instruction between the two. In the first turn the handler of
+ * the first SIGTRAP calls act(), in the second turn that of the second, and so on, until the code ends before its
+ * instruction is reached. Only one thread at a time may be stepped. A trap takes microseconds: do not step a million.
  */
 #ifndef LIB_STEP_H
 #define LIB_STEP_H
@@ -39,7 +39,7 @@ static __attribute__((noinline)) void step_end(void)
                          : "memory", "cc");
 }
 
-/* What follows the last target's instruction is run as usual, also in a child that act() forks. */
+/* After the last target the code runs without traps, also in a child that act() forks. */
 static void on_step(int signal, siginfo_t *info, void *interrupted)
 {
     (void) signal;
@@ -66,11 +66,11 @@ static void step_prepare(void (*act)(void))
     step_act = act;
 }
 
-/* At each `stride`th of the first `most`, to be correct. */
+/* Interrupts every `stride`th of the first `most` instructions. */
 static __attribute__((unused)) void at_each_step(long stride, long most, void (*act)(void), void (*turn)(void))
 {
     step_prepare(act);
-    turn(); /* whatever is done only once, is done */
+    turn(); /* one-time initialisation happens here */
     do {
         step_target += stride;
         step_taken = 0;
@@ -78,11 +78,11 @@ static __attribute__((unused)) void at_each_step(long stride, long most, void (*
     } while (step_was_reached() && step_target < most);
 }
 
-/* At one step in `spacing`, beginning with the first, in the first turn; in each further turn `stride` steps later. */
+/* The first turn interrupts one step in `spacing`, beginning with the first. Each later turn begins `stride` later. */
 static __attribute__((unused)) void at_every_step(long spacing, long stride, void (*act)(void), void (*turn)(void))
 {
     step_prepare(act);
-    turn(); /* whatever is done only once, is done */
+    turn(); /* one-time initialisation happens here */
     step_spacing = spacing;
     for (long first = 1; first <= spacing; first += stride) {
         step_target = first;

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
-"""live - a running process is read while four threads change everything: what is read was true at some moment.
+"""live - a running process is read while four threads change everything: every reading is consistent.
 
-The victim of tests/kill runs on while its profile is read again and again. Its ledger is read before and after: what
-had been finished before must be in the profile, and nothing that had not been begun after.
+The victim of tests/kill runs while its profile is read repeatedly. Its ledger is read before and after each time: calls
+that were finished before must be in the profile, and no calls that had not begun afterwards.
 """
 
 import functools
@@ -16,7 +16,7 @@ from pathlib import Path
 HERE = Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent / "kill"))
 
-# First, because it knows the way to tests/lib.
+# First, because it adds tests/lib to the path.
 from victims import PLIMSOLL, Place, compare, environment, expect, turns
 import claims
 import plim
@@ -32,7 +32,7 @@ class Alive:
 
     def __init__(self, place, sample="1"):
         self.place = place
-        give_way = functools.partial(os.nice, 15)  # its threads outnumber the processors, and we are to read it
+        give_way = functools.partial(os.nice, 15)  # its threads outnumber the processors, and the reader needs time
         self.process = place.start_victim("never", 0, sample=sample, preexec_fn=give_way)
         await_true(lambda: self.file() and place.ledger() and place.ledger().calls > 1000)
 
@@ -47,7 +47,7 @@ class Alive:
         return next(iter(plim.find(self.place.live)), None)
 
     def read(self):
-        """A profile, and the ledger around it."""
+        """A profile, and the ledger before and after it."""
         before = self.place.ledger()
         profile = plim.Profile(self.file())
         return profile, before.until(self.place.ledger())
@@ -59,7 +59,7 @@ class Alive:
         return done.stdout
 
     def undisturbed(self):
-        """It runs, nobody traces it, and it goes on allocating."""
+        """It runs, is not being traced, and goes on allocating."""
         assert self.process.poll() is None, f"it ended with {self.process.returncode}"
         status = Path(f"/proc/{self.process.pid}/status").read_text()
         assert "TracerPid:\t0\n" in status and "\nState:\tT" not in status
@@ -68,7 +68,7 @@ class Alive:
 
 
 @claim
-def every_reading_of_a_running_process_lies_between_what_was_finished_before_and_begun_after():
+def every_reading_lies_between_the_calls_finished_before_and_begun_after():
     with Place() as place, Alive(place) as victim:
         for _ in range(READINGS):
             profile, ledger = victim.read()
@@ -80,7 +80,7 @@ def every_reading_of_a_running_process_lies_between_what_was_finished_before_and
 
 
 @claim
-def every_snapshot_of_it_lies_between_them_too_and_never_changes_again():
+def every_snapshot_lies_between_them_too_and_never_changes():
     with Place() as place, Alive(place) as victim:
         taken = {}
         for _ in range(READINGS // 2):
@@ -97,7 +97,7 @@ def every_snapshot_of_it_lies_between_them_too_and_never_changes_again():
 
 
 @claim
-def no_figure_ever_falls_from_one_reading_to_the_next():
+def no_figure_decreases_from_one_reading_to_the_next():
     with Place() as place, Alive(place, sample="256") as victim:
         last = plim.Profile(victim.file())
         for _ in range(READINGS):
@@ -108,16 +108,17 @@ def no_figure_ever_falls_from_one_reading_to_the_next():
                 later = profile.rows[number]
                 for part in ("allocated", "freed", "remote"):
                     pairs = zip(getattr(row, part).values(), getattr(later, part).values())
-                    assert all(a <= b for a, b in pairs) or row.torn, f"row {number}: {part} fell"
+                    assert all(a <= b for a, b in pairs) or row.torn, f"row {number}: {part} decreased"
             for number, thread in last.threads.items():
                 assert thread.all_calls <= profile.threads[number].all_calls
                 assert thread.bytes <= profile.threads[number].bytes
             last = profile
+        assert last.rows and last.threads, "nothing was compared"
         victim.undisturbed()
 
 
 @claim
-def export_of_a_pid_drops_nothing_and_no_figure_is_negative():
+def export_of_a_pid_discards_nothing_and_has_no_negative_figures():
     with Place() as place, Alive(place) as victim:
         for _ in range(READINGS):
             before = place.ledger()
@@ -156,7 +157,7 @@ def report_of_a_pid_names_the_allocating_functions():
 
 
 @claim
-def ls_finds_it_while_it_runs():
+def ls_lists_a_running_process():
     with Place() as place, Alive(place) as victim:
         listed = victim.plimsoll("ls")
         assert any(str(victim.process.pid) in line.split() and "victim" in line for line in listed.splitlines()), listed
@@ -164,10 +165,10 @@ def ls_finds_it_while_it_runs():
 
 
 @claim
-def ls_still_lists_its_file_after_a_kill_without_run():
+def ls_still_lists_the_file_of_a_killed_process():
     with Place() as place:
         settings = place.settings("1")
-        del settings["PLIMSOLL_LIVE_DIR"]  # where ls looks for what was left behind
+        del settings["PLIMSOLL_LIVE_DIR"]  # so that the profile is where ls looks
         command = [str(word) for word in ("/bin/sh", "-c", "kill -9 $$")]
         process = subprocess.Popen(command, env=environment(**settings), cwd=place.path)
         assert process.wait() == -9

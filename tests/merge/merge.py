@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""merge - `plimsoll merge`: the sum is the sum, to the unit, and what would not be one is refused."""
+"""merge - `plimsoll merge`: all figures of the sum are exact, and profiles that cannot be added are refused."""
 
 import collections
 import os
@@ -54,11 +54,11 @@ class Place:
         return sorted(path.name for path in self.path.iterdir())
 
 
-# --- figures, by what people call things ---
+# --- figures by names instead of numbers ---
 
 
 def value(figures, metric):
-    """A figure is a number where it is exact, and otherwise an object."""
+    """The value of a figure, which is a number if it is exact and an object otherwise."""
     figure = figures[metric]
     return figure["value"] if isinstance(figure, dict) else figure
 
@@ -82,7 +82,7 @@ def path_of(profile, tag):
 
 
 def figures_of(profile):
-    """Everything that adds up, as one bag of numbers."""
+    """Everything that can be added, as one bag of numbers."""
     sums = collections.Counter()
     for metric in EXACT_METRICS:
         sums["total", metric] += value(profile["totals"], metric)
@@ -125,18 +125,18 @@ def differences(whole, parts, rounding=0):
 
 
 @claim
-def exact_profiles_add_up_to_the_unit():
+def the_sum_of_exact_profiles_is_exact():
     with Place() as place:
         files = [place.run(f"p{n}.plim", PARCEL, n) for n in (100, 250, 1000)]
         whole = place.merge(*files)
         claims.expect(differences(whole, [export(path) for path in files]), "in the sum")
         assert whole["sampling"]["exact"] is True
         assert value(whole["totals"], "inuse_space") >= 1350 * 100
-        assert whole["timeline"] == [], "several processes have several clocks"
+        assert whole["timeline"] == [], "a sum of processes with different clocks has a timeline"
 
 
 @claim
-def exact_and_sampled_ones_add_up_too_and_are_not_called_exact():
+def exact_and_sampled_profiles_can_be_added_and_are_not_called_exact():
     with Place() as place:
         files = [place.run("exact.plim", PARCEL, 5000)]
         files += [place.run(f"s{k}.plim", PARCEL, 20000, mode=("--sample", f"{k}K")) for k in (1, 16)]
@@ -149,7 +149,7 @@ def exact_and_sampled_ones_add_up_too_and_are_not_called_exact():
 
 
 @claim
-def sums_of_sums_are_sums():
+def sums_can_be_added_to_other_profiles():
     with Place() as place:
         files = [place.run(f"p{n}.plim", PARCEL, n) for n in (10, 20, 30)]
         first = export(place.merge(*files[:2]) and place.path / "sum.plim")
@@ -160,7 +160,7 @@ def sums_of_sums_are_sums():
 
 
 @claim
-def more_profiles_than_are_opened_at_once_are_all_counted():
+def a_hundred_profiles_are_all_counted():
     with Place() as place:
         one = place.run("one.plim", PARCEL, 10)
         whole = place.merge(*[one] * 100)
@@ -168,7 +168,7 @@ def more_profiles_than_are_opened_at_once_are_all_counted():
 
 
 @claim
-def a_process_tree_is_one_profile():
+def a_process_tree_is_merged_into_one_profile():
     with Place() as place:
         place.run("tree.%p.plim", "sh", "-c", f"{PARCEL} 100; {PARCEL} 200 & wait; exec {PARCEL} 300")
         files = sorted(place.path.glob("tree.*.plim"))
@@ -198,7 +198,7 @@ def a_running_process_can_be_added():
 
 
 @claim
-def a_real_profile_saved_is_the_same_and_so_is_a_sum():
+def a_saved_profile_and_a_saved_sum_read_back_the_same():
     with Place() as place:
         modes = ("--exact",), ("--sample", "1K"), ()
         files = [place.run(f"p{i}.plim", PARCEL, 5000, mode=mode) for i, mode in enumerate(modes)]
@@ -208,11 +208,11 @@ def a_real_profile_saved_is_the_same_and_so_is_a_sum():
             assert done.returncode == 0, f"{path.name}: {done.stderr}"
 
 
-# --- what they are about ---
+# --- names and builds ---
 
 
 @claim
-def names_survive_the_program():
+def names_are_kept_when_the_program_is_gone():
     with Place() as place:
         shutil.copy(PARCEL, place.path / "app")
         files = [place.run(f"p{n}.plim", place.path / "app", n) for n in (10, 20)]
@@ -224,7 +224,7 @@ def names_survive_the_program():
 
 
 @claim
-def names_are_looked_up_where_the_profiles_have_none():
+def names_that_the_profiles_lack_are_looked_up():
     with Place() as place:
         files = [place.run(f"p{n}.plim", PARCEL, n, mode=("--exact", "--no-symbols")) for n in (10, 20)]
         place.merge(*files)
@@ -233,7 +233,7 @@ def names_are_looked_up_where_the_profiles_have_none():
 
 
 @claim
-def two_builds_of_a_program_stay_apart():
+def two_builds_of_a_program_stay_separate():
     with Place() as place:
         app = place.path / "app"
         shutil.copy(PARCEL, app)
@@ -248,7 +248,7 @@ def two_builds_of_a_program_stay_apart():
 
 
 @claim
-def hostile_names_survive():
+def hostile_names_are_kept():
     with Place() as place:
         files = [place.forge("hostile-names"), place.forge("tags")]
         whole = place.merge(*files)
@@ -258,7 +258,7 @@ def hostile_names_survive():
 
 
 @claim
-def a_profile_of_nothing_adds_nothing():
+def an_empty_profile_adds_nothing():
     with Place() as place:
         empty, some = place.forge("empty"), place.run("p.plim", PARCEL, 10)
         claims.expect(differences(place.merge(empty, some), [export(empty), export(some)]), "in the sum")
@@ -266,11 +266,11 @@ def a_profile_of_nothing_adds_nothing():
         assert value(nothing["totals"], "alloc_objects") == 2 * value(export(empty)["totals"], "alloc_objects")
 
 
-# --- what is refused ---
+# --- refused requests ---
 
 
 @claim
-def a_process_is_not_counted_twice_unless_one_insists():
+def a_process_is_not_counted_twice_without_force():
     with Place() as place:
         one = place.run("one.plim", PARCEL, 10)
         said = place.plimsoll("merge", one, one, status=1)
@@ -280,7 +280,7 @@ def a_process_is_not_counted_twice_unless_one_insists():
 
 
 @claim
-def a_sum_is_not_counted_twice_either():
+def a_sum_is_not_counted_twice_without_force():
     with Place() as place:
         a, b = place.run("a.plim", PARCEL, 10), place.run("b.plim", PARCEL, 20)
         for name, parts in {"two.plim": (a, b), "other.plim": (b, a)}.items():
@@ -303,7 +303,7 @@ def a_profile_is_not_written_to_a_pipe_or_to_a_file_named_dash():
 
 
 @claim
-def a_merged_peak_is_called_a_sum_of_peaks_wherever_it_is_shown():
+def a_merged_peak_is_called_a_sum_of_peaks_everywhere():
     with Place() as place:
         other = place.path / "other"
         shutil.copy(PARCEL, other)
@@ -326,21 +326,21 @@ def a_merged_peak_is_called_a_sum_of_peaks_wherever_it_is_shown():
 
 
 @claim
-def no_file_is_replaced_unless_one_insists():
+def no_file_is_overwritten_without_force():
     with Place() as place:
         a, b = place.run("a.plim", PARCEL, 10), place.run("b.plim", PARCEL, 20)
         before = a.read_bytes()
         said = place.plimsoll("merge", "-o", "a.plim", a, b, status=2)
-        assert "to be read and to be written" in said, said
+        assert "is both input and output" in said, said
         assert place.plimsoll("merge", a, b).startswith("plimsoll: merged 2 profiles: ")
-        assert "is there already" in place.plimsoll("merge", a, b, status=1)
+        assert "already exists" in place.plimsoll("merge", a, b, status=1)
         assert a.read_bytes() == before and place.files() == ["a.plim", "b.plim", "merged.plim"]
         place.plimsoll("merge", "--force", "-o", "a.plim", "a.plim", "b.plim")
         claims.expect(differences(export(a), [export(place.path / "merged.plim")]))
 
 
 @claim
-def what_cannot_be_read_is_named_and_nothing_is_written():
+def a_file_that_cannot_be_read_is_named_and_nothing_is_written():
     with Place() as place:
         good = place.run("good.plim", PARCEL, 10)
         (place.path / "bad.plim").write_bytes(b"not a profile" * 5000)
@@ -355,7 +355,7 @@ def what_cannot_be_read_is_named_and_nothing_is_written():
 
 
 @claim
-def what_can_be_read_of_a_damaged_file_is_added_and_the_sum_is_called_damaged():
+def the_readable_part_of_a_damaged_file_is_added_and_the_sum_is_called_damaged():
     with Place() as place:
         good, cut = place.run("good.plim", PARCEL, 10), place.run("cut.plim", PARCEL, 500)
         os.truncate(cut, cut.stat().st_size // 2)

@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * same.h - are two profiles the same, but for the numbers of their frames? Histograms of samples have seven digits.
+ * same.h - checks that two profiles are equal except for the numbers of their frames. Histograms of samples have seven
+ * digits.
  */
 #ifndef PL_SAME_H
 #define PL_SAME_H
 
 #include <math.h>
 
+#include "reader/describe.h"
 #include "support.h"
 
 #define SEVEN_DIGITS 1e-6
@@ -81,11 +83,11 @@ static inline void assert_same_sites(const struct pl_profile *a, const struct pl
 {
     assert_int_equal(a->sites, b->sites);
     for (uint32_t i = 0; i < a->sites; i++) {
-        const struct pl_site_view *s = &a->site[i], *t = &b->site[i];
-        assert_same_stacks(a, s->stack, b, t->stack);
-        assert_int_equal(s->thread, t->thread);
-        assert_int_equal(s->tag, t->tag);
-        assert_int_equal(s->other_sizes, t->other_sizes);
+        assert_same_stacks(a, a->site[i].stack, b, b->site[i].stack);
+        assert_int_equal(a->site[i].thread, b->site[i].thread);
+        assert_int_equal(a->site[i].tag, b->site[i].tag);
+        assert_int_equal(a->site[i].other_sizes, b->site[i].other_sizes);
+        const struct unpacked_site *s = unpack_site(&a->site[i]), *t = unpack_site(&b->site[i]);
         assert_same_estimates(s->metric, t->metric);
         assert_same_spread(&s->spread, &t->spread, s->figures.allocated.sampled.samples == 0);
         assert_memory_equal(&s->figures.allocated, &t->figures.allocated, sizeof s->figures.allocated);
@@ -114,9 +116,9 @@ static inline void assert_same_history(const struct pl_profile *a, const struct 
 {
     assert_int_equal(a->moments, b->moments);
     assert_memory_equal(a->moment, b->moment, a->moments * sizeof *a->moment);
-    assert_int_equal(a->snapshots, b->snapshots);
-    for (uint32_t i = 0; i < a->snapshots; i++) {
-        const struct pl_snapshot_view *s = &a->snapshot[i], *t = &b->snapshot[i];
+    assert_int_equal(a->compositions, b->compositions);
+    for (uint32_t i = 0; i < a->compositions; i++) {
+        const struct pl_composition_view *s = &a->composition[i], *t = &b->composition[i];
         assert_int_equal(s->shares, t->shares);
         for (uint32_t k = 0; k < s->shares; k++) {
             assert_int_equal(s->share[k].site, t->share[k].site);
@@ -124,7 +126,7 @@ static inline void assert_same_history(const struct pl_profile *a, const struct 
             assert_true(s->share[k].objects == t->share[k].objects && s->share[k].bytes == t->share[k].bytes);
             assert_true(s->share[k].calls == t->share[k].calls && s->share[k].allocated == t->share[k].allocated);
         }
-        assert_memory_equal(s, t, offsetof(struct pl_snapshot_view, shares));
+        assert_memory_equal(s, t, offsetof(struct pl_composition_view, shares));
     }
 }
 
@@ -140,11 +142,11 @@ static inline void assert_same_process(const struct pl_profile *a, const struct 
     assert_string_equal(a->directory, b->directory);
     for (size_t i = 0; a->argv[i] || b->argv[i]; i++)
         assert_string_equal(a->argv[i] ? a->argv[i] : "(none)", b->argv[i] ? b->argv[i] : "(none)");
-    pl_profile_ending(a, left, sizeof left);
-    pl_profile_ending(b, right, sizeof right);
+    pl_describe_ending(a, left, sizeof left);
+    pl_describe_ending(b, right, sizeof right);
     assert_string_equal(left, right);
-    pl_profile_method(a, left, sizeof left);
-    pl_profile_method(b, right, sizeof right);
+    pl_describe_method(a, left, sizeof left);
+    pl_describe_method(b, right, sizeof right);
     assert_string_equal(left, right);
     assert_int_equal(a->merged, b->merged);
     assert_int_equal(a->damage, b->damage);

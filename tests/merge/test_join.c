@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * test_join.c - profiles that are one: what is the same is there once, figures add up, errors combine.
+ * test_join.c - merged profiles: equal records occur once, figures are added, errors are combined.
  */
 #include <math.h>
 
-#include "figures.h"
-#include "join.h"
+#include "reader/describe.h"
+#include "reader/figures.h"
+#include "reader/join/join.h"
 #include "support.h"
 
 static const char *const scenarios[] = {
@@ -34,16 +35,16 @@ static void assert_near(double a, double b)
         fail_msg("%.17g is not %.17g", a, b);
 }
 
-/* Totals of samples are bounded by what was allocated in all, so they need not add up; sites do. */
+/* Totals of samples are limited by the allocations, so they need not be sums. Sites are. */
 static double all_sites(const struct pl_profile *profile, int metric)
 {
     double sum = 0;
     for (uint32_t i = 0; i < profile->sites; i++)
-        sum += profile->site[i].metric[metric].value;
+        sum += pl_site_value(&profile->site[i], metric);
     return sum;
 }
 
-/* Whatever is in two profiles, their sum and their difference keep what profiles promise. */
+/* The sum and the difference of any two profiles must be valid profiles. */
 static void any_two_profiles_can_be_joined(void **state)
 {
     (void) state;
@@ -68,10 +69,10 @@ static void any_two_profiles_can_be_joined(void **state)
     }
 }
 
-/* ---- known answers ---- */
+/* ---- known results ---- */
 
-/* What one process of a made-up program did: `calls` blocks of 100 bytes in its main thread, all kept, under a tag;
- * half as many of 10 bytes in a worker, all freed. */
+/* One process of a synthetic program: `calls` blocks of 100 bytes in its main thread, all kept, under a tag; half as
+ * many of 10 bytes in a worker, all freed. */
 static struct pl_profile *one_run(uint64_t calls, uint8_t build, const char *tag_name, const char *worker_name)
 {
     struct forge *forge = forge_build("empty");
@@ -119,7 +120,7 @@ static bool is_exactly(const struct pl_estimate *estimate, double value)
     return estimate->value == value && estimate->low == value && estimate->high == value && estimate->error == 0;
 }
 
-static void what_is_the_same_is_there_once_and_counts_add_up(void **state)
+static void equal_records_occur_once_and_counts_are_added(void **state)
 {
     (void) state;
     struct pl_profile *a = one_run(100, 1, "parse", "worker"), *b = one_run(40, 1, "parse", "worker");
@@ -135,8 +136,9 @@ static void what_is_the_same_is_there_once_and_counts_add_up(void **state)
     assert_true(is_exactly(&sum->total[PL_METRIC_INUSE_SPACE], 140 * 100));
     assert_true(is_exactly(&sum->total[PL_METRIC_PEAK_SPACE], 140 * 100));
     assert_true(sum->peak_s == 0); /* a sum of peaks has no time */
-    assert_true(is_exactly(&sum->site[0].metric[PL_METRIC_INUSE_OBJECTS], 140));
-    assert_true(sum->site[0].spread.sizes[3] == 140 && sum->site[0].spread.largest == 100);
+    assert_true(is_exactly(&unpack_site(&sum->site[0])->metric[PL_METRIC_INUSE_OBJECTS], 140));
+    assert_true(unpack_site(&sum->site[0])->spread.sizes[3] == 140 &&
+                unpack_site(&sum->site[0])->spread.largest == 100);
     assert_int_equal(sum->site[0].tag, find_tag(sum, "request/parse"));
     assert_int_equal(sum->thread[find_thread(sum, "worker")].calls[PL_FN_MALLOC], 70);
     assert_int_equal(sum->thread[find_thread(sum, "worker")].threads, 2);
@@ -146,7 +148,7 @@ static void what_is_the_same_is_there_once_and_counts_add_up(void **state)
     pl_profile_close(b);
 }
 
-static void builds_tags_and_threads_that_differ_stay_apart(void **state)
+static void different_builds_tags_and_threads_stay_separate(void **state)
 {
     (void) state;
     struct pl_profile *a = one_run(100, 1, "parse", "worker-1"), *b = one_run(40, 2, "print", "worker-2");
@@ -163,8 +165,8 @@ static void builds_tags_and_threads_that_differ_stay_apart(void **state)
     pl_profile_close(b);
 }
 
-/* Losses, CPU time, damage: whatever was lost anywhere is missing from the sum. */
-static void what_went_wrong_in_a_part_went_wrong_in_the_sum(void **state)
+/* Losses, CPU time, damage: a loss in any part is a loss of the sum. */
+static void losses_and_damage_of_the_parts_are_those_of_the_sum(void **state)
 {
     (void) state;
     struct pl_profile *a = load_scenario("losses"), *b = load_scenario("killed");
@@ -174,14 +176,14 @@ static void what_went_wrong_in_a_part_went_wrong_in_the_sum(void **state)
         assert_int_equal(sum->header.losses[i], a->header.losses[i] + b->header.losses[i]);
     assert_int_equal(sum->damage, 3 + b->damage);
     char ending[256];
-    pl_profile_ending(sum, ending, sizeof ending);
-    assert_string_equal(ending, "ended without a word");
+    pl_describe_ending(sum, ending, sizeof ending);
+    assert_string_equal(ending, "ended, exit status unknown");
     pl_profile_close(sum);
     pl_profile_close(a);
     pl_profile_close(b);
 }
 
-static void what_is_common_to_all_is_said_and_the_rest_is_not(void **state)
+static void properties_common_to_all_parts_are_kept_and_others_dropped(void **state)
 {
     (void) state;
     struct pl_profile *a = one_run(100, 1, "parse", "worker"), *b = one_run(40, 1, "parse", "worker");
@@ -202,8 +204,8 @@ static void what_is_common_to_all_is_said_and_the_rest_is_not(void **state)
     pl_profile_close(b);
 }
 
-/* After a kill sites know of calls that no thread had told of; elsewhere threads know of calls that no site has. */
-static void calls_that_only_sites_know_of_are_not_lost_among_those_of_others(void **state)
+/* After a kill sites may have calls that no thread has counted. Elsewhere threads have calls that no site has. */
+static void calls_that_only_sites_have_are_not_lost_in_the_sum(void **state)
 {
     (void) state;
     struct pl_profile *a = one_run(100, 1, "parse", "worker"), *b = one_run(40, 1, "parse", "worker");
@@ -240,8 +242,8 @@ static struct pl_profile *sampled_run(uint64_t interval, uint64_t samples)
     return profile;
 }
 
-/* 16 runs of 25 samples are as good as one of 400. */
-static void errors_of_repeated_runs_combine_as_those_of_one_long_run(void **state)
+/* 16 runs of 25 samples are as good as one run of 400. */
+static void errors_of_repeated_runs_combine_like_those_of_one_long_run(void **state)
 {
     (void) state;
     struct pl_profile *part[16];
@@ -250,31 +252,32 @@ static void errors_of_repeated_runs_combine_as_those_of_one_long_run(void **stat
     struct pl_profile *sum = pl_join((const struct pl_profile *const *) part, 16, PL_JOIN_SUM);
     struct pl_profile *whole = sampled_run(4096, 400);
     assert_true(pl_profile_valid(sum));
-    const struct pl_estimate *a = &sum->site[0].metric[PL_METRIC_INUSE_SPACE];
-    const struct pl_estimate *b = &whole->site[0].metric[PL_METRIC_INUSE_SPACE];
+    const struct pl_estimate *a = &unpack_site(&sum->site[0])->metric[PL_METRIC_INUSE_SPACE];
+    const struct pl_estimate *b = &unpack_site(&whole->site[0])->metric[PL_METRIC_INUSE_SPACE];
     assert_near(a->value, b->value);
     assert_near(a->error, b->error);
     assert_near(a->low, b->low);
     assert_near(a->high, b->high);
-    double one = part[0]->site[0].metric[PL_METRIC_INUSE_SPACE].error;
-    assert_true(a->error > 3 * one && a->error < 5 * one); /* a bit less than four times: the square root of 16 */
+    double one = unpack_site(&part[0]->site[0])->metric[PL_METRIC_INUSE_SPACE].error;
+    assert_true(a->error > 3 * one && a->error < 5 * one); /* slightly less than four times, the square root of 16 */
     for (int i = 0; i < 16; i++)
         pl_profile_close(part[i]);
     pl_profile_close(whole);
     pl_profile_close(sum);
 }
 
-/* Coarse samples beside fine ones: each has its own weight, and variances add. */
-static void different_intervals_combine_by_their_variances(void **state)
+/* Coarse and fine samples: each has its own weight, and variances are added. */
+static void the_variances_of_different_intervals_are_added(void **state)
 {
     (void) state;
     struct pl_profile *fine = sampled_run(1024, 100), *coarse = sampled_run(65536, 100), *sum = sum_of(fine, coarse);
-    struct pl_figures figures = fine->site[0].figures;
+    struct pl_figures figures = unpack_site(&fine->site[0])->figures;
     struct pl_estimate metric[PL_METRIC_COUNT];
-    pl_figures_add(&figures, &coarse->site[0].figures);
-    pl_figures_estimate(&figures, metric);
-    assert_near(sum->site[0].metric[PL_METRIC_INUSE_SPACE].error, metric[PL_METRIC_INUSE_SPACE].error);
-    assert_true(metric[PL_METRIC_INUSE_SPACE].error >= coarse->site[0].metric[PL_METRIC_INUSE_SPACE].error);
+    pl_figures_add(&figures, &unpack_site(&coarse->site[0])->figures);
+    pl_estimate_figures(&figures, metric);
+    assert_near(unpack_site(&sum->site[0])->metric[PL_METRIC_INUSE_SPACE].error, metric[PL_METRIC_INUSE_SPACE].error);
+    assert_true(metric[PL_METRIC_INUSE_SPACE].error >=
+                unpack_site(&coarse->site[0])->metric[PL_METRIC_INUSE_SPACE].error);
     assert_int_equal(sum->header.mode, PL_MODE_AUTO);
     assert_false(sum->exact);
     pl_profile_close(sum);
@@ -282,13 +285,13 @@ static void different_intervals_combine_by_their_variances(void **state)
     pl_profile_close(coarse);
 }
 
-/* A site that only the exact part has seen may be in the sampled one all the same. */
-static void what_a_sampled_part_may_hide_widens_exact_figures(void **state)
+/* A site that only the exact part has seen may be in the sampled part, too. */
+static void a_sampled_part_widens_the_interval_of_exact_figures(void **state)
 {
     (void) state;
     struct pl_profile *exact = one_run(100, 1, "parse", "worker"), *sampled = sampled_run(65536, 100);
     struct pl_profile *sum = sum_of(exact, sampled);
-    const struct pl_estimate *kept = &sum->site[0].metric[PL_METRIC_INUSE_SPACE];
+    const struct pl_estimate *kept = &unpack_site(&sum->site[0])->metric[PL_METRIC_INUSE_SPACE];
     assert_true(kept->value == 10000 && kept->low == 10000);
     assert_true(kept->high > 10000 + 65536);
     pl_profile_close(sum);
@@ -296,8 +299,8 @@ static void what_a_sampled_part_may_hide_widens_exact_figures(void **state)
     pl_profile_close(sampled);
 }
 
-/* No sample at all in one part: the totals say how much may be there, however many samples the others have. */
-static void a_part_without_a_sample_widens_the_totals(void **state)
+/* One part has no sample at all: the totals show how much may be there, however many samples the others have. */
+static void a_part_without_samples_widens_the_interval_of_totals(void **state)
 {
     (void) state;
     struct pl_profile *seen = sampled_run(1024, 400), *blind = sampled_run(1 << 20, 0);
@@ -305,7 +308,7 @@ static void a_part_without_a_sample_widens_the_totals(void **state)
     blind->total[PL_METRIC_ALLOC_SPACE].value = 100 << 20;
     struct pl_profile *sum = sum_of(seen, blind), *again = sum_of(sum, seen);
     assert_true(seen->total[PL_METRIC_INUSE_SPACE].high < 1 << 20);
-    assert_true(sum->total[PL_METRIC_INUSE_SPACE].high > 3 << 20); /* three samples of the blind one */
+    assert_true(sum->total[PL_METRIC_INUSE_SPACE].high > 3 << 20); /* three intervals of the part without samples */
     assert_true(again->total[PL_METRIC_INUSE_SPACE].high > sum->total[PL_METRIC_INUSE_SPACE].high);
     pl_profile_close(again);
     pl_profile_close(sum);
@@ -315,21 +318,24 @@ static void a_part_without_a_sample_widens_the_totals(void **state)
 
 /* ---- times ---- */
 
-/* A clock of half the speed has units of twice the length: its bucket i is the other's i + 1. */
-static void lifetimes_of_different_clocks_meet_in_the_same_bucket(void **state)
+/* With a clock of half the speed units are twice as long: its bucket i is the other's bucket i + 1. */
+static void lifetimes_by_different_clocks_are_added_to_the_same_bucket(void **state)
 {
     (void) state;
     struct pl_profile *a = one_run(100, 1, "parse", "worker"), *b = one_run(40, 1, "parse", "worker");
     a->unit_s = 1e-6;
     b->unit_s = 2e-6;
-    a->site[0].spread.lives[8] = 5;
-    b->site[0].spread.lives[7] = 3;
-    b->site[0].spread.lives[0] = 2;
-    b->site[0].spread.ages[2] = 1;
+    struct unpacked_site *of_a = unpack_site(&a->site[0]), *of_b = unpack_site(&b->site[0]);
+    of_a->spread.lives[8] = 5;
+    of_b->spread.lives[7] = 3;
+    of_b->spread.lives[0] = 2;
+    of_b->spread.ages[2] = 1;
+    pack_site(a->arena, of_a, &a->site[0]);
+    pack_site(b->arena, of_b, &b->site[0]);
     struct pl_profile *sum = sum_of(a, b);
-    assert_true(sum->site[0].spread.lives[8] == 8);
-    assert_true(sum->site[0].spread.lives[0] == 2);
-    assert_true(sum->site[0].spread.ages[2] == 0);
+    assert_true(unpack_site(&sum->site[0])->spread.lives[8] == 8);
+    assert_true(unpack_site(&sum->site[0])->spread.lives[0] == 2);
+    assert_true(unpack_site(&sum->site[0])->spread.ages[2] == 0);
     pl_profile_close(sum);
     pl_profile_close(a);
     pl_profile_close(b);
@@ -337,7 +343,7 @@ static void lifetimes_of_different_clocks_meet_in_the_same_bucket(void **state)
 
 /* ---- a difference ---- */
 
-static void a_difference_keeps_both_and_is_about_the_second(void **state)
+static void a_difference_keeps_both_profiles_and_describes_the_second(void **state)
 {
     (void) state;
     struct pl_profile *a = one_run(100, 1, "parse", "old"), *b = one_run(40, 1, "parse", "new");
@@ -357,7 +363,7 @@ static void a_difference_keeps_both_and_is_about_the_second(void **state)
     pl_profile_close(b);
 }
 
-static void the_error_of_a_difference_has_both_in_it(void **state)
+static void the_error_of_a_difference_combines_both_errors(void **state)
 {
     (void) state;
     struct pl_profile *a = sampled_run(4096, 100), *b = sampled_run(4096, 100), *difference = difference_of(a, b);
@@ -369,9 +375,9 @@ static void the_error_of_a_difference_has_both_in_it(void **state)
     pl_profile_close(b);
 }
 
-/* ---- on its own ---- */
+/* ---- lifetime ---- */
 
-static void a_sum_that_is_kept_outlives_its_parts(void **state)
+static void a_kept_sum_outlives_its_parts(void **state)
 {
     (void) state;
     struct pl_profile *a = load_scenario("tags"), *b = load_scenario("hostile-names"), *sum = sum_of(a, b);
@@ -391,19 +397,19 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(any_two_profiles_can_be_joined),
-        cmocka_unit_test(what_is_the_same_is_there_once_and_counts_add_up),
-        cmocka_unit_test(builds_tags_and_threads_that_differ_stay_apart),
-        cmocka_unit_test(what_went_wrong_in_a_part_went_wrong_in_the_sum),
-        cmocka_unit_test(what_is_common_to_all_is_said_and_the_rest_is_not),
-        cmocka_unit_test(calls_that_only_sites_know_of_are_not_lost_among_those_of_others),
-        cmocka_unit_test(errors_of_repeated_runs_combine_as_those_of_one_long_run),
-        cmocka_unit_test(different_intervals_combine_by_their_variances),
-        cmocka_unit_test(what_a_sampled_part_may_hide_widens_exact_figures),
-        cmocka_unit_test(a_part_without_a_sample_widens_the_totals),
-        cmocka_unit_test(lifetimes_of_different_clocks_meet_in_the_same_bucket),
-        cmocka_unit_test(a_difference_keeps_both_and_is_about_the_second),
-        cmocka_unit_test(the_error_of_a_difference_has_both_in_it),
-        cmocka_unit_test(a_sum_that_is_kept_outlives_its_parts),
+        cmocka_unit_test(equal_records_occur_once_and_counts_are_added),
+        cmocka_unit_test(different_builds_tags_and_threads_stay_separate),
+        cmocka_unit_test(losses_and_damage_of_the_parts_are_those_of_the_sum),
+        cmocka_unit_test(properties_common_to_all_parts_are_kept_and_others_dropped),
+        cmocka_unit_test(calls_that_only_sites_have_are_not_lost_in_the_sum),
+        cmocka_unit_test(errors_of_repeated_runs_combine_like_those_of_one_long_run),
+        cmocka_unit_test(the_variances_of_different_intervals_are_added),
+        cmocka_unit_test(a_sampled_part_widens_the_interval_of_exact_figures),
+        cmocka_unit_test(a_part_without_samples_widens_the_interval_of_totals),
+        cmocka_unit_test(lifetimes_by_different_clocks_are_added_to_the_same_bucket),
+        cmocka_unit_test(a_difference_keeps_both_profiles_and_describes_the_second),
+        cmocka_unit_test(the_error_of_a_difference_combines_both_errors),
+        cmocka_unit_test(a_kept_sum_outlives_its_parts),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * test_save.c - what was saved is what is opened: of profiles that were read, and of those that were put together.
+ * test_save.c - profiles read back as they were saved: those that were read, and those that were merged.
  */
 #include <errno.h>
 #include <sys/stat.h>
 
-#include "join.h"
-#include "narrow.h"
+#include "analysis/narrow.h"
+#include "reader/join/join.h"
+#include "reader/write/save.h"
 #include "same.h"
-#include "save.h"
 
 static const char *const scenarios[] = {
     "empty", "leak",  "inlined", "losses", "hostile-names", "duplicates",   "killed",   "threads",
@@ -16,20 +16,20 @@ static const char *const scenarios[] = {
 };
 #define SCENARIOS (sizeof scenarios / sizeof *scenarios)
 
-/* Saves and opens. */
+/* Saves a profile and opens the file. */
 static struct pl_profile *again(const struct pl_profile *profile)
 {
     char path[] = "/tmp/plimsoll-save.XXXXXX", why[PL_WHY_BYTES] = "";
     close(mkstemp(path));
-    unlink(path); /* a file that replaces another has to wait for the disk */
-    if (pl_profile_save(profile, path, why) != 0)
+    unlink(path); /* replacing an existing file would have to wait for the disk */
+    if (pl_save(profile, path, why) != 0)
         fail_msg("%s", why);
     struct pl_profile *opened = open_file(path);
     unlink(path);
     return opened;
 }
 
-static void a_profile_that_is_saved_and_opened_is_the_same(void **state)
+static void a_saved_profile_reads_back_the_same(void **state)
 {
     (void) state;
     for (size_t i = 0; i < SCENARIOS; i++) {
@@ -42,7 +42,7 @@ static void a_profile_that_is_saved_and_opened_is_the_same(void **state)
     }
 }
 
-static void a_sum_that_is_saved_and_opened_is_the_same(void **state)
+static void a_saved_sum_reads_back_the_same(void **state)
 {
     (void) state;
     for (size_t a = 0; a < SCENARIOS; a++) {
@@ -60,7 +60,7 @@ static void a_sum_that_is_saved_and_opened_is_the_same(void **state)
     }
 }
 
-/* ---- what does not fit into one record ---- */
+/* ---- more than one record can hold ---- */
 
 static struct pl_profile *one_site(struct pl_tally **tally, struct forge **forge)
 {
@@ -72,10 +72,11 @@ static struct pl_profile *one_site(struct pl_tally **tally, struct forge **forge
     return forge_load(*forge);
 }
 
-/* Ten thousand million blocks of one size, of which so many are freed. */
-static void make_many(struct pl_site_view *site, double freed, double temporary, double peak)
+/* Ten thousand million blocks of one size, of which `freed` are freed. */
+static void make_many(struct pl_profile *profile, double freed, double temporary, double peak)
 {
     const double many = 1e10;
+    struct unpacked_site *site = unpack_site(&profile->site[0]);
     site->figures.allocated = (struct pl_amount){.exact_objects = many, .exact_space = many * 100};
     site->figures.freed = (struct pl_amount){.exact_objects = freed, .exact_space = freed * 100};
     site->figures.peak = (struct pl_amount){.exact_objects = peak, .exact_space = peak * 100};
@@ -85,9 +86,10 @@ static void make_many(struct pl_site_view *site, double freed, double temporary,
     site->spread.ages[1] = many - freed;
     site->spread.exit_objects = floor(freed / 2);
     site->spread.exit_space = floor(freed / 2) * 100;
+    pack_site(profile->arena, site, &profile->site[0]);
 }
 
-static void more_blocks_than_a_tally_counts_become_several(void **state)
+static void more_blocks_than_a_tally_can_count_become_several_tallies(void **state)
 {
     (void) state;
     static const double cases[][3] = {{0, 0, 1e10},       {1, 1, 1e10},       {1e10 - 1, 1e10 - 1, 1e10 - 1},
@@ -97,43 +99,45 @@ static void more_blocks_than_a_tally_counts_become_several(void **state)
         struct pl_tally *tally;
         struct pl_profile *profile = one_site(&tally, &forge);
         profile->header.peak = (struct pl_peak){.bytes = UINT64_MAX, .peaks = 1};
-        make_many(&profile->site[0], cases[i][0], cases[i][1], cases[i][2]);
+        make_many(profile, cases[i][0], cases[i][1], cases[i][2]);
         struct pl_profile *opened = again(profile);
-        const struct pl_figures *figures = &opened->site[0].figures;
+        const struct unpacked_site *before = unpack_site(&profile->site[0]), *after = unpack_site(&opened->site[0]);
+        const struct pl_figures *figures = &after->figures;
         assert_int_equal(opened->sites, 1);
         assert_int_equal(opened->damage + opened->in_flight, 0);
-        assert_memory_equal(&figures->allocated, &profile->site[0].figures.allocated, sizeof figures->allocated);
-        assert_memory_equal(&figures->freed, &profile->site[0].figures.freed, sizeof figures->freed);
-        assert_memory_equal(&figures->peak, &profile->site[0].figures.peak, sizeof figures->peak);
-        assert_memory_equal(&figures->temporary, &profile->site[0].figures.temporary, sizeof figures->temporary);
-        assert_same_spread(&opened->site[0].spread, &profile->site[0].spread, true);
+        assert_memory_equal(&figures->allocated, &before->figures.allocated, sizeof figures->allocated);
+        assert_memory_equal(&figures->freed, &before->figures.freed, sizeof figures->freed);
+        assert_memory_equal(&figures->peak, &before->figures.peak, sizeof figures->peak);
+        assert_memory_equal(&figures->temporary, &before->figures.temporary, sizeof figures->temporary);
+        assert_same_spread(&after->spread, &before->spread, true);
         pl_profile_close(opened);
         pl_profile_close(profile);
         forge_free(forge);
     }
 }
 
-/* A bound that a file from anywhere must not make us forget. */
-static void what_would_not_fit_into_a_file_is_refused_before_it_is_built(void **state)
+/* Files from anywhere must not get around this limit. */
+static void a_profile_too_large_for_a_file_is_refused_before_it_is_built(void **state)
 {
     (void) state;
     struct forge *forge;
     struct pl_tally *tally;
     char path[] = "/tmp/plimsoll-save.XXXXXX", why[PL_WHY_BYTES] = "";
     struct pl_profile *profile = one_site(&tally, &forge);
-    struct pl_site_view *site = &profile->site[0];
+    struct unpacked_site *site = unpack_site(&profile->site[0]);
     site->figures.allocated = (struct pl_amount){.exact_objects = 0x1p53, .exact_space = 0x1p62};
     site->spread.sizes[3] = 1e100;
+    pack_site(profile->arena, site, &profile->site[0]);
     close(mkstemp(path));
     unlink(path);
-    assert_int_equal(pl_profile_save(profile, path, why), -EFBIG);
+    assert_int_equal(pl_save(profile, path, why), -EFBIG);
     assert_true(strstr(why, "256 MiB") != NULL);
     assert_int_equal(access(path, F_OK), -1);
     pl_profile_close(profile);
     forge_free(forge);
 }
 
-static void names_of_tags_may_be_as_long_as_the_runtime_lets_them(void **state)
+static void names_of_tags_may_be_as_long_as_the_runtime_allows(void **state)
 {
     (void) state;
     static char name[65537];
@@ -150,7 +154,7 @@ static void names_of_tags_may_be_as_long_as_the_runtime_lets_them(void **state)
     forge_free(forge);
 }
 
-/* Counted first, then sampled: fractions of blocks go to the row, whole ones to the tally. */
+/* Counted first, then sampled: fractions of blocks go to the row, whole blocks to the tally. */
 static void a_site_that_was_counted_and_sampled_keeps_both(void **state)
 {
     (void) state;
@@ -164,18 +168,18 @@ static void a_site_that_was_counted_and_sampled_keeps_both(void **state)
     row->smallest = row->largest = 100;
     forge_header(forge)->mode = PL_MODE_AUTO;
     struct pl_profile *profile = forge_load(forge), *opened = again(profile);
-    assert_true(profile->site[0].spread.sizes[3] == 10 + 37312.5);
-    assert_true(opened->site[0].spread.sizes[3] == 10 + 37312.5);
+    assert_true(unpack_site(&profile->site[0])->spread.sizes[3] == 10 + 37312.5);
+    assert_true(unpack_site(&opened->site[0])->spread.sizes[3] == 10 + 37312.5);
     assert_same_profiles(profile, opened);
     pl_profile_close(opened);
     pl_profile_close(profile);
     forge_free(forge);
 }
 
-/* ---- what the reader makes of a whole ---- */
+/* ---- figures that the reader computes ---- */
 
-/* More is live than was at any peak that was written down: it is largest now, whatever the header says. */
-static void a_peak_that_is_now_stays_now(void **state)
+/* More is live than at any recorded peak: the peak is now, whatever the header says. */
+static void a_peak_at_the_end_stays_at_the_end(void **state)
 {
     (void) state;
     struct forge *forge;
@@ -194,8 +198,8 @@ static void a_peak_that_is_now_stays_now(void **state)
     forge_free(forge);
 }
 
-/* A file may say so, if a process did not: the weight of a block, and no sample that it is of. Found by fuzzing. */
-static void weights_without_a_sample_come_to_no_peak_by_being_saved(void **state)
+/* A file, though not a process, may have weight without samples. Found by fuzzing. */
+static void weight_without_samples_adds_nothing_to_a_saved_peak(void **state)
 {
     (void) state;
     struct forge *forge = forge_build("empty");
@@ -220,18 +224,18 @@ static void weights_without_a_sample_come_to_no_peak_by_being_saved(void **state
     forge_free(forge);
 }
 
-/* Counting gave way to samples of which none was taken: how much may hide there is asked of the whole, once. */
-static void what_parts_may_hide_is_not_counted_twice(void **state)
+/* Exact mode ended, and no sample was taken since. How much may be unseen is computed once, for the whole. */
+static void the_unseen_share_is_not_counted_twice(void **state)
 {
     (void) state;
     struct forge *forge;
     struct pl_tally *tally;
     pl_profile_close(one_site(&tally, &forge));
-    forge_thread(forge, "busy", 1 << 20, 100 << 20); /* who may have allocated what hides */
+    forge_thread(forge, "busy", 1 << 20, 100 << 20); /* the thread whose allocations may be unseen */
     forge_header(forge)->mode = PL_MODE_AUTO;
     forge_header(forge)->automatic = (struct pl_auto){.left = 1, .interval_bytes = 1 << 16};
     struct pl_profile *part = forge_load(forge);
-    assert_true(part->site[0].figures.unseen_interval > 0);
+    assert_true(unpack_site(&part->site[0])->figures.unseen_interval > 0);
     const struct pl_profile *const parts[] = {part, part};
     struct pl_profile *sum = pl_join(parts, 2, PL_JOIN_SUM), *opened = again(sum);
     assert_same_profiles(sum, opened);
@@ -262,8 +266,8 @@ static void a_part_of_a_profile_can_be_saved(void **state)
     pl_profile_close(whole);
 }
 
-/* The file is no longer the one that the process writes to. */
-static void of_a_running_process_it_is_a_snapshot(void **state)
+/* The saved file is not the one that the process writes to. */
+static void a_saved_profile_of_a_running_process_is_a_snapshot(void **state)
 {
     (void) state;
     struct pl_profile *profile = load_scenario("leak");
@@ -276,7 +280,7 @@ static void of_a_running_process_it_is_a_snapshot(void **state)
     pl_profile_close(profile);
 }
 
-static void names_are_saved_as_they_were_before_rules_simplified_them(void **state)
+static void names_are_saved_without_the_rules_for_names(void **state)
 {
     (void) state;
     struct pl_profile *profile = load_scenario("inlined");
@@ -290,7 +294,7 @@ static void names_are_saved_as_they_were_before_rules_simplified_them(void **sta
     pl_profile_close(profile);
 }
 
-static void what_was_damaged_stays_so(void **state)
+static void damage_is_kept(void **state)
 {
     (void) state;
     struct pl_profile *profile = load_scenario("leak");
@@ -301,7 +305,7 @@ static void what_was_damaged_stays_so(void **state)
     pl_profile_close(profile);
 }
 
-/* ---- files from anywhere ---- */
+/* ---- files from any source ---- */
 
 #define MUTANTS 400
 #define CHANGES 40
@@ -312,7 +316,7 @@ static uint64_t next_random(uint64_t *state)
     return *state >> 33;
 }
 
-/* Words of the image become small numbers, large ones, or others of its words. */
+/* Replaces words of the image by small numbers, large ones, or others of its words. */
 static struct pl_profile *load_mutant(const char *scenario, uint64_t *random)
 {
     struct forge *forge = forge_build(scenario);
@@ -332,7 +336,7 @@ static struct pl_profile *load_mutant(const char *scenario, uint64_t *random)
     return profile;
 }
 
-static void whatever_can_be_opened_can_be_added_up_and_saved(void **state)
+static void every_profile_that_can_be_opened_can_be_added_and_saved(void **state)
 {
     (void) state;
     uint64_t random = 20260101;
@@ -343,7 +347,7 @@ static void whatever_can_be_opened_can_be_added_up_and_saved(void **state)
         if (a && b) {
             struct pl_profile *sum = pl_join((const struct pl_profile *const[]){a, b}, 2, PL_JOIN_SUM);
             assert_true(pl_profile_valid(sum));
-            struct pl_profile *opened = again(sum), *alone = again(a); /* open_file() checks them */
+            struct pl_profile *opened = again(sum), *alone = again(a); /* again() checks that they are valid */
             pl_profile_close(alone);
             pl_profile_close(opened);
             pl_profile_close(sum);
@@ -357,44 +361,44 @@ static void whatever_can_be_opened_can_be_added_up_and_saved(void **state)
 
 /* ---- the file ---- */
 
-static void a_file_is_replaced_as_a_whole_or_not_at_all(void **state)
+static void a_file_is_replaced_completely_or_not_at_all(void **state)
 {
     (void) state;
     char directory[] = "/tmp/plimsoll-save.XXXXXX", path[64], why[PL_WHY_BYTES] = "";
     assert_non_null(mkdtemp(directory));
     snprintf(path, sizeof path, "%s/there/x.plim", directory);
     struct pl_profile *profile = load_scenario("leak");
-    assert_int_equal(pl_profile_save(profile, path, why), -ENOENT);
+    assert_int_equal(pl_save(profile, path, why), -ENOENT);
     assert_true(strstr(why, path) && strstr(why, "No such file"));
     snprintf(path, sizeof path, "%s/x.plim", directory);
-    assert_int_equal(pl_profile_save(profile, path, why), 0);
-    assert_int_equal(pl_profile_save(profile, path, why), 0);
+    assert_int_equal(pl_save(profile, path, why), 0);
+    assert_int_equal(pl_save(profile, path, why), 0);
     struct stat status;
     assert_int_equal(stat(path, &status), 0);
     assert_int_equal(status.st_mode & 0777, 0600);
     unlink(path);
-    assert_int_equal(rmdir(directory), 0); /* nothing else was left */
+    assert_int_equal(rmdir(directory), 0); /* it is empty */
     pl_profile_close(profile);
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_profile_that_is_saved_and_opened_is_the_same),
-        cmocka_unit_test(a_sum_that_is_saved_and_opened_is_the_same),
-        cmocka_unit_test(more_blocks_than_a_tally_counts_become_several),
-        cmocka_unit_test(what_would_not_fit_into_a_file_is_refused_before_it_is_built),
-        cmocka_unit_test(names_of_tags_may_be_as_long_as_the_runtime_lets_them),
+        cmocka_unit_test(a_saved_profile_reads_back_the_same),
+        cmocka_unit_test(a_saved_sum_reads_back_the_same),
+        cmocka_unit_test(more_blocks_than_a_tally_can_count_become_several_tallies),
+        cmocka_unit_test(a_profile_too_large_for_a_file_is_refused_before_it_is_built),
+        cmocka_unit_test(names_of_tags_may_be_as_long_as_the_runtime_allows),
         cmocka_unit_test(a_site_that_was_counted_and_sampled_keeps_both),
-        cmocka_unit_test(a_peak_that_is_now_stays_now),
-        cmocka_unit_test(weights_without_a_sample_come_to_no_peak_by_being_saved),
-        cmocka_unit_test(what_parts_may_hide_is_not_counted_twice),
+        cmocka_unit_test(a_peak_at_the_end_stays_at_the_end),
+        cmocka_unit_test(weight_without_samples_adds_nothing_to_a_saved_peak),
+        cmocka_unit_test(the_unseen_share_is_not_counted_twice),
         cmocka_unit_test(a_part_of_a_profile_can_be_saved),
-        cmocka_unit_test(of_a_running_process_it_is_a_snapshot),
-        cmocka_unit_test(names_are_saved_as_they_were_before_rules_simplified_them),
-        cmocka_unit_test(what_was_damaged_stays_so),
-        cmocka_unit_test(whatever_can_be_opened_can_be_added_up_and_saved),
-        cmocka_unit_test(a_file_is_replaced_as_a_whole_or_not_at_all),
+        cmocka_unit_test(a_saved_profile_of_a_running_process_is_a_snapshot),
+        cmocka_unit_test(names_are_saved_without_the_rules_for_names),
+        cmocka_unit_test(damage_is_kept),
+        cmocka_unit_test(every_profile_that_can_be_opened_can_be_added_and_saved),
+        cmocka_unit_test(a_file_is_replaced_completely_or_not_at_all),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

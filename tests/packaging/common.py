@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""common - what the tests of releases, installations and packages share."""
+"""common - shared by the tests of releases, installations and packages."""
 
 import subprocess
 import sys
@@ -14,12 +14,12 @@ from claims import Skip, claim, expect, main  # noqa: E402, F401
 
 VERSION = (SOURCE / "VERSION").read_text().strip()
 
-# Of the make that has started us, nothing is for the one that we start.
+# The variables of the make that has started us are not for the one that we start.
 OF_MAKE = ("MAKEFLAGS", "MFLAGS", "MAKELEVEL", "DESTDIR", "PREFIX", "BUILD", "GLIBC")
 
 
 def run(*command, cwd=SOURCE, **settings):
-    """What the command prints. It must succeed."""
+    """The output of the command, which must succeed."""
     chosen = environment(**{**dict.fromkeys(OF_MAKE), **settings})
     done = subprocess.run([str(word) for word in command], cwd=cwd, env=chosen, capture_output=True, text=True)
     assert done.returncode == 0, f"{command}: status {done.returncode}\n{done.stdout}\n{done.stderr}"
@@ -31,6 +31,6 @@ def scratch():
 
 
 def contents(directory):
-    """The paths of everything in it, relative; directories with a slash at their end."""
+    """The relative paths of everything in a directory. Directories end with a slash."""
     paths = [(path, path.relative_to(directory)) for path in Path(directory).rglob("*")]
     return {f"{name}/" if path.is_dir() and not path.is_symlink() else str(name) for path, name in paths}

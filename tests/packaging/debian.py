@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""debian - what debian/ says is true of the tree: files, dependencies, licences, and the hot path under its options."""
+"""debian - debian/ agrees with the tree: files, dependencies, licences, and the hot path with Debian's options."""
 
 import json
 import re
@@ -11,12 +11,12 @@ from common import BUILD, SOURCE, claim, contents, expect, main, run, scratch
 DEBIAN = SOURCE / "debian"
 TRIPLET = "x86_64-linux-gnu"
 
-# What distributions may add: Debian 13 has all but the last two, Ubuntu those as well.
+# Options that distributions add. Debian 13 has all but the last two, Ubuntu has those as well.
 HARDENING = "-g -O2 -fstack-protector-strong -fstack-clash-protection -fcf-protection -D_FORTIFY_SOURCE=3 -flto=auto"
 
 
 def fields(text):
-    """A paragraph of debian/control: field -> what it says."""
+    """A paragraph of debian/control: field -> value."""
     found = re.findall(r"^(\S+):(.*(?:\n[ \t].*)*)", text, re.MULTILINE)
     return {name: " ".join(value.split()) for name, value in found}
 
@@ -30,7 +30,7 @@ def names(list_of_packages):
 
 
 def packages_of(group):
-    """What tools/packages has in a group."""
+    """The packages of a group in tools/packages."""
     text = re.sub(r"#.*", "", (SOURCE / "tools/packages").read_text())
     (body,) = re.findall(rf"^\[{group}\][^\n]*\n(.*?)(?=^\[|\Z)", text, re.MULTILINE | re.DOTALL)
     return {line.split()[0].split("|")[0] for line in body.splitlines() if line.strip()}
@@ -40,7 +40,7 @@ def packages_of(group):
 
 
 def installed():
-    """Where everything lies after Debian's `meson install`."""
+    """All paths after Debian's `meson install`."""
     with scratch() as directory:
         run("meson", "install", "--no-rebuild", "--quiet", "-C", BUILD, DESTDIR=directory)
         options = json.loads(run("meson", "introspect", "--buildoptions", BUILD))
@@ -56,26 +56,26 @@ def patterns():
 
 
 @claim
-def every_file_that_is_installed_is_in_one_package():
+def every_installed_file_is_in_exactly_one_package():
     files, problems = installed(), []
     assert len(files) > 20, files
     for file in sorted(files):
         owners = {package for package, pattern in patterns() if fits(file, pattern)}
         if len(owners) != 1:
             problems.append(f"{file}: {sorted(owners) or 'in no package'}")
-    problems += [f"{package}: {pattern} is nothing that is installed" for package, pattern in patterns()
+    problems += [f"{package}: {pattern} matches no installed file" for package, pattern in patterns()
                  if not any(fits(file, pattern) for file in files)]
     expect(problems)
 
 
 def fits(file, pattern):
-    """As dh_install takes patterns: an asterisk stands for no slash."""
+    """Matches a pattern as dh_install does: an asterisk does not match a slash."""
     parts, wanted = file.split("/"), pattern.split("/")
     return len(parts) == len(wanted) and all(map(fnmatchcase, parts, wanted))
 
 
 @claim
-def every_list_belongs_to_a_package_of_the_control_file():
+def every_install_list_belongs_to_a_package_of_the_control_file():
     known = {paragraph["Package"] for paragraph in paragraphs() if "Package" in paragraph}
     listed = {path.stem for suffix in ("install", "docs", "examples") for path in DEBIAN.glob(f"*.{suffix}")}
     assert listed == known, listed ^ known
@@ -88,30 +88,30 @@ def the_package_of_the_library_is_named_after_its_soname():
     assert any(paragraph.get("Package") == f"libplimsoll{abi}" for paragraph in paragraphs()), abi
 
 
-# ---- what it says of others ----
+# ---- dependencies and licences ----
 
 
 @claim
-def the_packages_are_built_with_what_make_needs():
-    essential = {"gcc", "g++", "libc6-dev"}  # build-essential, which no package names
+def the_build_dependencies_are_what_make_needs():
+    essential = {"gcc", "g++", "libc6-dev"}  # from build-essential, which is never listed
     wanted = packages_of("build") - essential
     named = names(paragraphs()[0]["Build-Depends"]) - {"debhelper-compat"}
     assert named == wanted, named ^ wanted
 
 
 @claim
-def the_licence_of_everything_that_the_page_brings_along_is_named():
+def the_licence_of_every_library_bundled_with_the_page_is_named():
     bundled = json.loads((SOURCE / "web/package.json").read_text())["dependencies"]
     text = (DEBIAN / "copyright").read_text().lower()
     missing = [name for name in bundled if name not in text]
     assert bundled and not missing, missing
 
 
-# ---- options of the compiler ----
+# ---- compiler options ----
 
 
 @claim
-def hardening_options_neither_lengthen_the_hot_path_nor_make_the_core_call_anybody():
+def hardening_options_neither_lengthen_the_hot_path_nor_add_calls_to_the_core():
     with scratch() as directory:
         build = Path(directory) / "build"
         run("meson", "setup", "--buildtype", "plain", build, CFLAGS=HARDENING, LDFLAGS="-Wl,-z,relro -flto=auto")

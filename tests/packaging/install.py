@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
 """install - `make uninstall` undoes `make install`.
 
-The rules of the Makefile are run as they are. They get a build directory of their own, since a prefix is part of what
-is configured; what would be built there is copied from the one under test.
+The rules of the Makefile run unchanged. They get their own build directory, because the prefix is part of the
+configuration. The files that would be built there are copied from the build under test.
 """
 
 import functools
@@ -15,13 +15,13 @@ from common import BUILD, SOURCE, claim, contents, main, run, scratch, stand_in_
 
 
 class Place:
-    """A directory with a build in it that is configured for a prefix there."""
+    """A directory that contains a build configured for a prefix inside of it."""
 
     def __init__(self):
         self.scratch = scratch()
         self.directory = Path(self.scratch.name)
         self.build, self.prefix = self.directory / "build", self.directory / "opt" / "local"
-        run("meson", "setup", self.build, "--libdir", "lib")  # with another prefix than it is installed to
+        run("meson", "setup", self.build, "--libdir", "lib")  # with another prefix than that of the installation
         for built in json.loads(run("meson", "introspect", "--installed", BUILD)):
             if Path(built).is_relative_to(BUILD) and Path(built).is_file():
                 copy = self.build / Path(built).relative_to(BUILD)
@@ -34,7 +34,7 @@ class Place:
                    f"DESTDIR={destination}", f"GLIBC={self.directory / glibc}", PATH=self.path)
 
 
-# Configuring takes seconds.
+# Configuring takes seconds, so all claims share one.
 the_place = functools.lru_cache(maxsize=None)(Place)
 
 
@@ -45,7 +45,7 @@ def make_files(directory, *names):
 
 
 def check_round(place, destination):
-    """Installs, twice, and uninstalls, where others have files and empty directories; only theirs are left."""
+    """Installs twice and uninstalls, beside files and empty directories of others, which must be kept."""
     root = Path(f"{destination}{place.prefix}")
     make_files(root, "bin/other", "lib/libother.so")
     (root / "share/man/man1").mkdir(parents=True)
@@ -62,14 +62,14 @@ def check_round(place, destination):
 
 
 @claim
-def uninstalling_leaves_the_files_and_directories_of_others_and_nothing_of_ours():
+def uninstalling_keeps_files_and_directories_of_others_and_leaves_nothing_of_ours():
     place = the_place()
     check_round(place, "")
     check_round(place, place.directory / "stage")
 
 
 @claim
-def a_relative_destination_is_relative_to_where_make_was_called():
+def a_relative_destination_starts_where_make_was_called():
     place = the_place()
     stage = place.directory / "relative"
     relative = os.path.relpath(stage, SOURCE)
@@ -80,7 +80,7 @@ def a_relative_destination_is_relative_to_where_make_was_called():
 
 
 @claim
-def a_file_where_there_is_a_link_now_is_replaced():
+def an_old_file_is_replaced_by_a_link():
     place = the_place()
     stage = place.directory / "older"
     make_files(Path(f"{stage}{place.prefix}"), "lib/plimsoll/libplimsoll.so")
@@ -89,7 +89,7 @@ def a_file_where_there_is_a_link_now_is_replaced():
 
 
 @claim
-def where_there_was_nothing_nothing_is_left():
+def uninstalling_from_an_empty_place_leaves_it_empty():
     place = the_place()
     stage = place.directory / "empty"
     stage.mkdir()
@@ -103,7 +103,7 @@ def where_there_was_nothing_nothing_is_left():
 
 
 @claim
-def uninstalling_what_is_not_there_says_so_and_removes_nothing():
+def uninstalling_without_an_installation_fails_and_removes_nothing():
     with scratch() as directory:
         place = Path(directory) / "usr"
         make_files(place, "bin/plimsoll")

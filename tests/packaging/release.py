@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""release - one version in one place, and one tarball of one commit."""
+"""release - one version in one place, and one tarball for one commit."""
 
 import re
 import shutil
@@ -15,7 +15,7 @@ SEMANTIC = r"\d+\.\d+\.\d+(?:-[0-9A-Za-z.-]+)?"
 
 
 def found(path, pattern):
-    """What the pattern's one group matches first in a file of the tree."""
+    """The text that the pattern's only group matches first in a file of the tree."""
     match = re.search(pattern, (SOURCE / path).read_text(), re.MULTILINE)
     assert match, f"{path}: no {pattern}"
     return match[1]
@@ -27,7 +27,7 @@ def the_version_is_a_semantic_one():
 
 
 @claim
-def whatever_has_a_version_of_its_own_has_this_one():
+def every_file_with_a_version_has_the_same_version():
     crate = r'^name = "plimsoll"\nversion = "(.*)"'
     said = {
         "plimsoll version": run(PLIMSOLL, "version").split()[1],
@@ -43,7 +43,7 @@ def whatever_has_a_version_of_its_own_has_this_one():
 
 
 @claim
-def the_changelog_begins_with_what_is_unreleased_and_goes_back_release_by_release():
+def the_changelog_begins_with_unreleased_changes_and_lists_releases_in_order():
     headings = re.findall(r"^## (.*)$", (SOURCE / "CHANGELOG.md").read_text(), re.MULTILINE)
     assert headings[0] == "Unreleased", headings[0]
     releases = [re.fullmatch(rf"({SEMANTIC}), (\d{{4}}-\d\d-\d\d)", heading) for heading in headings[1:]]
@@ -56,7 +56,7 @@ def the_changelog_begins_with_what_is_unreleased_and_goes_back_release_by_releas
 
 
 def clone(place):
-    """The last commit, with the script as it is now; so is the Makefile that is used there."""
+    """A clone of the last commit, with the current script and Makefile."""
     if not (SOURCE / ".git").exists():
         raise Skip("this is not a clone")
     run("git", "clone", "--quiet", SOURCE, place)
@@ -72,7 +72,7 @@ def make_tarball(place, **settings):
 
 
 @claim
-def two_clones_in_different_places_give_the_same_bytes():
+def tarballs_of_two_clones_are_identical():
     with scratch() as directory:
         one = clone(Path(directory) / "one")
         other = clone(Path(directory) / "other" / "place with blanks")
@@ -87,7 +87,7 @@ def two_clones_in_different_places_give_the_same_bytes():
 
 
 @claim
-def the_tarball_has_the_files_of_the_commit_its_date_and_no_owner():
+def the_tarball_has_the_files_and_the_date_of_the_commit_and_no_owner():
     with scratch() as directory:
         place = clone(Path(directory) / "one")
         date = int(run("git", "log", "-1", "--format=%ct", cwd=place))
@@ -97,7 +97,7 @@ def the_tarball_has_the_files_of_the_commit_its_date_and_no_owner():
         top = f"plimsoll-{VERSION}"
         files = {member.name.removeprefix(f"{top}/") for member in members if not member.isdir()}
         assert files == tracked, files ^ tracked
-        assert "web/built/page.js" in files, "users would need npm"
+        assert "web/built/page.js" in files, "without the built page users would need npm"
         expect(f"{member.name}: {member.uid}:{member.gid} {member.mtime} {member.mode:o}" for member in members
                if (member.uid, member.gid, member.mtime) != (0, 0, date) or member.mode not in (0o755, 0o644, 0o777)
                or member.name.split("/")[0] != top)

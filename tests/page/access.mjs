@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// access.mjs - the page for everybody: by keyboard, by ear, on a phone, in light and dark.
+// access.mjs - accessibility: keyboard, screen readers, phones, light and dark.
 
 import assert from "node:assert/strict";
 import { everywhere } from "./walk.mjs";
@@ -10,7 +10,7 @@ const CONTRAST = 4.5;
 const CONTRAST_LARGE = 3;
 const TABS_MAX = 400;
 
-/** Controls without a name that could be read out. */
+/** Controls without a name that a screen reader could read. */
 function nameless() {
   const controls = document.querySelectorAll("button, input, select, textarea, a[href], summary, [tabindex]");
   const text = (element) => (element?.textContent ?? "").trim();
@@ -39,15 +39,15 @@ function structure() {
   for (const attribute of ["aria-controls", "aria-labelledby", "aria-describedby", "for"])
     for (const element of document.querySelectorAll(`[${attribute}]`))
       for (const id of element.getAttribute(attribute).split(" "))
-        if (!document.getElementById(id)) wrong.push(`${attribute} names ${id}, which is not there`);
+        if (!document.getElementById(id)) wrong.push(`${attribute} names ${id}, which does not exist`);
   for (const table of document.querySelectorAll("table"))
     if (!table.querySelector("th")) wrong.push(`a table without headers: ${table.outerHTML.slice(0, 120)}`);
   for (const canvas of document.querySelectorAll("canvas"))
-    if (!canvas.closest("[aria-label], [aria-labelledby], [aria-hidden=true]")) wrong.push("a canvas without words");
+    if (!canvas.closest("[aria-label], [aria-labelledby], [aria-hidden=true]")) wrong.push("a canvas without a label");
   return wrong;
 }
 
-/** Texts that are hard to read: [text, contrast]. Colours are put over each other as they are drawn. */
+/** Texts with too little contrast. Transparent colours are blended with those behind them, as they are drawn. */
 function faint([enough, enoughLarge]) {
   const parse = (colour) => {
     const canvas = document.createElement("canvas").getContext("2d", { willReadFrequently: true });
@@ -85,13 +85,13 @@ function faint([enough, enoughLarge]) {
   return [...new Set(found)];
 }
 
-/** What sticks out of the window. */
+/** Says if the page is wider than the window. */
 function wider() {
   const { scrollWidth, clientWidth } = document.documentElement;
   return scrollWidth > clientWidth ? [`${scrollWidth} px in a window of ${clientWidth} px`] : [];
 }
 
-/** What can be reached: everything that takes the focus, but those of a group that arrows walk through. */
+/** Numbers everything that Tab must reach, and returns how many: in a group that arrow keys walk, only one element. */
 function focusable() {
   const all = document.querySelectorAll("a[href], button, input, select, textarea, summary, [tabindex]");
   const within = (element) => !element.closest("dialog:not([open])") && !element.closest("[inert]");
@@ -102,7 +102,7 @@ function focusable() {
   return reachable.length;
 }
 
-/** Presses Tab until it comes round; returns what was reached, and what did not show that it has the focus. */
+/** Presses Tab until the focus comes round. Returns what was reached, and what did not show that it had the focus. */
 async function tabThrough(page) {
   const reached = new Set();
   const unseen = new Set();
@@ -118,8 +118,8 @@ async function tabThrough(page) {
         const { outlineStyle, boxShadow } = getComputedStyle(each ?? document.body);
         return outlineStyle !== "none" || boxShadow !== "none";
       };
-      const marked = row?.classList.contains("cursor"); // a table marks the row that has its focus
-      const seen = marked || framed(element) || framed(element?.parentElement); // or what it scrolls in
+      const marked = row?.classList.contains("cursor"); // a table marks its focused row
+      const seen = marked || framed(element) || framed(element?.parentElement); // the parent may draw the outline
       return { reach: element?.dataset?.reach ?? null, seen, html: element?.outerHTML.slice(0, 120) };
     });
     if (now.reach === null && reached.size) break;
@@ -143,7 +143,7 @@ const LOOKS = [
 ];
 let surveyed = null;
 
-/** Goes through all views of some profiles, once for all claims: [{where, nameless, structure, faint, wider}]. */
+/** Runs all checks in all views of some profiles, once for all claims: [{where, nameless, structure, faint, wider}]. */
 async function survey(sight) {
   const found = [];
   for (const { name, ...options } of LOOKS) {
@@ -167,11 +167,11 @@ async function holds(sight, check) {
 
 export const claims = {
   "every control has a name, in every view": (sight) => holds(sight, "nameless"),
-  "headings are in order, and what refers to something finds it": (sight) => holds(sight, "structure"),
-  "texts can be read in light and dark": (sight) => holds(sight, "faint"),
-  "nothing sticks out of a phone, or of a small laptop": (sight) => holds(sight, "wider"),
+  "heading levels are in order, and references to ids are valid": (sight) => holds(sight, "structure"),
+  "texts have enough contrast in light and dark": (sight) => holds(sight, "faint"),
+  "the page fits the width of a phone and of a small laptop": (sight) => holds(sight, "wider"),
 
-  "the button for colours goes from the system's to light, to dark, and remembers": async (sight) => {
+  "the colour button cycles through system, light and dark, and the page remembers the choice": async (sight) => {
     const view = await sight.open("leaky", { dark: true });
     const theme = () => view.page.evaluate(() => getComputedStyle(document.documentElement).colorScheme);
     const button = view.page.locator('.bar [aria-label^="Colours"]');
@@ -184,7 +184,7 @@ export const claims = {
     assert.match(await button.getAttribute("aria-label"), /dark/);
   },
 
-  "Tab reaches everything, and shows where it is": async (sight) => {
+  "Tab reaches every control, and the focus is visible": async (sight) => {
     for (const name of ["server", "difference"]) {
       const { page } = await sight.open(name);
       const count = await page.evaluate(focusable);
@@ -201,7 +201,13 @@ export const claims = {
     }
   },
 
-  "tabs are walked with arrows": async (sight) => {
+  "on a phone, the tab that a link selects is visible": async (sight) => {
+    const { page } = await sight.open("server", { ...NARROW, hash: "tab=lifetimes" });
+    const tab = await page.locator("#tab-lifetimes").boundingBox();
+    assert.ok(tab.x >= 0 && tab.x + tab.width <= NARROW.width, JSON.stringify(tab));
+  },
+
+  "arrow keys move between tabs": async (sight) => {
     const view = await sight.open("server");
     await view.page.locator("#tab-sites").focus();
     await view.press("ArrowRight");

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
-"""browser_claims - the page as people use it: real reports, opened in chromium, clicked at and typed into.
+"""browser_claims - tests the page as people use it: opens real reports in chromium, clicks and types.
 
-What is claimed is in the *.mjs files beside this one; run.mjs tries all of it in one browser. This makes the profiles
-(browser_profiles.py) and passes on what was found, claim by claim.
+The claims are in the *.mjs files of this directory; run.mjs checks them all in one browser. This program makes the
+profiles (browser_profiles.py), starts run.mjs and reports its results as TAP.
 """
 
 import atexit
@@ -27,7 +27,7 @@ RUNNER = HERE / "run.mjs"
 
 
 def list_claims():
-    """The sentences, or one that says why there are none."""
+    """(sentences, None), or (None, the reason to skip all)."""
     try:
         browser.needed()
     except Skip as reason:
@@ -37,7 +37,7 @@ def list_claims():
 
 
 class Trial:
-    """run.mjs, at work: it writes a line for each claim as soon as it knows."""
+    """A running run.mjs, which prints a line for each claim as soon as it has checked it."""
 
     def __init__(self, words):
         self.directory = Path(tempfile.mkdtemp(prefix="plimsoll-page."))
@@ -51,7 +51,7 @@ class Trial:
     def verdict(self, sentence):
         while sentence not in self.found:
             line = self.process.stdout.readline()
-            assert line, f"run.mjs ended with status {self.process.wait()}, before it came to this"
+            assert line, f"run.mjs ended with status {self.process.wait()} before it checked this"
             result = json.loads(line)
             self.found[result["sentence"]] = result
         return self.found[sentence]

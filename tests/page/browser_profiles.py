@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: MIT
-"""browser_profiles - the profiles that a browser is shown, and a report of each, made with what was built.
+"""browser_profiles - makes the profiles for the tests in a browser, and an HTML report of each.
 
-make() writes all of them into a directory and returns what scenarios need to know:
+make() writes all of them into a directory and returns a plan for run.mjs:
 
     {"plimsoll": PATH, "grow": PATH, "profiles": {NAME: {"profile": PATH, "report": PATH}}}
 
-Reports of two profiles have the first as "base".
+A report of two profiles also has "base", the first of them.
 """
 
 import subprocess
@@ -62,7 +62,7 @@ def record(directory):
         run(directory, FORGE, scenario, f"{name}.plim")
     run(directory, BUILD / "tests/export/large", "large.plim", *LARGE)
     (directory / "lines.c").write_text(HOSTILE_LINES)
-    run(directory, BUILD / "tests/page/hostile", "hostile.plim", directory / "lines.c")
+    run(directory, BUILD / "tests/lib/hostile", "attacks", "hostile.plim", directory / "lines.c")
     return {path.stem: {"profile": path} for path in directory.glob("*.plim")}
 
 

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""data - page data says what the JSON export says: the same sites with the same stacks and figures, and all that JSON
-has beside them. tests/lib/pagedata.py reads it, by docs/page-data.md alone."""
+"""data - page data contains all that the JSON export contains: the same sites, stacks and figures, and the same other
+members. tests/lib/pagedata.py reads it, and is written from docs/page-data.md alone."""
 
 import csv
 import functools
@@ -24,11 +24,11 @@ from pagedata import PageData  # noqa: E402
 FORGE = BUILD / "tests/reader/forge"
 SERVICE = BUILD / "tests/cli/cli-service"
 PROGRAMS = BUILD / "tests/page"
-HOSTILE = PROGRAMS / "hostile"
+HOSTILE = BUILD / "tests/lib/hostile"
 AS_COLUMNS = {"frames", "stacks", "scopes", "sites", "snapshots"}
 SCENARIOS = ("empty", "leak", "inlined", "losses", "duplicates", "killed", "threads", "deep", "exact", "auto", "tags",
              "tags-sampled", "snapshot", "reset", "hostile-names", "1k-stacks")
-STACKLESS = "("  # how the names of what stands for a stack begin
+STACKLESS = "("  # a name that stands for a missing stack begins like this
 PAGE_KEYS = {"version", "subject", "title", "live", "metric", "since_s", "until_s", "title_live", "stacks",
              "written"}
 VERDICTS = ("suspected", "unknown", "stopped", "once", "young")
@@ -55,7 +55,7 @@ def wrapped():
 
 
 def moved(program):
-    """The program of this name that was built in another directory, as if it were there, too."""
+    """A copy of PROGRAM-elsewhere, which was built with other directories in its debug information, named PROGRAM."""
     path = common.place() / "elsewhere" / program.name.removesuffix("-elsewhere")
     path.parent.mkdir(exist_ok=True)
     shutil.copy(program, path)
@@ -69,13 +69,13 @@ def elsewhere():
 
 @functools.cache
 def service():
-    """It has a leak, a cache, tables and requests."""
+    """A program with a leak, a cache, tables and requests."""
     return common.record("service", "--exact", program=[SERVICE, "2.5"])
 
 
 @functools.cache
 def settled():
-    """What weighs more is less suspicious."""
+    """A program whose largest leftover is not the most suspicious one."""
     return common.record("settled", "--exact", program=[PROGRAMS / "settled"])
 
 
@@ -88,13 +88,13 @@ def reached(*arguments, program=PROGRAMS / "reached"):
 @functools.cache
 def attack():
     path = common.place() / "attack.plim"
-    common.run(HOSTILE, path, common.place() / "lines.c")
+    common.run(HOSTILE, "attacks", path, common.place() / "lines.c")
     return path
 
 
 @functools.cache
 def damaged():
-    """Every 97th word of what follows the header is something else."""
+    """A profile in which every 97th word after the header was changed."""
     data = bytearray(forged("1k-stacks").read_bytes())
     for at in range(4096, len(data) - 8, 97 * 8):
         data[at] ^= 0x5a
@@ -108,7 +108,7 @@ def page(profile, *options):
     return PageData(common.export(profile, "page", *options))
 
 
-# ---- a site, here and there ----
+# ---- sites: in page data (here) and in the JSON export (there) ----
 
 
 def near(one, other):
@@ -116,13 +116,13 @@ def near(one, other):
 
 
 def left(here, site, part):
-    """What of samples was not freed: when no sample is left, nothing is."""
+    """What samples say is live; 0 when all samples were freed."""
     made, freed = (here[f"site.{amount}.samples"][site] for amount in ("allocated", "freed"))
     return here[f"site.allocated.{part}"][site] - here[f"site.freed.{part}"][site] if made > freed else 0
 
 
 def metrics(here, site):
-    """Values of the metrics from the sums they are made of."""
+    """Values of the metrics, computed from the sums in columns."""
     sums = {(amount, part): here[f"site.{amount}.exact_{part}"][site] + here[f"site.{amount}.{part}"][site]
             for amount in ("allocated", "peak", "temporary") for part in ("objects", "space")}
     live = {part: here[f"site.allocated.exact_{part}"][site] - here[f"site.freed.exact_{part}"][site] +
@@ -134,7 +134,7 @@ def metrics(here, site):
 
 
 def plain_figures(there):
-    """What a site of the JSON export has beside metrics, by the names of columns."""
+    """The figures of a site in the JSON export that are not metrics, by the names of columns."""
     return {"allocated.exact_objects": there["exact_calls"], "allocated.samples": there["samples"],
             "freed.samples": there["samples_freed"], "smallest": there["smallest"] or 0,
             "largest": there["largest"] or 0, "realloc_calls": there["reallocs"]["calls"],
@@ -173,7 +173,7 @@ def last(path):
 
 
 def places_here(here, texts, node, several):
-    """(complete name, file, line, module) from the innermost out."""
+    """(complete name, file, line, module) of each place, innermost first."""
     modules = here.json["modules"]
     for place in here.path(node):
         function = here["place.function"][place]
@@ -195,20 +195,20 @@ def places_there(whole, stack, several):
 
 
 def stacks_differ(here, whole):
-    """In a difference functions are who they are in either build: directories tell nothing."""
+    """In a difference, functions of two builds are the same even if their directories differ: ignore directories."""
     texts, several = here.texts(), whole["extent"]["difference"] or whole["extent"]["merged"] > 1
     for number, there in enumerate(whole["sites"]):
         found = list(places_here(here, texts, here["site.node"][number], several))
         if there["stack"] is None or not whole["stacks"][there["stack"]]:
             if len(found) != 1 or not found[0][0].startswith(STACKLESS) or found[0][1:3] != ("", 0):
-                yield f"site {number}: {found} in the place of a stack"
+                yield f"site {number} has no stack, but its places are {found}"
             continue
         wanted = list(places_there(whole, there["stack"], several))
         if found != wanted:
             yield f"site {number}:\n  {found}\n  not\n  {wanted}"
 
 
-# ---- what must hold of itself ----
+# ---- invariants of page data ----
 
 
 def in_range(here, column, table):
@@ -232,7 +232,7 @@ def tree_flaws(here):
 
 
 def site_flaws(here):
-    """`inner`, `own` and `outer` are on the way from a site's node to the root, in this order."""
+    """`inner`, `own` and `outer` must be on the way from a site's node to the root, in this order."""
     for column in ("node", "inner", "own", "outer"):
         yield from in_range(here, f"site.{column}", "node")
     parents = here["node.parent"]
@@ -242,7 +242,7 @@ def site_flaws(here):
             while node and node != wanted:
                 node = parents[node]
             if not node:
-                yield f"site {number}: {column} is not where it should be"
+                yield f"site {number}: {column} is not on the way to the root, or out of order"
     for table in ("sizes", "lives", "ages", "share"):
         yield from in_range(here, f"{table}.site", "site")
 
@@ -261,7 +261,7 @@ def members_differ(here, whole):
     for key in set(whole) - AS_COLUMNS - {"advice"}:
         if here.json.get(key) != whole[key]:
             yield f"{key} is {here.json.get(key)}, not {whole[key]}"
-    advice = [{key: value for key, value in piece.items() if key != "node"} for piece in here.json["advice"]]
+    advice = [{key: value for key, value in piece.items() if key not in ("node", "other_nodes")} for piece in here.json["advice"]]
     if advice != whole["advice"]:
         yield "advice differs"
     yield from (f"there is {key}" for key in AS_COLUMNS - {"snapshots"} if key in here.json)
@@ -293,7 +293,7 @@ def scopes_differ(here, whole):
 
 
 def leak_flaws(here, whole):
-    """What the list has, what is suppressed and what is left out is what is live."""
+    """If no item is left out, listed and suppressed bytes must add up to the live bytes."""
     leaks, base = here.json["leaks"], whole["extent"]["difference"]
     if base or leaks is None:
         if not base or leaks is not None:
@@ -302,28 +302,30 @@ def leak_flaws(here, whole):
     live = sum(site["inuse_space"]["value"] for site in whole["sites"])
     found = sum(item["bytes"]["value"] for item in leaks["items"]) + leaks["suppressed"]["bytes"]
     if not leaks["items_left_out"] and not near(found, live):
-        yield f"{found} bytes are left, not {live}"
-    order = [(VERDICTS.index(item["verdict"]), -item["bytes"]["value"]) for item in leaks["items"]]
+        yield f"{found} bytes are listed or suppressed, not {live}"
+    order = [(VERDICTS.index(item["verdict"]), "not one site" in str(item["evidence"]), -item["bytes"]["value"])
+             for item in leaks["items"]]  # blocks whose stacks are not known come after the others of their verdict
     if order != sorted(order):
         yield f"leaks are not in order: {order}"
     nodes = set(here["site.node"])
-    yield from (f"{item} is at no site" for item in leaks["items"] if item["node"] not in nodes or not item["evidence"])
+    yield from (f"{item} has no site, or no evidence" for item in leaks["items"]
+                if item["node"] not in nodes or not item["evidence"])
 
 
 CHECKS = {
     "has the same figures as its JSON": figures_differ,
     "has the same histograms": histograms_differ,
     "has the same stacks": stacks_differ,
-    "has all else that JSON has": members_differ,
-    "has the same snapshots": snapshots_differ,
+    "has the other members of its JSON": members_differ,
+    "has the same heap compositions": snapshots_differ,
     "has the same scopes": scopes_differ,
-    "says what is left": leak_flaws,
+    "lists what was never freed": leak_flaws,
 }
 SELF_CHECKS = (tree_flaws, site_flaws, text_flaws)
 
 
 def check(profile, options):
-    """All of it, as it takes longer to make than to look at."""
+    """Runs all checks in one claim: making the exports takes longer than checking them."""
     here, whole = page(profile(), *options), common.as_json(profile(), *options)
     assert here.tables["site"] == len(whole["sites"]), here.tables
     for said, differ in CHECKS.items():
@@ -336,7 +338,7 @@ def check(profile, options):
 
 PROFILES = {
     **common.PROFILES,
-    "a profile with snapshots": phases,
+    "a profile with heap compositions": phases,
     "a service with a leak": service,
     "a program that has settled": settled,
     "a profile whose names are attacks": attack,
@@ -345,26 +347,26 @@ PROFILES = {
 }
 
 for said, one in PROFILES.items():
-    add(f"the page data of {said} is its JSON", functools.partial(check, one, ()))
+    add(f"the page data of {said} matches its JSON", functools.partial(check, one, ()))
 for options in (("--focus", "render"), ("--thread", "worker"), ("--ignore", "render"), ("--no-symbols",),
                 ("--names", "none")):
-    add(f"the page data of a part is its JSON: {' '.join(options)}",
+    add(f"the page data of a part matches its JSON: {' '.join(options)}",
         functools.partial(check, common.exact, options))
 
 
 @claim
-def the_page_data_of_a_stretch_of_time_is_its_json():
+def the_page_data_of_a_time_interval_matches_its_json():
     check(phases, ("--since", "100ms"))
     assert page(phases(), "--since", "100ms").json["diff"] is None
 
 
 @claim
-def the_page_data_of_a_difference_is_its_json():
+def the_page_data_of_a_difference_matches_its_json():
     check(common.after, ("--diff-base", common.before()))
 
 
 @claim
-def the_page_data_of_a_difference_of_two_builds_is_its_json():
+def the_page_data_of_a_difference_of_two_builds_matches_its_json():
     check(elsewhere, ("--diff-base", wrapped()))
     here = page(elsewhere(), "--diff-base", wrapped())
     base = here.json["extent"]["base_sites"]
@@ -373,14 +375,14 @@ def the_page_data_of_a_difference_of_two_builds_is_its_json():
 
 
 @claim
-def lines_of_one_build_only_belong_to_the_function_of_both():
+def a_function_with_lines_that_only_one_build_has_is_one_function():
     later = reached(3, 5, program=moved(PROGRAMS / "reached-elsewhere"))
     here = page(later, "--diff-base", reached(3, 5, "also"))
     for name in ("main", "descend"):
         assert short_names(here).count(name) == 1, short_names(here)
 
 
-# ---- more than JSON ----
+# ---- what page data has and JSON has not ----
 
 
 def short_names(here):
@@ -403,7 +405,7 @@ def a_site_is_named_after_the_function_that_reports_name_it_after():
 
 
 @claim
-def names_are_short_and_complete_ones_are_there():
+def functions_have_short_and_complete_names():
     here = page(common.exact())
     texts = here.texts()
     full = [texts[name] for name in here["function.full"]]
@@ -413,7 +415,7 @@ def names_are_short_and_complete_ones_are_there():
 
 
 @claim
-def allocators_and_what_starts_programs_are_outside_of_the_usual_stack():
+def inner_and_outer_exclude_allocators_and_startup_code():
     here, texts = page(wrapped()), page(wrapped()).texts()
 
     def name(node):
@@ -427,7 +429,7 @@ def allocators_and_what_starts_programs_are_outside_of_the_usual_stack():
 
 
 @claim
-def advice_and_leaks_point_at_nodes_of_their_stacks():
+def advice_points_at_the_node_of_its_stack():
     here, whole = page(forged("exact")), common.as_json(forged("exact"))
     pieces = [piece for piece in here.json["advice"] if piece["stack"] is not None]
     of_stack = {site["stack"]: here["site.node"][number] for number, site in enumerate(whole["sites"])}
@@ -435,7 +437,7 @@ def advice_and_leaks_point_at_nodes_of_their_stacks():
 
 
 @claim
-def leaks_are_said_in_the_words_of_the_report():
+def leak_evidence_is_worded_as_in_the_report():
     seen = set()
     for profile in (service(), forged("exact"), forged("leak"), forged("auto"), phases(), common.sampled()):
         report = common.run(PLIMSOLL, "report", "--leaks", "--color", "never", "--top", "1000", profile,
@@ -448,8 +450,8 @@ def leaks_are_said_in_the_words_of_the_report():
 
 
 @claim
-def leaks_come_by_verdict_and_then_by_weight():
-    """leak_flaws() checks the order; here it is another than that of weights alone."""
+def leaks_are_ordered_by_verdict_and_then_by_weight():
+    """leak_flaws() checks the order; in this profile, an order by weight alone would be another one."""
     verdicts = [(item["verdict"], item["bytes"]["value"]) for item in page(settled()).json["leaks"]["items"]]
     weights = dict(reversed(verdicts))
     assert weights["once"] > weights["stopped"], verdicts
@@ -464,7 +466,7 @@ def snippets(here, file):
 
 
 @claim
-def lines_of_source_are_those_of_the_file_around_the_places_of_sites():
+def source_lines_are_those_around_the_places_of_sites():
     here = page(phases())
     found = snippets(here, "phases.c")
     assert found, here.json["sources"]
@@ -486,12 +488,12 @@ def lines_of_source_are_those_of_the_file_around_the_places_of_sites():
 def hostile_source(name, text):
     profile, source = common.place() / f"{name}.plim", common.place() / name
     source.write_text(text)
-    common.run(HOSTILE, profile, source)
+    common.run(HOSTILE, "attacks", profile, source)
     return profile, snippets(page(profile), name)
 
 
 @claim
-def a_profile_cannot_ask_for_files_that_are_no_source_code():
+def a_profile_cannot_make_the_page_include_files_that_are_not_source_code():
     _, found = hostile_source("readable.c", "one\ntwo\nthree\n")
     assert found and found[0]["lines"][0] == "one", found
     for name in ("secret.key", "id_rsa", "secret.c.pem", ".c"):
@@ -500,19 +502,20 @@ def a_profile_cannot_ask_for_files_that_are_no_source_code():
 
 
 @claim
-def lines_of_source_are_cut_and_that_a_file_is_younger_is_said():
+def long_source_lines_are_truncated_and_newer_files_are_marked():
     profile, found = hostile_source("wide.c", "\n".join(["a" + "ä" * 3000] * 40))
     assert found and all(line == "a" + "ä" * 199 for snippet in found for line in snippet["lines"]), found
     source = common.place() / "wide.c"
     os.utime(source, (2e9, 2e9))
-    assert all(snippet["younger"] for snippet in snippets(PageData(common.export(profile, "page")), "wide.c"))
+    later = snippets(PageData(common.export(profile, "page")), "wide.c")
+    assert later and all(snippet["younger"] for snippet in later), later
 
 
 # ---- differences ----
 
 
 @claim
-def changes_are_those_of_the_diff():
+def changes_add_up_to_both_profiles():
     here = page(common.after(), "--diff-base", common.before())
     diff, old, new = here.json["diff"], common.as_json(common.before()), common.as_json(common.after())
     for side, whole in (("before", old), ("after", new)):
@@ -534,18 +537,19 @@ def changes_are_those_of_the_diff():
 
 
 @claim
-def nodes_of_changes_are_of_the_side_that_has_them():
+def the_node_of_a_change_belongs_to_a_profile_that_has_its_stack():
     here = page(common.after(), "--diff-base", common.before())
     base = here.json["extent"]["base_sites"]
     before, after = set(here["site.node"][:base]), set(here["site.node"][base:])
-    for changes in here.json["diff"]["changes"].values():
-        for item in changes["items"]:
-            assert item["node"] in (after if item["after"]["value"] else before | after), item
-            assert item["what"] != "gone" or item["node"] in before, item
+    items = [item for changes in here.json["diff"]["changes"].values() for item in changes["items"]]
+    assert items
+    for item in items:
+        assert item["node"] in (after if item["after"]["value"] else before | after), item
+        assert item["what"] != "gone" or item["node"] in before, item
 
 
 @claim
-def a_change_is_shown_where_it_is_now_even_if_there_was_more_of_it_before():
+def a_change_has_its_node_in_the_second_profile_even_if_the_first_has_more_calls():
     here = page(reached(12, 5), "--diff-base", reached(9, 50))
     base = here.json["extent"]["base_sites"]
     before, after = set(here["site.node"][:base]), set(here["site.node"][base:])
@@ -557,7 +561,7 @@ def a_change_is_shown_where_it_is_now_even_if_there_was_more_of_it_before():
 
 
 def base_scopes(here):
-    """(name of the thread, path of the tag, calls, bytes) of what it is compared with."""
+    """(name of the thread, path of the tag, calls, bytes) of each scope of the first profile."""
     threads, tags = here.json["threads"], here.json["tags"]
     columns = (here[f"base_scope.{column}"] for column in ("thread", "tag", "calls", "bytes"))
     return sorted((threads[thread]["name"], tags[tag]["path"], calls, size)
@@ -565,7 +569,7 @@ def base_scopes(here):
 
 
 @claim
-def a_difference_has_the_scopes_of_what_it_is_compared_with():
+def a_difference_has_the_scopes_of_its_first_profile():
     for before, after in ((common.before(), common.after()), (forged("tags"), forged("threads")),
                           (forged("threads"), forged("tags")), (forged("tags"), forged("tags-sampled"))):
         whole = common.as_json(before)
@@ -580,7 +584,7 @@ def a_difference_has_the_scopes_of_what_it_is_compared_with():
 
 
 @claim
-def the_same_profile_makes_the_same_file():
+def the_same_profile_gives_the_same_file():
     def once():
         return common.run(PLIMSOLL, "export", "--format", "page", common.exact(),
                           env=environment(SOURCE_DATE_EPOCH="86400")).stdout
@@ -590,7 +594,7 @@ def the_same_profile_makes_the_same_file():
 
 
 @claim
-def the_page_is_told_what_it_is_about():
+def the_page_member_has_subject_title_and_metric():
     about = page(common.exact()).json["page"]
     assert about["subject"] == "exact.plim" and about["title"].endswith("shapes"), about
     assert about["title_live"] == "Never freed" and about["live"] is False, about
@@ -598,10 +602,10 @@ def the_page_is_told_what_it_is_about():
 
 
 @claim
-def losses_are_told_in_the_words_of_reports():
+def losses_are_worded_as_in_reports():
     many, one = common.place() / "many-lost.plim", common.place() / "one-lost.plim"
     common.run(FORGE, "losses", many)
-    counts = struct.pack("<13Q", *range(100, 113))  # of each kind, as the scenario has them
+    counts = struct.pack("<13Q", *range(100, 113))  # the scenario's count of each kind
     assert many.read_bytes().count(counts) == 1
     one.write_bytes(many.read_bytes().replace(counts, struct.pack("<13Q", *[1] * 13)))
     for profile in (many, one):
@@ -614,7 +618,7 @@ def losses_are_told_in_the_words_of_reports():
 
 
 @claim
-def stacks_are_counted_as_reports_count_them():
+def the_number_of_stacks_is_that_of_the_report():
     for options in ((), ("--focus", "render")):
         said, exported = page(common.exact(), *options).json["page"]["stacks"], common.as_json(common.exact(), *options)
         seen = {site["stack"] for site in exported["sites"]} - {None}
@@ -624,14 +628,14 @@ def stacks_are_counted_as_reports_count_them():
 
 
 @claim
-def what_is_left_out_of_other_formats_is_refused_as_there_is_nothing_to_leave_out():
+def options_that_leave_something_out_are_refused():
     for options in (("--by", "tag"), ("--threshold", "1%")):
         said = common.run(PLIMSOLL, "export", "--format", "page", *options, common.exact(), status=2).stderr.decode()
-        assert "page has everything" in said, said
+        assert "page contains everything" in said, said
 
 
 @claim
-def a_profile_without_its_program_is_read_like_any_other():
+def a_profile_is_complete_without_its_program():
     path = common.place() / "program"
     shutil.copy(common.PROGRAMS / "phases", path)
     profile = common.record("orphan", "--exact", program=[path])

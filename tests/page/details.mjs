@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// details.mjs - tags, threads, sizes and lifetimes: each adds up to the export, and narrows the rest of the page.
+// details.mjs - tags, threads, sizes and lifetimes: figures equal the export's, and a click narrows the whole page.
 
 import assert from "node:assert/strict";
 import { figure, key, sums, sumsBy } from "./figures.mjs";
@@ -8,13 +8,13 @@ import { near } from "./sight.mjs";
 const sum = (values) => values.reduce((total, value) => total + value, 0);
 const data = (view, selector, name) => view.page.locator(selector).first().getAttribute(`data-${name}`).then(Number);
 
-/** Tags that are not below another, and have something. */
+/** Named tags at the top of the tree. */
 function topTags(exported) {
   const tags = exported.tags.map((tag, index) => ({ ...tag, index }));
   return tags.filter((tag) => tag.parent === 0 && tag.kind === "named");
 }
 
-/** What is under a tag, or one below it. */
+/** Bytes allocated under a tag or one below it. */
 function bytesUnder({ tags, ...exported }, tag) {
   const within = (index) => index === tag || (index !== null && within(tags[index].parent));
   return sums({ tags, ...exported }, (site) => within(site.tag))[key("allocated")];
@@ -26,7 +26,7 @@ async function comesTo(view, wanted, what) {
 }
 
 export const claims = {
-  "a click on a tag leaves what export --tag leaves": async (sight) => {
+  "a click on a tag narrows the page as export --tag does": async (sight) => {
     const exported = sight.exported("server");
     const tag = topTags(exported)[0];
     const view = await sight.open("server", { hash: "tab=tags&metric=allocated" });
@@ -38,17 +38,19 @@ export const claims = {
     await view.becomes(view.total, sums(exported)[key("allocated")]);
   },
 
-  "the tree of tags has the figures of the export": async (sight) => {
+  "the tag tree has the figures of the export": async (sight) => {
     const exported = sight.exported("server");
     const view = await sight.open("server", { hash: "tab=tags&metric=allocated" });
     const said = await view.text("#tag-tree");
-    for (const tag of topTags(exported)) {
+    const tags = topTags(exported);
+    assert.ok(tags.length > 0, "the export has no tags");
+    for (const tag of tags) {
       const bytes = bytesUnder(exported, tag.index);
       assert.ok(said.includes(tag.name) && said.includes(figure("allocated", bytes)), `${tag.name}: ${bytes}`);
     }
   },
 
-  "the treemap of tags has all of it, and its boxes narrow too": async (sight) => {
+  "the treemap of tags adds up to the export, and a click on a box narrows the page": async (sight) => {
     const exported = sight.exported("server");
     const view = await sight.open("server", { hash: "tab=tags&metric=allocated" });
     const map = view.page.locator("#treemap");
@@ -60,7 +62,7 @@ export const claims = {
     assert.ok((await view.total()) < sums(exported)[key("allocated")]);
   },
 
-  "threads have the calls of the export, and narrow to their name": async (sight) => {
+  "threads have the calls of the export, and a click narrows the page to their name": async (sight) => {
     const exported = sight.exported("server");
     const view = await sight.open("server", { hash: "tab=threads&metric=calls" });
     const wanted = sumsBy(exported, "calls", (site) => exported.threads[site.thread].name);
@@ -74,21 +76,21 @@ export const claims = {
     await comesTo(view, calls, name);
   },
 
-  "sizes are the histogram of the export": async (sight) => {
+  "the histogram of sizes adds up to the export's": async (sight) => {
     for (const name of ["leaky", "sampled"]) {
       const view = await sight.open(name, { hash: "tab=sizes" });
       near(await data(view, "#sizes-chart", "total"), sum(sight.exported(name).totals.sizes), name);
     }
   },
 
-  "lifetimes and ages are those of the export": async (sight) => {
+  "the histograms of lifetimes and ages add up to the export's": async (sight) => {
     const { totals } = sight.exported("leaky");
     const view = await sight.open("leaky", { hash: "tab=lifetimes" });
     near(await data(view, "#lifetimes-chart", "total"), sum(totals.lifetimes), "lifetimes");
     near(await data(view, "#ages-chart", "total"), sum(totals.ages), "ages");
   },
 
-  "what has no tag has a line, whatever is left of it": async (sight) => {
+  "the tag tree has a line for untagged memory even if little of it is live": async (sight) => {
     const view = await sight.open("tags sampled", { hash: "tab=tags&metric=live" });
     const said = (await view.text("#tag-tree")).replace(/\s+/g, " ");
     assert.ok(sight.told("report", "--by", "tag", sight.plan.profiles["tags sampled"].profile).includes("(no tag)"));
@@ -107,7 +109,7 @@ export const claims = {
     assert.ok(drawn.includes(wanted), `${wanted} is not among ${drawn}`);
   },
 
-  "the treemap of tags is still there after a look at another tab": async (sight) => {
+  "the choice of tree or treemap survives a visit to another tab": async (sight) => {
     const view = await sight.open("server", { hash: "tab=tags" });
     await view.page.locator("#tags-treemap").click();
     await view.page.locator("#tags-modules").click();
@@ -120,7 +122,7 @@ export const claims = {
     await view.page.locator("#tag-tree").waitFor();
   },
 
-  "a profile without tags says what they are": async (sight) => {
+  "for a profile without tags, the page explains what tags are": async (sight) => {
     const view = await sight.open("leaky", { hash: "tab=tags" });
     assert.match(await view.text("#tabpanel"), /plimsoll_push|PLIMSOLL_TAG|plimsoll\.h/);
   },

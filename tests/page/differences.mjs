@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// differences.mjs - two runs: what one has more, or less, than the other.
+// differences.mjs - the page of two profiles: what changed from the first to the second.
 
 import assert from "node:assert/strict";
 import path from "node:path";
@@ -16,34 +16,30 @@ export const claims = {
   "a difference adds up to export --diff-base, by every metric": async (sight) => {
     const wanted = sums(sight.exported("difference"));
     const view = await sight.open("difference");
-    for (const metric of Object.keys(METRICS)) {
-      await view.metric(metric);
-      await view.page.waitForTimeout(60);
-      near(await view.total(), wanted[key(metric)], metric);
-    }
+    for (const metric of Object.keys(METRICS)) await view.addsUp(metric, wanted[key(metric)]);
   },
 
-  "it begins with what changed, and both runs are named": async (sight) => {
+  "the page of a difference opens with the changes, and names both runs": async (sight) => {
     const view = await sight.open("difference", { hash: "metric=allocated" });
     await view.page.locator("#tab-changes[aria-selected=true]").waitFor();
     const said = (await view.text("#tabpanel")).replace(/\s+/g, " ");
-    assert.match(said, /\+244 KiB new/); // what only the second run does
-    assert.match(said, /shapes::render .* gone/); // what only the first one did
+    assert.match(said, /\+244 KiB new/); // only in the second run
+    assert.match(said, /shapes::render .* gone/); // only in the first run
     await view.page.locator("#tabpanel .unfold").first().click();
     assert.match(await view.text("#tabpanel .unfolded"), /shapes::audit/);
     const all = await view.page.locator("body").innerText();
     for (const name of ["before", "after"]) assert.ok(all.includes(name), name);
   },
 
-  "what changed in all is what changed in the export": async (sight) => {
+  "the total change is that of the export": async (sight) => {
     const { totals } = sight.exported("difference");
     const view = await sight.open("difference", { hash: "metric=allocated" });
     const said = (await view.page.locator("main").innerText()).replace(/\s+/g, " ");
     const wanted = change("allocated", totals.alloc_space.value);
-    assert.ok(said.includes(wanted) || said.includes(wanted.replace("−", "-")), `${wanted} is not there`);
+    assert.ok(said.includes(wanted) || said.includes(wanted.replace("−", "-")), `${wanted} is not on the page`);
   },
 
-  "it says how the figures of each run were obtained": async (sight) => {
+  "a difference says how the figures of each run were obtained": async (sight) => {
     const { shapes, sampled } = sight.plan.profiles;
     const report = path.join(sight.plan.directory, "mixed.html");
     sight.told("html", "-o", report, shapes.profile, sampled.profile);
@@ -51,14 +47,14 @@ export const claims = {
     assert.equal(await (await sight.open("difference")).text(".method"), "exact");
   },
 
-  "boxes say what there was before, and after": async (sight) => {
+  "the tooltip of a box has the figures before and after": async (sight) => {
     const view = await sight.open("difference", { hash: "metric=allocated" });
     const box = (await view.boxes()).filter((each) => each.width > 60).at(-1);
     await view.page.locator("#flame").hover({ position: { x: box.x + box.width / 2, y: box.y + box.height / 2 } });
     assert.match(await view.text("#flame-tip"), /→/);
   },
 
-  "view A B serves the same": async (sight) => {
+  "view A B serves the same page of a difference": async (sight) => {
     const { base, profile } = sight.plan.profiles.difference;
     const view = await sight.visit(await sight.serve(base, profile), { hash: "metric=allocated" });
     near(await view.total(), sums(sight.exported("difference"))[key("allocated")], "allocated");

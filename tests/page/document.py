@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""document - `plimsoll html` writes one whole file, where it was told to, with nothing in it that is not ours."""
+"""document - `plimsoll html` writes one self-contained file, to the right place, that can run its own script only."""
 
 import base64
 import gzip
@@ -67,7 +67,7 @@ def hash_of(text):
 
 
 @claim
-def the_data_in_it_is_the_export():
+def its_data_equals_the_export():
     document = written(profile)
     exported = place.plimsoll("export", "--format", "page", profile, "-o", "out.page", **WHEN)
     assert exported.returncode == 0, exported.stderr
@@ -92,7 +92,7 @@ def its_policy_allows_its_own_script_and_style_by_their_hashes_and_nothing_else(
 
 
 @claim
-def it_names_nothing_to_be_fetched_and_has_no_inline_handlers():
+def it_loads_nothing_and_has_no_inline_handlers():
     for name, attributes, _ in Elements(written(profile)).found:
         for attribute, value in attributes.items():
             assert (attribute, value) == ("href", "data:,") or attribute not in ("src", "href", "style"), attributes
@@ -100,14 +100,14 @@ def it_names_nothing_to_be_fetched_and_has_no_inline_handlers():
 
 
 @claim
-def what_was_built_is_in_it_unchanged():
+def script_and_style_are_embedded_unchanged():
     document = written(profile)
     for name in ("page.js", "page.css"):
         assert (SOURCE / "web/built" / name).read_text() in document, name
 
 
 @claim
-def it_is_named_after_the_profile_and_written_where_one_stands():
+def it_is_named_after_the_profile_and_written_to_the_current_directory():
     there = place.path / "there"
     there.mkdir()
     moved = there / "app.plim"
@@ -133,13 +133,13 @@ def only_its_owner_can_read_it_as_with_a_profile():
 
 
 @claim
-def a_dash_is_stdout():
+def a_dash_writes_to_stdout():
     done = html(profile, "-o", "-", **WHEN)
     assert done.returncode == 0 and done.stdout == written(profile) and not done.stderr, done.stderr
 
 
 @claim
-def a_profile_is_never_written_over():
+def a_profile_is_never_overwritten():
     before = profile.read_bytes()
     done = html(profile, "-o", profile)
     assert done.returncode == 2 and "is a profile; choose another name for the page" in done.stderr, done
@@ -147,7 +147,7 @@ def a_profile_is_never_written_over():
 
 
 @claim
-def a_file_that_cannot_be_written_is_said_and_what_was_there_stays():
+def a_failed_write_is_reported_and_keeps_the_old_file():
     (place.path / "old.html").write_text("old")
     done = html(profile, "-o", "nowhere/page.html")
     assert done.returncode == 1 and "cannot write nowhere/page.html: No such file or directory" in done.stderr, done
@@ -159,15 +159,15 @@ def a_file_that_cannot_be_written_is_said_and_what_was_there_stays():
 
 
 @claim
-def what_is_selected_is_what_is_in_it():
+def it_contains_the_selected_part_only():
     head = head_of(data_in(written("--focus", "keep_more", "--metric", "calls", "--no-source", profile)))
-    assert head["extent"]["selection"] == "through keep_more" and head["page"]["metric"] == "calls", head["page"]
+    assert head["extent"]["selection"] == "stacks matching keep_more" and head["page"]["metric"] == "calls", head["page"]
     assert head["sources"] == [] and head["page"]["live"] is False
     assert head["page"]["title"].endswith("grow"), head["page"]
 
 
 @claim
-def times_choose_what_it_begins_with_and_all_of_the_run_is_in_it():
+def since_and_until_choose_the_first_view_and_the_whole_run_is_included():
     recorded = place.plimsoll("run", "-q", "--exact", "-o", "phases.plim", "--", BUILD / "tests/export/phases")
     assert recorded.returncode == 0, recorded.stderr
     whole = head_of(data_in(written("phases.plim")))
@@ -184,13 +184,13 @@ def times_choose_what_it_begins_with_and_all_of_the_run_is_in_it():
 
 
 @claim
-def lines_of_source_are_in_it_unless_they_are_left_out():
+def source_lines_are_included_by_default():
     sources = head_of(data_in(written(profile)))["sources"]
     assert any("keep_more" in line or "malloc" in line for source in sources for line in source["lines"]), sources
 
 
 @claim
-def two_profiles_are_a_difference():
+def two_profiles_are_written_as_a_difference():
     later = place.record("later.plim", lines=30)
     head = head_of(data_in(written(profile, later)))
     assert head["extent"]["difference"] and head["diff"]["after"]["subject"] == "later.plim", head["diff"]

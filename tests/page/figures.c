@@ -1,20 +1,20 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * figures.c - prints how figures are written for people, as lines of words with tabs in between, for those who have to
- * write them the same way:
+ * figures.c - prints figures as reports format them, so that a test can compare the page's formatting. Each line is
  *
  *   FUNCTION  VALUE  ERROR  HIGH  TEXT
  *
- * A function that takes less has 0 for the rest. Values are those at which something changes, and many others.
+ * separated by tabs. Arguments that a function does not take are 0. The values are those at which the format changes,
+ * and many others.
  */
-#include "figure.h"
+#include "analysis/figure.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 
 #define NUMBERS 400
-#define LARGEST_EXACT 9007199254740992.0 /* what every reader of a number can hold */
+#define LARGEST_EXACT 9007199254740992.0 /* 2^53: up to here, JavaScript's numbers hold every integer */
 
 static void print(const char *function, double value, double error, double high, const char *text)
 {
@@ -66,7 +66,7 @@ static void print_pair(double value, double other)
     print("slack", value, other, 0, out);
 }
 
-/* Between 1e-10 and 1e17, small ones as often as large ones. */
+/* Between 1e-10 and 1e17, uniform on a logarithmic scale. */
 static double any(void)
 {
     return pow(10, (double) random() / (double) RAND_MAX * 27 - 10);

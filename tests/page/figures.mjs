@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// figures.mjs - what figures on the page must say, from the numbers of `plimsoll export --format json`.
+// figures.mjs - how figures on the page must read, computed from `plimsoll export --format json`.
 //
-// Written from src/analysis/figure.c, not from the page's own code: where the two disagree, a test fails.
+// This follows src/analysis/figure.c and uses none of the page's code, so a test fails where the two disagree.
 
 const BYTES = ["B", "KiB", "MiB", "GiB", "TiB"].map((suffix, i) => [1024 ** i, ` ${suffix}`]);
 const COUNTS = [
@@ -29,10 +29,18 @@ function scaleOf(scales, value) {
   return scales.findLast(([one], i) => i === 0 || Math.abs(value) >= one * 0.9995);
 }
 
+/** Like printf: toFixed() rounds 41.25 up. Only numbers that are exact in binary lie in the middle. */
+function halfToEven(value, decimals) {
+  const scaled = value * 10 ** decimals;
+  const below = Math.floor(scaled);
+  const rounded = scaled - below === 0.5 ? (below + Math.abs(below % 2)) / 10 ** decimals : value;
+  return rounded.toFixed(decimals);
+}
+
 function print([one, suffix], value) {
   const shown = value / one;
   const decimals = one === 1 || Math.abs(shown) >= 99.95 ? 0 : Math.abs(shown) >= 0.95 || shown === 0 ? 1 : 2;
-  return shown.toFixed(decimals).replace(/\B(?=(\d{3})+$)/g, ",") + suffix;
+  return halfToEven(shown, decimals).replace(/\B(?=(\d{3})+$)/g, ",") + suffix;
 }
 
 /** 12.4 MiB; 1.03 M */
@@ -41,13 +49,13 @@ export function figure(metric, value) {
   return print(scaleOf(scales, value), value);
 }
 
-/** ± 0.3 MiB, in the unit of its value, or nothing */
+/** ± 0.3 MiB, in the unit of the value; "" if it is exact */
 export function errorOf(metric, { value, error }) {
   if (!(error > 0)) return "";
   return `± ${print(scaleOf(METRICS[metric][1], value), error)}`;
 }
 
-/** Metrics of all sites together; what a difference is compared with counts negatively. */
+/** Sums of all metrics over sites; in a difference, sites of the first profile count negatively. */
 export function sums(exported, wanted = () => true) {
   const base = exported.extent.base_sites;
   const totals = Object.fromEntries(Object.values(METRICS).map(([member]) => [member, 0]));
@@ -63,7 +71,7 @@ export function functionsOf(site, exported) {
   return site.stack === null ? [] : exported.stacks[site.stack].map((frame) => exported.frames[frame].function);
 }
 
-/** Sums of a metric by what `group` says of a site. */
+/** Sums of a metric over sites, grouped by `group(site)`. */
 export function sumsBy(exported, metric, group) {
   const found = new Map();
   for (const site of exported.sites) {

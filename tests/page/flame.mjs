@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// flame.mjs - the graph: its boxes are the export's stacks, and one can walk into them.
+// flame.mjs - the flame graph: its boxes are the export's stacks, and mouse, keyboard and touch work on them.
 
 import assert from "node:assert/strict";
 import { functionsOf, key, METRICS, sums, sumsBy } from "./figures.mjs";
@@ -24,7 +24,7 @@ function withFunction(exported, name) {
   return sums(exported, (site) => functionsOf(site, exported).includes(name));
 }
 
-/** The box of the whole width that everything is in. */
+/** The widest box: the root. */
 function widest(boxes) {
   return boxes.reduce((best, box) => (box.width > best.width ? box : best));
 }
@@ -43,17 +43,15 @@ for (const name of ["leaky", "server", "sampled"])
     const view = await sight.open(name);
     const wanted = sums(sight.exported(name));
     for (const metric of Object.keys(METRICS)) {
-      await view.metric(metric);
-      await view.becomes(() => view.page.locator("#metric").inputValue(), metric);
-      await view.page.waitForTimeout(60);
-      const total = await view.total();
-      near(total, wanted[key(metric)], metric);
+      const total = wanted[key(metric)];
+      await view.addsUp(metric, total);
+      assert.equal(await view.page.locator("#metric").inputValue(), metric);
       if (total > 0) near(widest(await view.boxes()).value, total, `${metric}, the widest box`);
     }
   };
 
 Object.assign(claims, {
-  "a box has what all stacks through its function have": async (sight) => {
+  "a box has the sum of all stacks through its function": async (sight) => {
     const exported = sight.exported("leaky");
     const view = await sight.open("leaky", { hash: "metric=allocated" });
     const boxes = await view.boxes();
@@ -64,10 +62,11 @@ Object.assign(claims, {
     for (const box of once) near(box.value, withFunction(exported, box.name)[key("allocated")], box.name);
   },
 
-  "widths are in proportion, and boxes lie inside those that call them": async (sight) => {
+  "widths are in proportion, and boxes lie within the width of the root": async (sight) => {
     const view = await sight.open("leaky", { hash: "metric=allocated" });
     const boxes = await view.boxes();
     const whole = widest(boxes);
+    assert.ok(boxes.length > 5, `${boxes.length} boxes`);
     for (const box of boxes) {
       const wanted = (whole.width * box.value) / whole.value;
       assert.ok(Math.abs(box.width - wanted) <= 2, `${box.name}: ${box.width}, not ${wanted}`);
@@ -75,7 +74,7 @@ Object.assign(claims, {
     }
   },
 
-  "a click zooms: the box gets the whole width, and Escape backs out": async (sight) => {
+  "a click zooms a box to the whole width, and Escape zooms out": async (sight) => {
     const view = await sight.open("leaky", { hash: "metric=allocated" });
     const before = await view.boxes();
     const small = before.filter((box) => box.width < 0.6 * widest(before).width && box.width > 40)[0];
@@ -88,7 +87,7 @@ Object.assign(claims, {
     near((await view.box(small.name)).width, small.width, "its width as before");
   },
 
-  "so does the browser's way back": async (sight) => {
+  "the browser's back button undoes a zoom, and forward repeats it": async (sight) => {
     const view = await sight.open("leaky", { hash: "metric=allocated" });
     const before = await view.boxes();
     await zoomTo(view, before.filter((box) => box.width < 0.6 * widest(before).width && box.width > 40)[0].name);
@@ -98,7 +97,7 @@ Object.assign(claims, {
     await view.until(async () => (await view.graph()).zoom, (zoom) => zoom !== "", "the zoom again");
   },
 
-  "arrows walk, Enter zooms, Escape backs out, and each step is said": async (sight) => {
+  "arrow keys walk the graph, Enter zooms, Escape zooms out, and each step is announced": async (sight) => {
     const view = await sight.open("leaky", { hash: "metric=allocated" });
     await view.page.locator("#flame").focus();
     const said = () => view.page.locator("#flame-said").textContent();
@@ -114,7 +113,7 @@ Object.assign(claims, {
     await view.becomes(async () => (await view.graph()).zoom, "");
   },
 
-  "grouped by tag, each tag has what the export's sites under it have": async (sight) => {
+  "grouped by tag, each tag has the sum of the export's sites under it": async (sight) => {
     const exported = sight.exported("server");
     const view = await sight.open("server", { hash: "metric=allocated" });
     await view.page.locator("#by-tag").click();
@@ -128,7 +127,7 @@ Object.assign(claims, {
     for (const [name, value] of wanted) near(found.get(name), value, name);
   },
 
-  "grouped by thread, each name has what its threads have": async (sight) => {
+  "grouped by thread, each name has the sum of its threads": async (sight) => {
     const exported = sight.exported("server");
     const view = await sight.open("server", { hash: "metric=calls" });
     await view.press("g");
@@ -141,14 +140,14 @@ Object.assign(claims, {
     assert.ok(found.size >= 2, `${[...found.keys()]}`);
   },
 
-  "inverted, everything hangs from those that allocate": async (sight) => {
+  "the inverted graph begins with the functions that allocate": async (sight) => {
     const exported = sight.exported("leaky");
     const view = await sight.open("leaky", { hash: "metric=allocated&inverted=1" });
     near(await view.total(), sums(exported)[key("allocated")], "all");
     const found = await firstLevel(view);
     assert.ok(!found.has("main"), `${[...found.keys()]}`);
     const callers = (await view.boxes()).filter((box) => box.name === "main").length;
-    assert.ok(callers > 0, "main calls all of them");
+    assert.ok(callers > 0, "main is nobody's caller");
   },
 
   "callers and callees of a function are those of the export": async (sight) => {
@@ -168,10 +167,10 @@ Object.assign(claims, {
     assert.ok(callers.length && callees.length);
     for (const other of [name, ...callers, ...callees]) assert.ok(names.includes(other), `${other} is not in ${names}`);
     await view.press("Escape");
-    await view.until(() => view.page.url(), (url) => !url.includes("sandwich="), "the way back");
+    await view.until(() => view.page.url(), (url) => !url.includes("sandwich="), "the whole graph again");
   },
 
-  "the menu opens from the keyboard, and hides what goes through a function": async (sight) => {
+  "the menu hides all stacks through a function": async (sight) => {
     const exported = sight.exported("leaky");
     const view = await sight.open("leaky", { hash: "metric=allocated" });
     const box = await view.box("parse_line");
@@ -181,7 +180,7 @@ Object.assign(claims, {
     near(await view.until(view.total, (total) => Math.abs(total - wanted) < 1, `${wanted}`), wanted, "the rest");
   },
 
-  "a stack is copied, or offered for copying where the browser refuses": async (sight) => {
+  "a stack is copied, or shown for copying by hand if the browser refuses": async (sight) => {
     const view = await sight.open("leaky", { hash: "metric=allocated" });
     const copy = async () => {
       await click(view, await view.box("parse_line"), { button: "right" });
@@ -199,7 +198,7 @@ Object.assign(claims, {
     assert.equal(await view.page.locator("textarea.flame-copy").inputValue(), copied);
   },
 
-  "with the keyboard alone one gets from the page to a stack": async (sight) => {
+  "the keyboard alone reaches a box of the graph and its menu": async (sight) => {
     const view = await sight.open("leaky", { hash: "metric=allocated" });
     const focused = () => view.page.evaluate(() => document.activeElement.id || document.activeElement.className);
     for (let i = 0; i < 60 && (await focused()) !== "flame"; i++) await view.press("Tab");
@@ -210,10 +209,10 @@ Object.assign(claims, {
     await view.press("Enter");
     await view.until(() => view.page.url(), (url) => url.includes("sandwich="), "callers and callees");
     await view.press("Escape");
-    await view.until(() => view.page.url(), (url) => !url.includes("sandwich="), "the way back");
+    await view.until(() => view.page.url(), (url) => !url.includes("sandwich="), "the whole graph again");
   },
 
-  "a finger sees what a box is before it zooms": async (sight) => {
+  "a tap shows what a box is and does not zoom": async (sight) => {
     const view = await sight.open("leaky", { hash: "metric=allocated", width: 390, height: 844, touch: true });
     const box = await view.box("parse_line");
     await view.page.locator("#flame").tap({ position: middle(box) });
@@ -223,11 +222,11 @@ Object.assign(claims, {
     await view.until(async () => (await view.graph()).zoom, (zoom) => zoom !== "", "a zoom");
   },
 
-  "the root may be at the bottom, and colours by package or tag": async (sight) => {
+  "the root can be at the bottom, and colours can be by tag": async (sight) => {
     const view = await sight.open("server", { hash: "metric=allocated" });
     const down = await view.boxes();
     await view.page.getByRole("button", { name: "Flame", exact: true }).click();
-    const up = await view.until(view.boxes, (boxes) => widest(boxes).y > widest(down).y, "the root below");
+    const up = await view.until(view.boxes, (boxes) => widest(boxes).y > widest(down).y, "the root at the bottom");
     assert.equal(up.length, down.length);
     const legend = () => view.page.locator(".flame-legend").innerText();
     const modules = await legend();
@@ -235,7 +234,7 @@ Object.assign(claims, {
     await view.until(legend, (words) => words !== modules && /request/.test(words), "tags in the legend");
   },
 
-  "a tooltip says the function, its place, its figure and its share": async (sight) => {
+  "a tooltip has the function, its place, its figure and its share": async (sight) => {
     const view = await sight.open("leaky", { hash: "metric=allocated" });
     const box = await view.box("parse_line");
     await hover(view, box);
@@ -247,7 +246,7 @@ Object.assign(claims, {
     assert.ok(!said.includes("±"), said);
   },
 
-  "and where figures are estimates, how good they are": async (sight) => {
+  "a tooltip has the error of an estimate": async (sight) => {
     const view = await sight.open("sampled", { hash: "metric=allocated" });
     const boxes = await view.boxes();
     await hover(view, boxes.filter((box) => box.width > 60).at(-1));
@@ -272,7 +271,7 @@ Object.assign(claims, {
   "100,000 stacks are drawn, zoomed and searched": async (sight) => {
     const view = await sight.open("large", { hash: "metric=allocated" });
     const { nodes, drawn, total } = await view.graph();
-    assert.ok(Number(nodes) > 1000 && Number(nodes) < 100_000, `${nodes} boxes: all that can be seen, and no million`);
+    assert.ok(Number(nodes) > 1000 && Number(nodes) < 100_000, `${nodes} boxes: too few, or more than can be seen`);
     assert.ok(Number(drawn) > 100 && Number(drawn) < Number(nodes), `${drawn} drawn`);
     const inverted = await sight.open("large", { hash: "metric=allocated&inverted=1" });
     const other = await inverted.graph();

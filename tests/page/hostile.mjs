@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
-// hostile.mjs - names are text, whatever they say: a profile of nothing but attacks (hostile.c), in every view.
+// hostile.mjs - every name is shown as text: opens a profile whose names are attacks (tests/lib/hostile.c) in every view.
 
 import assert from "node:assert/strict";
 import { functionsOf } from "./figures.mjs";
 import { everywhere, GROUPINGS } from "./walk.mjs";
 
-/** What markup in a name would have made of the page. */
+/** The traces that an attack would have left on the page. */
 function traces() {
   const made = [...document.querySelectorAll("img, iframe, object, embed, form, base, svg[onload], style ~ style")];
   const runs = ({ name, value }) =>
@@ -23,13 +23,13 @@ function traces() {
 
 async function unharmed(page, where) {
   const { hacked, found, polluted, wider } = await page.evaluate(traces);
-  assert.equal(hacked, null, `${where}: a name ran`);
+  assert.equal(hacked, null, `${where}: a name ran as a script`);
   assert.deepEqual(found, [], `${where}: a name became markup`);
   assert.equal(polluted, 0, where);
   assert.ok(wider <= 0, `${where}: the page is ${wider} px wider than the window`);
 }
 
-/** Without what a table may show in another way: blanks, and what cannot be seen. */
+/** The text without white space and invisible characters, which a table may show in another way. */
 function visible(text) {
   return text.replace(/[\s\p{Cc}\p{Cf}\p{Zl}\p{Zp}\u{fffd}]+/gu, "");
 }
@@ -42,12 +42,12 @@ async function hoverEverything(view) {
 }
 
 export const claims = {
-  "names that are attacks do nothing in any view": async (sight) => {
+  "hostile names do nothing in any view": async (sight) => {
     const view = await sight.open("hostile");
     await everywhere(view, (where) => unharmed(view.page, where));
   },
 
-  "nor in the graph, its tooltips and its groupings": async (sight) => {
+  "hostile names do nothing in the graph, its tooltips and its groupings": async (sight) => {
     const view = await sight.open("hostile", { hash: "metric=calls" });
     for (const by of GROUPINGS) {
       await view.page.locator(`#by-${by}`).click();
@@ -57,13 +57,13 @@ export const claims = {
     }
   },
 
-  "nor on a phone": async (sight) => {
+  "hostile names do nothing on a phone": async (sight) => {
     const view = await sight.open("hostile", { width: 390, height: 844 });
     await everywhere(view, (where) => unharmed(view.page, where));
   },
 
-  "they are shown as they are": async (sight) => {
-    const view = await sight.open("hostile", { hash: "metric=calls&tab=functions" });
+  "hostile names are shown unchanged": async (sight) => {
+    const view = await sight.open("hostile", { hash: "metric=calls&tab=functions&sort=-self" });
     const exported = sight.exported("hostile", "--names", "none");
     const attacks = exported.sites.flatMap((site) => functionsOf(site, exported).slice(0, -2)); // without main, _start
     const names = new Set(attacks.filter((name) => visible(name)));
@@ -74,7 +74,7 @@ export const claims = {
     assert.deepEqual(missing, []);
   },
 
-  "a search for each of them finds it, and none is taken for another": async (sight) => {
+  "a search finds functions that have the names of JavaScript's properties": async (sight) => {
     const view = await sight.open("hostile", { hash: "metric=calls" });
     for (const name of ["__proto__", "constructor", "toString", "hasOwnProperty"]) {
       await view.page.fill("#search", `^${name}$`);
@@ -82,7 +82,7 @@ export const claims = {
     }
   },
 
-  "what the address says is text too": async (sight) => {
+  "hostile values in the address do nothing": async (sight) => {
     const attack = encodeURIComponent('"><img src=/hacked onerror=window.hacked=30>');
     const names = "search zoom picked sandwich focus hide sort columns filter tab metric chart colour since tag";
     const parts = names.split(" ");

@@ -1,12 +1,13 @@
 # SPDX-License-Identifier: MIT
-"""model - what the page computes is what the reader computes: web/tests/*.test.ts, each a claim, without a browser.
+"""model - runs web/tests/*.test.ts in node, each as a claim: the page must compute the same figures as the reader.
 
-Tests of figures are given profiles to compare with: PLIMSOLL_MODEL names a directory, in which profiles.json lists
+Tests compare the page's figures with exports. PLIMSOLL_MODEL names a directory, in which profiles.json lists
 
     {"name", "difference": of two profiles?, "page": page data, "json": the JSON export of the same,
-     "parts": [{"narrowing": what the page calls it, "since", "until", "json": the export of that part}]}
+     "parts": [{"narrowing": the page's selection, "since", "until", "json": the export of that part}]}
 
-NAME.report is what `plimsoll report` says of each, and figures.txt is what tests/page/figures.c prints.
+PLIMSOLL_SOURCE names the tree. NAME.report is the output of `plimsoll report` for each, NAME.digits.report that with all rows and all digits, and
+figures.txt the output of tests/page/figures.c.
 """
 
 import functools
@@ -36,7 +37,7 @@ RECORDED = {
     "exact": (["--exact"], [MIXTURE, 1000]),
     "sampled": (["--sample=1K", "--seed=7"], [MIXTURE, 1000]),
     "coarse": (["--sample=64K", "--seed=7"], [MIXTURE, 1000]),
-    "turned": (["--overhead=1%"], [MIXTURE, 200000]),
+    "turned": (["--overhead=1%", "--credit=100ms"], [MIXTURE, 200000]),
     "large": (["--exact", "--above=1000"], [MIXTURE, 1000]),
     "phases": (["--exact"], [EXPORTED / "phases"]),
     "swarm": (["--exact"], [EXPORTED / "swarm", 600]),
@@ -44,15 +45,16 @@ RECORDED = {
     "before": (["--exact"], [EXPORTED / "shapes", "before"]),
     "after": (["--exact"], [EXPORTED / "shapes", "after"]),
 }
-# what has changed: name -> what it is compared with, and what is.
+# name -> the first and the second profile.
 DIFFERENCES = {"difference": ("before", "after"), "sampled-difference": ("coarse", "sampled"),
                "mixed-difference": ("exact", "sampled"), "turned-difference": ("sampled", "turned")}
 # scenarios of tests/reader/forge.
-FORGED = ("empty", "leak", "losses", "threads", "pools", "exact", "auto", "tags", "tags-sampled", "reset", "1k-stacks")
+FORGED = ("empty", "leak", "losses", "threads", "pools", "exact", "auto", "auto-charge", "tags", "tags-sampled", "reset",
+          "1k-stacks")
 
 NOTHING = {"tag": None, "thread": None, "focus": [], "hide": []}
 
-# Parts of a profile: options of `plimsoll export`, and what the page is told. Functions are told by name.
+# Parts of a profile: options of `plimsoll export` -> the same selection on the page, with functions by name.
 NARROWED = {
     "--tag=request": {"tag": "request"},
     "--tag=parse": {"tag": "request/parse"},
@@ -71,7 +73,7 @@ PARTS = {
     "forged-tags-sampled": {"--tag=request": {"tag": "request"}},
     "difference": {"--focus=^main$": {"focus": ["main"]}, "--ignore=audit": {"hide": ["shapes::audit"]}},
 }
-# and of stretches of time.
+# The same within time intervals.
 NARROWED_IN_TIME = {"--focus=^left$ --thread=^even$": {"focus": ["left"], "thread": "even"}}
 PARTS_IN_TIME = dict.fromkeys(("exact", "sampled", "turned"), NARROWED_IN_TIME)
 
@@ -85,20 +87,20 @@ def run(place, *command, status=0):
 
 
 def subject(name):
-    """What plimsoll is given for it."""
+    """The arguments of `plimsoll export` for this profile or difference."""
     base, now = DIFFERENCES.get(name, (None, name))
     return [f"{now}.plim"] if base is None else [f"--diff-base={base}.plim", f"{now}.plim"]
 
 
 def export(place, name, form, *options):
-    """Writes an export, and returns where."""
+    """Writes an export and returns its path."""
     path = place / f"{name}.{len(list(place.iterdir()))}.{form}"
     run(place, PLIMSOLL, "export", "--format", form, *options, "-o", path, *subject(name))
     return path
 
 
 def intervals(moments):
-    """Pairs of moments, in seconds; None is the start, or the end. A short run may have one moment, or none."""
+    """Pairs of times in seconds; None is the start or the end. A short run may have one moment, or none."""
     if not moments:
         return []
     early, middle, late = moments[0], moments[len(moments) // 2], moments[-1]
@@ -124,8 +126,9 @@ def describe(place, name):
 
 
 def write_report(place, name):
-    (place / f"{name}.report").write_bytes(run(place, PLIMSOLL, "report", "--metric=calls", "--top=1000000",
-                                               "--all-digits", "--color=never", f"{name}.plim"))
+    for form, options in {"report": [], "digits.report": ["--metric=calls", "--top=1000000", "--all-digits"]}.items():
+        said = run(place, PLIMSOLL, "report", "--color=never", *options, f"{name}.plim")
+        (place / f"{name}.{form}").write_bytes(said)
 
 
 def write_tags(place, name):
@@ -147,7 +150,7 @@ def profiles(place):
 
 
 def bundle(place):
-    """Makes of each test one file for node."""
+    """Bundles each test into one file for node."""
     if not shutil.which("node"):
         raise Skip("node is not installed")
     if not (WEB / "node_modules/esbuild").is_dir():
@@ -157,7 +160,7 @@ def bundle(place):
 
 @functools.cache
 def prepare(place):
-    """Once for all claims. Returns what went wrong, if anything did."""
+    """Once for all claims. Returns the exception, or None."""
     try:
         bundle(place)
         profiles(place)
@@ -172,7 +175,7 @@ def check(place, test):
         raise problem
     bundled = place / "tests" / f"{test.stem}.mjs"
     done = subprocess.run(["node", "--test", bundled], capture_output=True, text=True, cwd=place, timeout=PATIENCE_S,
-                          env=environment(PLIMSOLL_MODEL=place))
+                          env=environment(PLIMSOLL_MODEL=place, PLIMSOLL_SOURCE=SOURCE))
     if done.returncode != 0:
         say(done.stdout + done.stderr)
     assert done.returncode == 0, f"status {done.returncode}"

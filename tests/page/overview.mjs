@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// overview.mjs - what one sees first: what the program is, how its figures were obtained, the figures, what stands out.
+// overview.mjs - the top of the page: the program, how its figures were obtained, headline figures, findings.
 
 import assert from "node:assert/strict";
 import path from "node:path";
@@ -14,7 +14,7 @@ async function headline(view, metric) {
   return (await view.text(`.strip [data-metric="${metric}"]`)).replace(/\s+/g, " ");
 }
 
-/** The headline of each metric says what the export says of it. */
+/** Checks that each headline has the figure of the export. */
 async function agrees(view, totals) {
   for (const metric of HEADLINES) {
     const said = await headline(view, metric);
@@ -31,7 +31,7 @@ const ALL = ["leaky", "server", "shapes", "sampled", "tags sampled", "auto", "ex
 export const claims = {};
 
 for (const name of ALL)
-  claims[`every view has something to show of the profile ${name}`] = async (sight) => {
+  claims[`no view of the profile ${name} is empty`] = async (sight) => {
     const view = await sight.open(name);
     assert.ok((await view.total()) > 0);
     assert.ok(Number((await view.graph()).drawn) > 0);
@@ -44,7 +44,7 @@ for (const name of ALL)
   };
 
 Object.assign(claims, {
-  "headlines are the figures of the export": async (sight) => {
+  "headlines have the figures of the export": async (sight) => {
     for (const name of ["leaky", "server", "sampled"])
       await agrees(await sight.open(name), sight.exported(name).totals);
   },
@@ -56,7 +56,7 @@ Object.assign(claims, {
     assert.ok((await headline(view, "temporary")).includes(`${share.toFixed(1)}%`), `${share}`);
   },
 
-  "a click on a headline shows everything by that metric": async (sight) => {
+  "a click on a headline chooses its metric": async (sight) => {
     const view = await sight.open("leaky");
     const { totals } = sight.exported("leaky");
     for (const metric of ["calls", "peak", "allocated"]) {
@@ -66,7 +66,7 @@ Object.assign(claims, {
     }
   },
 
-  "it says what the program was, how it ran, and how figures were obtained": async (sight) => {
+  "the page says which program ran, how, and how figures were obtained": async (sight) => {
     const { process, sampling } = sight.exported("leaky");
     const view = await sight.open("leaky");
     const said = await all(view);
@@ -76,21 +76,21 @@ Object.assign(claims, {
     assert.equal(await (await sight.open("sampled")).text(".method"), "sampled");
   },
 
-  "what stands out is the advice of the export, in its order": async (sight) => {
+  "the findings are the advice of the export, in the same order": async (sight) => {
     const { advice } = sight.exported("exact");
     const view = await sight.open("exact");
     const items = await view.page.locator(".findings li").allInnerTexts();
-    assert.ok(advice.length > 0, "there is none to look at");
+    assert.ok(advice.length > 0, "the export has no advice");
     const places = advice.map(({ headline }) => items.findIndex((item) => item.includes(headline)));
     assert.deepEqual(places, [...places].sort((a, b) => a - b), `${items}`);
     advice.forEach((each, i) => {
-      const action = each.action.split(";")[0]; // where to go on from there, the page says by itself
+      const action = each.action.split(";")[0]; // the rest names a command; the page has a button instead
       for (const part of [each.headline, each.function, action])
         assert.ok(items[places[i]]?.includes(part), `${part} is not in ${items}`);
     });
   },
 
-  "advice about a leak leads to the leaks, not away from the page": async (sight) => {
+  "advice about a leak leads to the tab of leaks, not to a command": async (sight) => {
     const view = await sight.open("exact");
     const leak = view.page.locator(".findings li[data-kind=leak]").first();
     assert.doesNotMatch(await leak.innerText(), /plimsoll report/);
@@ -99,7 +99,7 @@ Object.assign(claims, {
     assert.match(await view.text("#tabpanel"), /index_add_term/);
   },
 
-  "a page of a part of a profile says so, and that the timeline is of all of it": async (sight) => {
+  "the page of a part of a profile says so, and that the timeline is of the whole program": async (sight) => {
     const { profile } = sight.plan.profiles.server;
     const report = path.join(sight.plan.directory, "part.html");
     sight.told("html", "--tag", "request", "-o", report, profile);
@@ -110,7 +110,7 @@ Object.assign(claims, {
     assert.ok((await view.text(".strip")).includes(`${stacks} stack`), stacks);
   },
 
-  "a function that stands out is a button that picks it everywhere": async (sight) => {
+  "a function in a finding is a button that picks it everywhere": async (sight) => {
     const view = await sight.open("exact");
     const button = view.page.locator(".findings li button").first();
     await button.click();
@@ -119,11 +119,12 @@ Object.assign(claims, {
     assert.match(view.page.url(), /picked=/);
   },
 
-  "losses are told where there are any, and only there": async (sight) => {
+  "losses are shown if there are any, and only then": async (sight) => {
     const losses = Object.values(sight.exported("losses").losses).filter((count) => count > 0);
     const view = await sight.open("losses");
     const rows = await view.page.locator(".notice tbody tr").count();
     assert.ok(rows >= losses.length && losses.length > 10, `${rows} rows`);
+    assert.equal(await view.page.locator(".notice.quiet").count(), 0);
     const sound = await sight.open("leaky");
     assert.equal(await sound.page.locator(".notice").count(), 0);
   },

@@ -1,15 +1,16 @@
 // SPDX-License-Identifier: MIT
-// run.mjs - tries every claim about the page, one after the other, in one browser.
+// run.mjs - checks every claim about the page, one after the other, in one browser.
 //
 // usage: node run.mjs --list                     the sentences, as JSON
 //        node run.mjs PLAN [WORD...]             a line of JSON for each: {sentence, failure, seconds}
 //
-// A module of claims exports `claims`: {sentence: async (sight) => ...}. A claim holds if its function returns, and if
-// meanwhile nothing went wrong on any page that it opened (sight.mjs). PLAN is what browser_profiles.py made. With
-// PAGE_MODULES=flame,search in the environment, only these modules are looked at.
+// A module of claims exports `claims`: {sentence: async (sight) => ...}. A claim holds if its function returns and no
+// page that it opened had a problem (sight.mjs). PLAN is the file that browser_claims.py writes. With
+// PAGE_MODULES=flame,search in the environment, only the claims of these modules are checked.
 
 import fs from "node:fs";
 import { withBrowser } from "../lib/browser.mjs";
+import { PATIENCE_MS } from "../lib/patience.mjs";
 import { makeSight } from "./sight.mjs";
 
 const ALL = [
@@ -26,7 +27,6 @@ const ALL = [
   "access",
 ];
 const MODULES = process.env.PAGE_MODULES?.split(",") ?? ALL;
-const TIMEOUT_MS = 60_000;
 
 async function collect() {
   const claims = {};
@@ -35,7 +35,7 @@ async function collect() {
 }
 
 function timeout() {
-  return new Promise((_, reject) => setTimeout(() => reject(new Error("took too long")), TIMEOUT_MS).unref());
+  return new Promise((_, reject) => setTimeout(() => reject(new Error("took too long")), 2 * PATIENCE_MS).unref());
 }
 
 async function attempt(browser, plan, claim) {

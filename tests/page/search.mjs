@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// search.mjs - a search marks what matches, and says how much that is: what is inside of another match counts once.
+// search.mjs - a search marks the matching boxes and shows their total; a match inside another one counts once.
 
 import assert from "node:assert/strict";
 import { figure, functionsOf, key, sums } from "./figures.mjs";
@@ -17,7 +17,7 @@ function wantedOf(exported, pattern, metric) {
 }
 
 export const claims = {
-  "matches add up to the export's stacks with such a function": async (sight) => {
+  "matches add up to the export's stacks with a matching function": async (sight) => {
     for (const [name, pattern, metric] of [
       ["leaky", "^index_", "allocated"],
       ["leaky", "index_|parse_", "calls"],
@@ -34,7 +34,7 @@ export const claims = {
     }
   },
 
-  "a pattern that is none is said to be none, and the last good one stays": async (sight) => {
+  "the page reports an invalid pattern and keeps the last valid one": async (sight) => {
     const view = await sight.open("leaky", { hash: "metric=allocated" });
     const { matches } = await search(view, "index_");
     await view.page.fill("#search", "index_(");
@@ -43,7 +43,7 @@ export const claims = {
     assert.equal((await view.graph()).matches, matches);
   },
 
-  "/ goes to the search, Enter to the graph's next match, Escape takes it back": async (sight) => {
+  "/ focuses the search, Enter goes to the next match, Escape clears the search": async (sight) => {
     const view = await sight.open("leaky", { hash: "metric=allocated" });
     await view.press("/");
     assert.equal(await view.page.evaluate(() => document.activeElement.id), "search");
@@ -55,13 +55,13 @@ export const claims = {
     await view.until(view.graph, ({ matches }) => Number(matches ?? 0) === 0, "no match");
   },
 
-  "a search moves nothing, and Enter brings the match into the window and tells about it": async (sight) => {
+  "a search does not scroll; Enter scrolls to the match and shows its tooltip": async (sight) => {
     const view = await sight.open("leaky", { hash: "metric=allocated", height: 480 });
     const top = () => view.page.locator("#flame").evaluate((canvas) => canvas.getBoundingClientRect().top + scrollY);
     const before = await top();
     await search(view, "index_add_term");
     assert.equal(await top(), before);
-    assert.ok(before > 480, "the graph is in the window already");
+    assert.ok(before > 480, "the graph is visible already");
     await view.page.locator("#search").press("Enter");
     await view.page.locator("#flame-tip").waitFor();
     assert.match(await view.text("#flame-tip"), /^index_add_term/);
@@ -71,7 +71,7 @@ export const claims = {
     await view.becomes(() => view.page.locator("#flame-tip").count(), 0);
   },
 
-  "Enter right after the last letter goes to the first match, too": async (sight) => {
+  "Enter right after typing goes to the first match": async (sight) => {
     const view = await sight.open("leaky", { hash: "metric=allocated" });
     await view.page.locator("#search").pressSequentially("index_add_term");
     await view.press("Enter");
@@ -79,7 +79,7 @@ export const claims = {
     assert.match(await view.text("#flame-tip"), /^index_add_term/);
   },
 
-  "what is not there has no match": async (sight) => {
+  "an unknown name has no match": async (sight) => {
     const view = await sight.open("leaky");
     await view.page.fill("#search", "no_such_function");
     await view.until(() => view.page.url(), (url) => url.includes("no_such"), "the search in the link");

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// served.mjs - `plimsoll view`: the same page from a server, and while a program runs its figures move.
+// served.mjs - `plimsoll view`: serves the same page, and updates it while a program runs.
 
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
@@ -9,7 +9,7 @@ import { near } from "./sight.mjs";
 
 const ROUND_BYTES = 100 * 1024;
 
-/** grow.c under `plimsoll run`: it allocates when it is told to, and answers when it has. */
+/** Starts grow.c under `plimsoll run`. grow() makes it allocate, and returns when it has. */
 async function start(sight) {
   const profile = path.join(sight.plan.directory, `grow-${process.pid}-${performance.now()}.plim`);
   const words = ["run", "--exact", "-o", profile, "--", sight.plan.grow];
@@ -67,24 +67,24 @@ export const claims = {
     assert.ok(first >= 10 * ROUND_BYTES, `${first}`);
     const before = await view.text('.strip [data-metric="live"]');
     await program.grow(20);
-    const later = await view.until(view.total, (total) => total >= first + 20 * ROUND_BYTES, "more of it");
+    const later = await view.until(view.total, (total) => total >= first + 20 * ROUND_BYTES, "a larger total");
     assert.equal(later - first, 20 * ROUND_BYTES);
     assert.notEqual(await view.text('.strip [data-metric="live"]'), before);
   },
 
-  "frozen, they stay; then they go on": async (sight) => {
+  "Freeze stops updates until it is released": async (sight) => {
     const program = await start(sight);
     const view = await sight.visit(await sight.serve(await program.pid()), { hash: "metric=live" });
     const first = await view.total();
     await view.page.locator("#freeze").click();
     await program.grow(10);
-    await view.page.waitForTimeout(2500); // longer than it takes to ask twice
+    await view.page.waitForTimeout(2500); // longer than two polls take
     assert.equal(await view.total(), first);
     await view.page.locator("#freeze").click();
-    await view.becomes(view.total, first + 10 * ROUND_BYTES, "what was allocated meanwhile");
+    await view.becomes(view.total, first + 10 * ROUND_BYTES, "all that was allocated while it was frozen");
   },
 
-  "what is looked at stays where it is while figures move": async (sight) => {
+  "updates keep the zoom, the focus and the tab": async (sight) => {
     const program = await start(sight);
     const view = await sight.visit(await sight.serve(await program.pid()), { hash: "metric=live&tab=functions" });
     const box = await view.box("keep_more");
@@ -94,13 +94,13 @@ export const claims = {
     await view.page.locator("#search").focus();
     const first = await view.total();
     await program.grow(5);
-    await view.until(view.total, (total) => total > first, "more of it");
+    await view.until(view.total, (total) => total > first, "a larger total");
     assert.equal((await view.graph()).zoom, zoom);
     assert.equal(await view.page.evaluate(() => document.activeElement.id), "search");
     await view.page.locator("#tab-functions[aria-selected=true]").waitFor();
   },
 
-  "the end of the program is noticed, and its last figures are shown": async (sight) => {
+  "when the program ends, the page says so and shows its last figures": async (sight) => {
     const program = await start(sight);
     const view = await sight.visit(await sight.serve(await program.pid()), { hash: "metric=live" });
     await view.page.locator("#freeze").waitFor();

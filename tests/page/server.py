@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""server - `plimsoll view` lets in whom it should, and nobody else, and lives."""
+"""server - `plimsoll view` serves its own user, refuses everybody else, and survives hostile clients."""
 
 import functools
 import os
@@ -31,7 +31,7 @@ THINGS = {"": "text/html; charset=utf-8", "page.js": "text/javascript; charset=u
           "page.css": "text/css; charset=utf-8", "data": "application/octet-stream"}
 CROWD = 1000
 GUESTS_MAX = 256
-SOON_S = 5  # before those who say nothing are let go
+SOON_S = 5  # before the server closes idle connections
 TRIES = 5
 NOBODY = 65534
 
@@ -41,7 +41,7 @@ viewer = None
 
 
 def problems_of(answer, status):
-    """What is wrong with an answer that should have this status; the headers are part of every one."""
+    """What is wrong with an answer that should have this status, and must have the headers of ALWAYS."""
     if answer.status != status:
         yield f"status {answer.status}, not {status}: {answer.body[:80]}"
     for name, value in ALWAYS.items():
@@ -55,7 +55,7 @@ def refused(status, *answers):
 
 
 @claim
-def there_are_four_things_and_each_has_its_type_and_all_headers():
+def there_are_four_resources_and_each_has_its_type_and_all_headers():
     for name, kind in THINGS.items():
         answer = viewer.get(name, GZIP)
         expect(problems_of(answer, 200), f"of {name!r}")
@@ -64,7 +64,7 @@ def there_are_four_things_and_each_has_its_type_and_all_headers():
 
 
 @claim
-def HEAD_says_the_same_as_GET_and_sends_nothing():
+def HEAD_returns_the_headers_of_GET_without_a_body():
     for name in THINGS:
         got, told = viewer.get(name, GZIP), viewer.get(name, GZIP, method="HEAD")
         expect(problems_of(told, 200), f"of {name!r}")
@@ -72,7 +72,7 @@ def HEAD_says_the_same_as_GET_and_sends_nothing():
 
 
 @claim
-def data_is_the_export_and_says_so_when_it_is_known_already():
+def data_equals_the_export_and_a_known_etag_gets_304():
     answer = viewer.get("data", GZIP)
     exported = place.plimsoll("export", "--format", "page", profile, "-o", "out.page")
     assert exported.returncode == 0, exported.stderr
@@ -86,14 +86,14 @@ def data_is_the_export_and_says_so_when_it_is_known_already():
 
 
 @claim
-def data_is_served_compressed_only():
+def data_is_served_gzipped_only():
     refused(406, viewer.get("data"), viewer.get("data", {"Accept-Encoding": "br, gzip;q=0"}))
     refused(200, viewer.get("data", {"Accept-Encoding": "deflate, gzip;q=0.5"}),
             viewer.get("data", {"Accept-Encoding": "*"}))
 
 
 @claim
-def without_the_token_there_is_nothing():
+def without_the_token_every_path_is_404():
     wrong = viewer.token[:-1] + ("0" if viewer.token[-1] != "0" else "1")
     paths = ["/", "/data", "/page.js", f"/{wrong}/", f"/{wrong}/data", f"/{viewer.token[:-1]}/", f"/{viewer.token}0/",
              f"/{viewer.token}", f"/{viewer.token.upper()}/", "/" + 32 * "0" + "/", f"/x/{viewer.token}/",
@@ -104,11 +104,11 @@ def without_the_token_there_is_nothing():
     refused(404, *answers)
     nothing = viewer.get("nothing")
     refused(404, nothing)
-    assert {answer.body for answer in answers} == {nothing.body}, "a wrong token can be told from a wrong name"
+    assert {answer.body for answer in answers} == {nothing.body}, "the answer tells a wrong token from a wrong name"
 
 
 @claim
-def only_our_own_host_is_answered():
+def requests_with_another_host_are_refused():
     for host in (viewer.host, f"localhost:{viewer.port}"):
         refused(200, viewer.get(host=host))
     names = ["127.0.0.1", "localhost", f"127.0.0.1:{viewer.port + 1}", f"localhost:{viewer.port}.", "evil.example",
@@ -118,7 +118,7 @@ def only_our_own_host_is_answered():
 
 
 @claim
-def no_host_or_two_is_as_bad_as_a_wrong_one():
+def a_missing_or_duplicate_host_is_refused():
     path = f"/{viewer.token}/"
     refused(403, viewer.ask(path, host="", version="1.0"),
             talk(viewer.port, viewer.request(path)[:-2] + b"Host: evil.example\r\n\r\n"))
@@ -128,7 +128,7 @@ def no_host_or_two_is_as_bad_as_a_wrong_one():
 
 
 @claim
-def other_sites_are_refused_whatever_they_ask_for():
+def requests_from_other_sites_are_refused():
     for site in ("cross-site", "same-site", "nonsense"):
         refused(403, viewer.get("data", {**GZIP, "Sec-Fetch-Site": site}))
     for site in ("same-origin", "none"):
@@ -136,7 +136,7 @@ def other_sites_are_refused_whatever_they_ask_for():
 
 
 @claim
-def nobody_is_given_leave_to_read_from_another_origin():
+def no_answer_allows_another_origin_to_read_it():
     for origin in ("null", "http://evil.example", f"http://{viewer.host}"):
         refused(200, viewer.get("data", {**GZIP, "Origin": origin}))
     refused(405, viewer.get("data", {"Origin": "http://evil.example", "Access-Control-Request-Method": "GET"},
@@ -155,7 +155,7 @@ def only_GET_and_HEAD_are_allowed():
 
 
 @claim
-def a_path_leads_nowhere_else():
+def paths_with_dots_escapes_and_additions_are_404():
     ways = ["..", "../", "%2e%2e/", "%2e%2e%2f", "..%2f", "..\\", "..%5c", "....//", "%252e%252e/", "./", ".//", "/",
             "%00", "page.js%00", "page.js/", "page.js/..", "page.js;x", "%70age.js", "data/", "Page.js", "page.js%20",
             "//data"]
@@ -166,7 +166,7 @@ def a_path_leads_nowhere_else():
 
 
 @claim
-def long_and_broken_requests_are_survived():
+def the_server_survives_long_and_malformed_requests():
     token = viewer.token.encode()
     refused(404, viewer.ask("/" + "a" * 8192), viewer.get("a" * 8192), viewer.get("../" * 2700))
     for request in (b"GET /" + b"a" * 1000000 + b" HTTP/1.1\r\n\r\n", b"GET\r\n\r\n", b"\r\n\r\n\r\n\r\n", b"\0" * 1000,
@@ -192,12 +192,12 @@ def one_connection_serves_many_requests():
 
 
 class Late(AssertionError):
-    """An answer took so long that others may have been waited for."""
+    """An answer took so long that the server may have waited for other clients."""
 
 
 def timely(function):
-    """For claims about who has to wait. A late answer may be the machine's fault, once; a server that lets people wait
-    does so every time."""
+    """Retries a claim that fails with Late. A busy machine may delay an answer now and then; a server that waits for
+    other clients does so every time."""
 
     @functools.wraps(function)
     def tried():
@@ -219,7 +219,7 @@ def answered_soon(server=None):
 
 @contextmanager
 def crowd(first_words):
-    """Many connections that begin like this and then say nothing."""
+    """Many connections that send `first_words` and then nothing."""
     descriptors_allowed(CROWD + 200)
     connections = []
     try:
@@ -246,7 +246,7 @@ def is_held(connection):
 
 
 def count_held(connections, most, seconds):
-    """How many of them are still there, once that are no more than `most`, or it has taken too long."""
+    """Waits until at most `most` of them are open, or the time is over. Returns how many are open."""
     end = time.monotonic() + seconds
     while (held := sum(map(is_held, connections))) > most and time.monotonic() < end:
         time.sleep(0.2)
@@ -255,27 +255,27 @@ def count_held(connections, most, seconds):
 
 @claim
 @timely
-def a_thousand_connections_that_say_nothing_do_not_lock_anybody_out_and_are_let_go():
+def a_thousand_silent_connections_lock_nobody_out_and_are_closed():
     with crowd(b"") as connections:
         held = count_held(connections, 0, ANSWER_S)
-        assert held == 0, f"{held} are still held"
+        assert held == 0, f"{held} are still open"
         answered_soon()
 
 
 @claim
 @timely
-def a_thousand_half_sent_requests_do_not_lock_anybody_out():
+def a_thousand_half_sent_requests_lock_nobody_out():
     with crowd(b"GET /" + viewer.token.encode() + b"/ HTTP/1.1\r\nHost: 127"):
         answered_soon()
 
 
 @claim
 @timely
-def of_a_crowd_the_oldest_have_to_go_even_if_they_go_on_talking():
+def if_there_are_too_many_connections_the_oldest_are_closed():
     with crowd(b"GET / HTTP/1.1\r\nX: ") as connections:
         held = count_held(connections, GUESTS_MAX, ANSWER_S)
-        assert 0 < held <= GUESTS_MAX, f"{held} are held"
-        assert is_held(connections[-1]) and not is_held(connections[0]), "not the oldest"
+        assert 0 < held <= GUESTS_MAX, f"{held} are open"
+        assert is_held(connections[-1]) and not is_held(connections[0]), "others than the oldest were closed"
         for connection in connections[-GUESTS_MAX // 2:]:
             connection.send(b"y")
         answered_soon()
@@ -283,7 +283,7 @@ def of_a_crowd_the_oldest_have_to_go_even_if_they_go_on_talking():
 
 @claim
 @timely
-def few_descriptors_are_enough_to_let_newcomers_in():
+def new_connections_are_accepted_even_with_few_descriptors():
     with Viewer(profile, within=["prlimit", "--nofile=160"]) as each:
         connections = [socket.create_connection(("127.0.0.1", each.port), timeout=ANSWER_S) for _ in range(300)]
         answered_soon(each)
@@ -293,7 +293,7 @@ def few_descriptors_are_enough_to_let_newcomers_in():
 
 @claim
 @timely
-def readers_that_do_not_read_cost_the_others_nothing():
+def clients_that_do_not_read_do_not_delay_others():
     slow = []
     for _ in range(50):
         connection = socket.socket()
@@ -314,14 +314,14 @@ def it_listens_on_loopback_only():
 
 
 @claim
-def tokens_and_ports_differ_each_time():
+def every_start_has_another_token_and_port():
     with Viewer(profile) as one, Viewer(profile) as other:
         assert one.token != other.token and one.port != other.port
         assert one.ask(f"/{other.token}/").status == 404
 
 
 @claim
-def it_ends_well_by_each_signal_and_says_nothing_secret():
+def each_signal_ends_it_with_status_0_and_without_printing_the_token_on_stderr():
     for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
         with Viewer(profile) as each:
             status, said = each.end(number)
@@ -329,7 +329,7 @@ def it_ends_well_by_each_signal_and_says_nothing_secret():
 
 
 @claim
-def over_ssh_it_says_what_to_type_at_home():
+def over_ssh_it_prints_the_command_for_port_forwarding():
     with Viewer(profile, SSH_CONNECTION="192.0.2.7 50000 192.0.2.9 22", DISPLAY=":0", BROWSER="/bin/false") as each:
         said = each.end()[1]
     assert re.search(rf"ssh -L {each.port}:127\.0\.0\.1:{each.port} \S*192\.0\.2\.9", said), said
@@ -337,7 +337,7 @@ def over_ssh_it_says_what_to_type_at_home():
 
 
 def browser_that_notes(what="$@"):
-    """(program, the file in which it writes down `what`: usually what it was called with)"""
+    """(program, the file to which it writes `what`: by default its arguments)"""
     program, noted = place.path / "browser", place.path / "noted"
     program.write_text(f'#!/bin/sh\n(echo "{what}") > {noted}.part 2>&1\nmv {noted}.part {noted}\n')
     program.chmod(0o755)
@@ -346,7 +346,7 @@ def browser_that_notes(what="$@"):
 
 
 def soon(passes, seconds=ANSWER_S):
-    """Whether it does, before that has passed."""
+    """Whether passes() becomes true in time."""
     end = time.monotonic() + seconds
     while not passes() and time.monotonic() < end:
         time.sleep(0.05)
@@ -355,7 +355,7 @@ def soon(passes, seconds=ANSWER_S):
 
 @contextmanager
 def opening(what="$@", **settings):
-    """(viewer that has started a browser, what that has written down)"""
+    """(a viewer that has started a browser, what that browser has written)"""
     program, noted = browser_that_notes(what)
     with Viewer(profile, DISPLAY=":0", BROWSER=program, **settings) as each:
         assert soon(noted.exists), "no browser was started"
@@ -363,7 +363,7 @@ def opening(what="$@", **settings):
 
 
 @claim
-def a_browser_is_given_an_address_that_is_good_once_and_not_the_secret_one():
+def the_browser_gets_an_address_that_works_once_and_not_the_token():
     with opening() as (each, given):
         assert given.startswith(f"http://{each.host}/") and each.token not in given, given
         path = path_of(each, given)
@@ -374,7 +374,7 @@ def a_browser_is_given_an_address_that_is_good_once_and_not_the_secret_one():
         assert led.headers["location"] == each.url
         refused(404, each.ask(path))
         said = each.end()[1]
-        assert each.token not in said and "turned away" not in said, said
+        assert each.token not in said and "refused a client" not in said, said
 
 
 def path_of(each, given):
@@ -383,7 +383,7 @@ def path_of(each, given):
 
 @contextmanager
 def as_another_user():
-    """Sockets that are made meanwhile are nobody's."""
+    """Sockets created inside the block belong to the user `nobody`."""
     if os.geteuid() != 0:
         raise Skip("only root can become another user")
     os.seteuid(NOBODY)
@@ -394,10 +394,10 @@ def as_another_user():
 
 
 @claim
-def other_users_of_the_machine_who_read_a_browsers_command_line_are_turned_away():
+def other_users_who_read_the_browsers_command_line_are_refused():
     with opening() as (each, given):
         path = path_of(each, given)
-        refused(404, each.ask("/"))  # Python loads what it needs for that, which may be in root's home
+        refused(404, each.ask("/"))  # makes Python load modules now: they may be in root's home
         for _ in range(3):
             with as_another_user():
                 answer = each.ask(path)
@@ -405,11 +405,11 @@ def other_users_of_the_machine_who_read_a_browsers_command_line_are_turned_away(
             assert each.token not in repr(vars(answer)), answer.headers
         refused(303, each.ask(path))
         said = each.end()[1]
-        assert said.count(f"a program of another user ({NOBODY}) wanted to see the page") == 1, said
+        assert said.count(f"refused a client of another user (uid {NOBODY})") == 1, said
 
 
 @claim
-def no_command_line_of_anybody_has_the_secret_in_it():
+def no_command_line_contains_the_token():
     with opening() as (each, _):
         for words in Path("/proc").glob("[0-9]*/cmdline"):
             try:
@@ -419,7 +419,7 @@ def no_command_line_of_anybody_has_the_secret_in_it():
 
 
 @claim
-def a_browser_inherits_nothing_but_the_environment():
+def the_browser_gets_none_of_our_descriptors_signal_settings_and_limits():
     def of(*names):
         return {name: re.search(rf"^{name}:?\s+(.*)$", noted, re.MULTILINE)[1] for name in names}
 
@@ -430,7 +430,7 @@ def a_browser_inherits_nothing_but_the_environment():
     assert of("Max open files")["Max open files"] == wanted, noted
     signals = {name: int(value, 16) for name, value in of("SigIgn", "SigBlk").items()}
     inherited = int(re.search(r"^SigIgn:\s+(.*)$", Path("/proc/self/status").read_text(), re.MULTILINE)[1], 16)
-    of_ours = 1 << (signal.SIGPIPE - 1)  # a test may itself be run in the background, where SIGINT is ignored
+    of_ours = 1 << (signal.SIGPIPE - 1)  # the test itself may run in the background, where SIGINT is ignored
     assert signals["SigBlk"] == 0 and signals["SigIgn"] & (of_ours | ~inherited) == 0, noted
     open_files = re.findall(r" (\d+) -> (\S+)", noted)
     strangers = [pair for pair in open_files if pair[1] != "/dev/null" and str(place.path) not in pair[1] and
@@ -440,7 +440,7 @@ def a_browser_inherits_nothing_but_the_environment():
 
 
 @claim
-def no_browser_is_opened_without_a_screen_or_when_told_not_to():
+def no_browser_is_opened_without_a_display_or_with_no_open():
     program, noted = browser_that_notes()
     for arguments, settings in ((["--no-open"], {"DISPLAY": ":0"}), ([], {})):
         with Viewer(*arguments, profile, BROWSER=program, **settings) as each:
@@ -450,7 +450,7 @@ def no_browser_is_opened_without_a_screen_or_when_told_not_to():
 
 
 @claim
-def a_port_of_ones_choice_is_taken_and_one_in_use_is_refused():
+def a_given_port_is_used_and_a_port_in_use_is_refused():
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
         taken.listen()
@@ -468,12 +468,11 @@ def a_port_of_ones_choice_is_taken_and_one_in_use_is_refused():
 def bad_subjects_are_refused_before_anything_is_served():
     (place.path / "text").write_text("hello")
     for arguments, status, words in (
-        ([], 2, "needs a FILE or a PID"),
         (["nowhere.plim"], 1, "there is no file nowhere.plim"),
         (["text"], 1, "not a Plimsoll profile"),
         ([profile, "nowhere.plim"], 1, "there is no file nowhere.plim"),
         ([profile, profile, profile], 2, "takes one FILE or PID, or two to compare; got 3"),
-        (["--since", "1s", profile, profile], 2, "about one profile"),
+        (["--since", "1s", profile, profile], 2, "need a single profile"),
         (["--suppressions", "nowhere", profile], 1, "nowhere"),
         (["--tag", "none", profile], 2, "--tag none"),
         (["999999999"], 1, "there is no process 999999999"),
@@ -484,7 +483,7 @@ def bad_subjects_are_refused_before_anything_is_served():
 
 
 @claim
-def two_profiles_are_a_difference():
+def two_profiles_are_served_as_a_difference():
     later = place.record("later.plim", lines=30)
     with Viewer(profile, later) as each:
         head = head_of(each.get("data", GZIP).page_data())
@@ -497,17 +496,17 @@ def live_bytes(head):
 
 
 def follow(preloaded, end, words):
-    """Looks at a process until `end` has ended it; the page then says so in these words."""
+    """Views a process until `end` has ended it; the last reading then says so in these words."""
     with Place() as own, Growing(own, preloaded) as growing, Viewer(growing.pid) as each:
         begin = each.newest(lambda head: True)
         assert begin["page"]["live"] and begin["page"]["subject"] == str(growing.pid), begin["page"]
         for _ in range(5):
             has = growing.grow()
         each.newest(lambda head: live_bytes(head) >= has > live_bytes(begin))
-        assert b"keep_more" in each.data, "names were lost on the way"
+        assert b"keep_more" in each.data, "a live reading has no function names"
         end(growing)
         last = each.newest(lambda head: not head["page"]["live"])
-        assert b"keep_more" in each.data, "names were lost in the end"
+        assert b"keep_more" in each.data, "the last reading has no function names"
         assert live_bytes(last) >= has and words in last["process"]["ended"], last["process"]
         status, said = each.end()
         assert status == 0 and f"process {growing.pid} has ended" in said, said
@@ -519,13 +518,13 @@ def a_process_under_run_is_followed_until_it_has_ended():
 
 
 @claim
-def a_process_that_was_preloaded_is_followed_until_it_has_ended():
+def a_process_with_a_preloaded_runtime_is_followed_until_it_has_ended():
     follow(True, lambda growing: growing.end(), "exited 0")
 
 
 @claim
 def a_process_is_followed_until_it_is_killed():
-    follow(True, lambda growing: growing.process.kill(), "ended without a word")
+    follow(True, lambda growing: growing.process.kill(), "ended, exit status unknown")
 
 
 @claim
@@ -560,7 +559,7 @@ def the_file_of_a_running_process_is_followed_too():
 
 
 @claim
-def what_cannot_be_read_any_more_is_said_once_and_the_page_stays():
+def a_profile_that_becomes_unreadable_is_reported_once_and_the_page_stays():
     with Place() as own, Growing(own, preloaded=True) as growing:
         maps = Path(f"/proc/{growing.pid}/maps").read_text()
         live = Path(re.search(r"(/\S+\.plim\S*)$", maps, re.MULTILINE)[1])
@@ -570,7 +569,7 @@ def what_cannot_be_read_any_more_is_said_once_and_the_page_stays():
             said = each.hear("not a Plimsoll profile")
             for _ in range(4):
                 assert live_bytes(head_of(each.get("data", GZIP).page_data())) == has
-                time.sleep(1.1)  # time for another reading, which must not be complained about again
+                time.sleep(1.1)  # time for another reading, whose failure must not be reported again
             os.pwrite(file.fileno(), magic, 0)
             has = growing.grow()
             each.newest(lambda head: live_bytes(head) >= has)
@@ -579,7 +578,7 @@ def what_cannot_be_read_any_more_is_said_once_and_the_page_stays():
 
 
 @claim
-def a_process_is_read_only_when_somebody_looks():
+def a_process_is_read_only_when_a_client_asks():
     with Place() as own, Growing(own) as growing, Viewer(growing.pid) as each:
         tag = each.get("data", GZIP).headers["etag"]
         time.sleep(1.5)
@@ -589,7 +588,7 @@ def a_process_is_read_only_when_somebody_looks():
 
 
 @claim
-def the_server_that_was_asked_all_this_is_still_there():
+def the_server_still_answers_after_all_of_this():
     refused(200, viewer.get("data", GZIP))
 
 

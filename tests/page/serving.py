@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""serving - `plimsoll view` for tests: started, asked by hand, ended. Requests are bytes, so that they may be bad ones.
+"""serving - starts `plimsoll view`, talks HTTP to it and ends it. Requests are raw bytes, so tests can send bad ones.
 
     with Viewer(profile) as viewer:
         answer = viewer.get("data", {"Accept-Encoding": "gzip"})
@@ -29,7 +29,7 @@ GZIP = {"Accept-Encoding": "gzip"}
 
 
 class Answer:
-    """What came back: status (0: nothing did), headers in lower case, body."""
+    """A response: status (0: none came), headers with lower-case names, body."""
 
     def __init__(self, data):
         head, _, self.body = data.partition(b"\r\n\r\n")
@@ -49,7 +49,7 @@ def head_of(page_data):
 
 
 def talk(port, request, seconds=ANSWER_S):
-    """Sends bytes and reads until the other side closes, or is silent for so long."""
+    """Sends bytes and reads until the server closes the connection, or sends nothing for so many seconds."""
     data = b""
     with socket.create_connection(("127.0.0.1", port), timeout=seconds) as connection:
         try:
@@ -62,8 +62,8 @@ def talk(port, request, seconds=ANSWER_S):
 
 
 class Viewer:
-    """`plimsoll view ARGUMENTS`, as long as the block lasts; it must end well when told to. Settings are environment
-    variables: none that could make it open a browser, unless they say so. `within` is a command that runs it."""
+    """`plimsoll view ARGUMENTS`, as long as the block lasts; it must then end with status 0. Settings are environment
+    variables; by default, those that make it open a browser are unset. `within` is a command that runs it."""
 
     def __init__(self, *arguments, within=(), **settings):
         self.arguments, self.within = arguments, within
@@ -86,7 +86,7 @@ class Viewer:
         return self
 
     def hear(self, words):
-        """Reads what it says until it has said this. end() returns the rest."""
+        """Reads its stderr until that contains `words`. end() returns the rest."""
         end, said = time.monotonic() + ANSWER_S, ""
         while words not in said and time.monotonic() < end:
             if select.select([self.process.stderr], [], [], 0)[0]:
@@ -97,7 +97,7 @@ class Viewer:
         return said
 
     def end(self, number=signal.SIGTERM):
-        """(status, what it said)"""
+        """(status, its stderr)"""
         self.process.send_signal(number)
         said = self.process.communicate(timeout=ANSWER_S)[1]
         return self.process.returncode, said
@@ -118,15 +118,15 @@ class Viewer:
         return b"\r\n".join(lines) + b"\r\n\r\n"
 
     def ask(self, path, headers=None, **rest):
-        """Of a whole path."""
+        """Requests a whole path."""
         return talk(self.port, self.request(path, headers, **rest))
 
     def get(self, name="", headers=None, **rest):
-        """Of a name behind the token."""
+        """Requests a name behind the token."""
         return self.ask(f"/{self.token}/{name}", headers, **rest)
 
     def newest(self, passes, seconds=ANSWER_S):
-        """The JSON text of the first reading of which it passes, asked for as the page does; self.data is all of it."""
+        """Polls as the page does. Returns the JSON text of the first reading that passes; self.data is all of it."""
         end, tag = time.monotonic() + seconds, ""
         while time.monotonic() < end:
             answer = self.get("data", {**GZIP, "If-None-Match": tag})
@@ -136,11 +136,11 @@ class Viewer:
                 if passes(head):
                     return head
             time.sleep(0.2)
-        raise AssertionError("the page was not told")
+        raise AssertionError("no reading passed in time")
 
 
 class Place:
-    """A directory, and a profile in it."""
+    """A temporary directory for profiles."""
 
     def __init__(self):
         self.path = Path(tempfile.mkdtemp(prefix="plimsoll-page."))
@@ -165,14 +165,14 @@ class Place:
 
 
 def child_of(pid):
-    """The one that `plimsoll run` has started, as soon as its profile is there."""
+    """The process that `plimsoll run` has started, as soon as it has mapped its profile."""
     end = time.monotonic() + START_S
     while time.monotonic() < end:
         children = Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
         if children and ".plim" in Path(f"/proc/{children[0]}/maps").read_text():
             return int(children[0])
         time.sleep(0.05)
-    raise AssertionError("nothing was started")
+    raise AssertionError("no child has mapped a profile")
 
 
 class Growing:
@@ -207,7 +207,7 @@ class Growing:
 
 
 def descriptors_allowed(wanted):
-    """Lets this process have so many open files; skips where it cannot."""
+    """Raises the limit on open files of this process; skips where it cannot."""
     import resource
 
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
@@ -217,7 +217,7 @@ def descriptors_allowed(wanted):
 
 
 def listening(pid):
-    """(address, port) of the sockets that a process listens on, as the kernel has them: hexadecimal addresses."""
+    """(address, port) of the sockets that a process listens on; the address is hexadecimal, as the kernel prints it."""
     mine = set()
     for entry in os.scandir(f"/proc/{pid}/fd"):
         try:

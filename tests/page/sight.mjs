@@ -1,19 +1,18 @@
 // SPDX-License-Identifier: MIT
-// sight.mjs - what a claim about the page is given: reports to open, the truth to hold them against, and an eye on
-// whatever must not happen meanwhile.
+// sight.mjs - the argument of every claim: opens reports and exports, and watches the pages for problems.
 //
-// On every page: no error, no word on the console about one, no dialog, and no request but for the report itself (or,
-// where it is served, for what its server has). All of that is collected as problems().
+// A problem is an exception, an error on the console, a dialog, or a request for anything but the report itself (or, if
+// it is served, for another address than its server's). problems() returns those of all pages.
 
 import assert from "node:assert/strict";
 import { execFileSync, spawn } from "node:child_process";
 import { pathToFileURL } from "node:url";
+import { PATIENCE_MS } from "../lib/patience.mjs";
 
-const WAIT_MS = 10_000;
 const OUTPUT_BYTES = 512 << 20;
 const known = new Map();
 
-/** `plimsoll export --format json OPTIONS` of a profile of the plan, or of a difference: read once. */
+/** `plimsoll export --format json OPTIONS` of a profile or a difference of the plan; cached. */
 function exportOf(plan, name, options) {
   const { profile, base } = plan.profiles[name];
   const words = ["export", "--format", "json", ...(base ? ["--diff-base", base] : []), ...options, profile];
@@ -25,7 +24,7 @@ function exportOf(plan, name, options) {
   return known.get(text);
 }
 
-/** Starts `plimsoll view`: what it is told goes to its log, and its first line is the address. */
+/** Starts `plimsoll view` and returns the address, which is the first line that it prints. */
 async function serve(plan, words, ended) {
   const server = spawn(plan.plimsoll, ["view", "--no-open", ...words], { stdio: ["ignore", "pipe", "pipe"] });
   ended.push(() => server.kill());
@@ -75,7 +74,7 @@ export function makeSight(browser, plan) {
       offline: address.startsWith("file:"),
       hasTouch: touch,
     });
-    context.setDefaultTimeout(WAIT_MS);
+    context.setDefaultTimeout(PATIENCE_MS);
     const page = await context.newPage();
     ended.push(() => context.close());
     await watch(page, address, problems);
@@ -88,11 +87,11 @@ export function makeSight(browser, plan) {
     plan,
     visit,
     problems: () => problems,
-    /** The report of a profile, from disk. */
+    /** Opens the report of a profile from disk. */
     open: (name, options) => visit(pathToFileURL(plan.profiles[name].report).href, options),
-    /** The address where a profile is served. */
+    /** Serves a profile and returns its address. */
     serve: (...words) => serve(plan, words, ended),
-    /** What plimsoll prints when it is called like this. */
+    /** The output of plimsoll with these arguments. */
     told: (...words) => execFileSync(plan.plimsoll, words, { encoding: "utf8", stdio: ["ignore", "pipe", "ignore"] }),
     exported: (name, ...options) => exportOf(plan, name, options),
     atEnd: (act) => ended.push(act),
@@ -102,17 +101,18 @@ export function makeSight(browser, plan) {
   };
 }
 
-/** A page, and the few things that are done with it again and again. */
+/** A page, and what tests often do with it. */
 function makeView(page) {
   const graph = () => page.locator("#flame").evaluate((canvas) => ({ ...canvas.closest("[data-total]").dataset }));
   const count = (selector) => page.locator(selector).count();
   const nothing = async () => (await count(".flame")) > 0 && (await count("#flame")) === 0;
+  const total = async () => ((await nothing()) ? 0 : Number((await graph()).total));
   return {
     page,
-    /** What the flame graph says it has drawn. */
+    /** The flame graph's data attributes: what it has drawn. */
     graph,
-    /** What the graph adds up to; where there is none, it says that there is nothing to draw. */
-    total: async () => ((await nothing()) ? 0 : Number((await graph()).total)),
+    /** The graph's total; 0 if the page shows a text instead of a graph. */
+    total,
     boxes: () => page.evaluate(() => window.plimsoll.flame.boxes()),
     box: async (name) => {
       const boxes = await page.evaluate(() => window.plimsoll.flame.boxes());
@@ -120,9 +120,14 @@ function makeView(page) {
       assert.ok(found, `there is no box ${name} among ${boxes.slice(0, 20).map((each) => each.name)}`);
       return found;
     },
-    /** Waits until `look` returns what is wanted. */
+    /** Waits until look() returns the wanted value. */
     becomes: (look, wanted, what) => becomes(page, look, (found) => found === wanted, `${what ?? look}: ${wanted}`),
     until: (look, holds, what) => becomes(page, look, holds, what ?? String(holds)),
+    /** Shows a metric, and waits until the graph adds up to this. */
+    addsUp: async (metric, wanted, what = metric) => {
+      await page.selectOption("#metric", metric);
+      await becomes(page, total, (found) => isNear(found, wanted), `${what}: ${wanted}`);
+    },
     metric: (metric) => page.selectOption("#metric", metric),
     tab: async (name) => {
       await page.locator(`#tab-${name}`).click();
@@ -133,18 +138,21 @@ function makeView(page) {
   };
 }
 
-async function becomes(page, look, holds, what) {
-  const end = Date.now() + WAIT_MS;
+export async function becomes(page, look, holds, what) {
+  const end = Date.now() + PATIENCE_MS;
   for (;;) {
     const found = await look();
     if (holds(found)) return found;
-    if (Date.now() > end) assert.fail(`waited in vain for ${what}; it is ${JSON.stringify(found)}`);
+    if (Date.now() > end) assert.fail(`timed out waiting for ${what}; it is ${JSON.stringify(found)}`);
     await page.waitForTimeout(30);
   }
 }
 
-/** Equal but for the last digits of a sum. */
+/** Equal up to rounding errors of sums. */
+function isNear(found, wanted) {
+  return Math.abs(found - wanted) <= 1e-9 * Math.max(1, Math.abs(wanted));
+}
+
 export function near(found, wanted, what) {
-  const slack = 1e-9 * Math.max(1, Math.abs(wanted));
-  assert.ok(Math.abs(found - wanted) <= slack, `${what}: ${found}, not ${wanted}`);
+  assert.ok(isNear(found, wanted), `${what}: ${found}, not ${wanted}`);
 }

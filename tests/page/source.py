@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""source - what the page is made of: sources that type-check, and a bundle that is small and is what they give."""
+"""source - the page's sources type-check, and the bundle in the tree is up to date and small."""
 
 import gzip
 import shutil
@@ -20,7 +20,7 @@ MOST_BYTES = 150_000
 
 
 def node(*words):
-    """Runs a program of the page's packages; without these the claim is skipped."""
+    """Runs a script with node; skips the claim if node or the page's packages are not installed."""
     if not shutil.which("node"):
         raise Skip("node is not installed")
     if not (WEB / "node_modules/typescript").is_dir():
@@ -30,7 +30,7 @@ def node(*words):
 
 
 @claim
-def every_type_is_right():
+def the_sources_type_check():
     node(WEB / "node_modules/typescript/bin/tsc", "--noEmit", "-p", WEB)
 
 
@@ -39,13 +39,13 @@ def files_of(directory):
 
 
 @claim
-def the_page_in_the_tree_is_what_its_sources_give():
+def the_committed_bundle_is_up_to_date():
     with tempfile.TemporaryDirectory() as place:
         node(WEB / "build.mjs", "--out", place)
         fresh = files_of(place)
     shipped = files_of(BUILT)
     stale = [name for name in {*fresh, *shipped} if fresh.get(name) != shipped.get(name)]
-    assert not stale, f"web/built is not what web/src gives: {sorted(stale)}; `make page` makes it anew"
+    assert not stale, f"web/built is out of date: {sorted(stale)}; run `make page`"
 
 
 @claim

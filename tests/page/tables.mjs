@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// tables.mjs - sites, functions, leaks and lines of source: all rows, in order, and only those that are asked for.
+// tables.mjs - the tables of sites, functions, leaks and source lines: their figures, sorting, filters and columns.
 
 import assert from "node:assert/strict";
 import { figure, functionsOf, key, sums } from "./figures.mjs";
@@ -20,7 +20,7 @@ function table(view, name) {
   };
 }
 
-/** The function, of a cell that may have more in it. */
+/** The name of the function in a cell that may have more text. */
 function nameIn(cell) {
   return cell.replace(/^[^\w(]+/, "").split(/\s/)[0];
 }
@@ -36,7 +36,7 @@ function descending(values) {
   return values.every((value, i) => i === 0 || value <= values[i - 1]);
 }
 
-/** The cells of a column, in the order of rows. */
+/** The texts of a column, in the order of rows. */
 async function column(view, name, id) {
   return view.page.locator(`#${name}-table`).evaluate((element, wanted) => {
     const heads = [...element.querySelectorAll("thead th")];
@@ -46,7 +46,22 @@ async function column(view, name, id) {
 }
 
 export const claims = {
-  "functions have the totals of their stacks": async (sight) => {
+  "the first functions are the program's own": async (sight) => {
+    const view = await sight.open("shapes", { hash: "tab=functions&metric=allocated" });
+    const first = view.page.locator("#functions-table tr[data-row]").first();
+    await first.waitFor();
+    assert.equal(await first.locator(".name.own").count(), 1, await first.innerText());
+  },
+
+  "on a phone, the site of a leak has the width of its table": async (sight) => {
+    const view = await sight.open("sampled", { width: 390, height: 844, hash: "tab=leaks" });
+    const sites = view.page.locator("#leaks-table tr[data-row] > th");
+    await sites.first().waitFor();
+    const whole = (await view.page.locator("#leaks-table").boundingBox()).width;
+    for (const site of await sites.all()) assert.ok((await site.boundingBox()).width > 0.9 * whole);
+  },
+
+  "functions have the totals of the stacks through them": async (sight) => {
     const exported = sight.exported("leaky");
     const view = await sight.open("leaky", { hash: "tab=functions&metric=allocated&filter=parse_" });
     const functions = table(view, "functions");
@@ -59,7 +74,7 @@ export const claims = {
     });
   },
 
-  "a click on a header sorts by it, another one the other way round": async (sight) => {
+  "a click on a header sorts by it, and a second click reverses the order": async (sight) => {
     const view = await sight.open("leaky", { hash: "tab=sites&metric=allocated" });
     const sites = table(view, "sites");
     await sites.head("calls").locator("button").click();
@@ -72,7 +87,7 @@ export const claims = {
     assert.equal(await sites.locator.locator("th[aria-sort=ascending], th[aria-sort=descending]").count(), 1);
   },
 
-  "a filter leaves the rows that match, and says how many": async (sight) => {
+  "a filter keeps the matching rows and shows how many": async (sight) => {
     const view = await sight.open("leaky", { hash: "tab=functions" });
     const functions = table(view, "functions");
     const all = await functions.count();
@@ -94,7 +109,7 @@ export const claims = {
     const boxes = view.page.locator("#sites-table-columns input[type=checkbox]");
     await view.page.locator("#sites-table-columns summary").click();
     const names = await boxes.evaluateAll((all) => all.filter((box) => !box.checked).map((box) => box.name));
-    assert.ok(names.length > 0, "all columns are there already");
+    assert.ok(names.length > 0, "all columns are shown already");
     assert.equal(await sites.head(names[0]).count(), 0);
     await view.page.locator(`#sites-table-columns input[name="${names[0]}"]`).check();
     await sites.head(names[0]).waitFor();
@@ -102,7 +117,7 @@ export const claims = {
     await table(again, "sites").head(names[0]).waitFor();
   },
 
-  "a row that is clicked is picked, and unfolds its stack": async (sight) => {
+  "a click on a row picks it, and its button unfolds the stack": async (sight) => {
     const view = await sight.open("leaky", { hash: "tab=sites&metric=live" });
     const first = view.page.locator("#sites-table tr[data-row]").first();
     await first.click();
@@ -113,7 +128,7 @@ export const claims = {
     for (const name of ["main", "main.c:"]) assert.ok(stack.includes(name), `${name}: ${stack}`);
   },
 
-  "100,000 sites scroll with a few rows in the document, down to the last": async (sight) => {
+  "100,000 sites scroll to the last with few rows in the document": async (sight) => {
     const view = await sight.open("large", { hash: "tab=sites" });
     const sites = table(view, "sites");
     const all = await sites.count();
@@ -131,7 +146,7 @@ export const claims = {
     await last.waitFor();
   },
 
-  "leaks are what report --leaks says": async (sight) => {
+  "leaks have the figures and names of report --leaks": async (sight) => {
     const view = await sight.open("leaky", { hash: "tab=leaks" });
     const said = (await view.text("#tabpanel")).replace(/\s+/g, " ");
     const { profile } = sight.plan.profiles.leaky;
@@ -144,7 +159,7 @@ export const claims = {
       for (const part of [bytes, blocks, name]) assert.ok(said.includes(part), `${part} is not in ${said}`);
   },
 
-  "leaks say when their blocks were made, as report --leaks does": async (sight) => {
+  "the bars of leaks, which show when blocks were made, are those of report --leaks": async (sight) => {
     for (const name of ["exact", "auto", "pools"]) {
       const view = await sight.open(name, { hash: "tab=leaks" });
       const report = sight.told("report", "--leaks", sight.plan.profiles[name].profile);
@@ -161,7 +176,7 @@ export const claims = {
     }
   },
 
-  "sites and leaks of one function are told apart by what they called and who called them": async (sight) => {
+  "rows of one function differ in the function that it calls or in its callers": async (sight) => {
     for (const [name, tab, cell] of [
       ["shapes", "sites", "th"],
       ["shapes", "leaks", "th"],
@@ -178,10 +193,10 @@ export const claims = {
     assert.match((await table(view, "sites").rows()).join("\n"), /→ std::/);
   },
 
-  "the usual columns fit, the chosen metric first": async (sight) => {
+  "the default columns fit the window, and the chosen metric is the first": async (sight) => {
     for (const [width, tab] of [[1440, "sites"], [1440, "functions"], [1024, "sites"], [1024, "functions"]]) {
       const view = await sight.open("sampled", { width, hash: `tab=${tab}&metric=temporary` });
-      const wanted = tab === "sites" ? "temporary" : "self";
+      const wanted = tab === "sites" ? "temporary" : "total";
       const heads = view.page.locator(`#${tab}-table thead th`);
       assert.equal(await heads.nth(1).getAttribute("data-column"), wanted);
       const scroll = view.page.locator(".table-scroll");
@@ -194,18 +209,18 @@ export const claims = {
     await phone.page.locator(".table-frame.more").waitFor();
   },
 
-  "a column that does not fit can be chosen all the same": async (sight) => {
+  "a column that does not fit can still be chosen": async (sight) => {
     const view = await sight.open("sampled", { width: 1024, hash: "tab=sites" });
     assert.equal(await table(view, "sites").head("temporary-share").count(), 0);
     await view.page.locator("#sites-table-columns summary").click();
     const left = view.page.locator("#sites-table-columns input:not(:checked)");
     while ((await left.count()) > 0) await left.first().click();
     await table(view, "sites").head("temporary-share").waitFor();
-    await view.page.getByRole("button", { name: "The usual ones" }).click();
+    await view.page.getByRole("button", { name: "Default columns" }).click();
     await view.becomes(() => table(view, "sites").head("temporary-share").count(), 0);
   },
 
-  "what is copied has what was called, where and by whom, and shares that one can read": async (sight) => {
+  "a copied table has callees, places, callers, and shares with few digits": async (sight) => {
     const view = await sight.open("shapes", { hash: "tab=sites&metric=allocated" });
     await view.page.evaluate(() => {
       const writeText = async (text) => void (window.copied = text);
@@ -225,7 +240,7 @@ export const claims = {
     for (const row of rows) assert.match(row[at("Share")], /^[\d.e-]{1,8}$/);
   },
 
-  "lines of source are shown with what they allocated": async (sight) => {
+  "source lines are shown with the bytes that they allocated": async (sight) => {
     const view = await sight.open("leaky", { hash: "tab=source&metric=allocated" });
     const said = await view.text("#tabpanel");
     assert.match(said, /malloc|calloc|realloc|strdup/);
@@ -239,7 +254,7 @@ export const claims = {
     }
   },
 
-  "narrowing to a function leaves what export --focus leaves": async (sight) => {
+  "narrowing to a function has the figures of export --focus": async (sight) => {
     const view = await sight.open("leaky", { hash: "tab=functions&metric=allocated&filter=parse_" });
     const row = view.page.locator("#functions-table tr[data-row]").first();
     const name = nameIn(await row.locator(":first-child").first().innerText());

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * test_snippet.c - lines of source code: a file is read once, and there is a limit to what is read of all.
+ * test_snippet.c - lines of source code: each file is read once, and the total that is read is limited.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -12,10 +12,10 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "snippet.h"
+#include "analysis/snippet.h"
 
 #define LARGE_BYTES (64 << 20) /* as large as a file may be */
-#define LARGE_READ 4           /* so many of these are read */
+#define LARGE_READ 4           /* how many of these are read */
 
 static char place[] = "/tmp/plimsoll-snippet.XXXXXX";
 static char file[sizeof place + 8];
@@ -47,9 +47,9 @@ static void write_file(const char *text)
 
 static bool read_line(struct pl_snippets *reader, const char *source, uint32_t line, const char *wanted)
 {
-    struct pl_spot spot = {.source = source, .binary = ""};
+    struct pl_location location = {.source = source, .binary = ""};
     struct pl_snippet snippet;
-    if (!pl_snippets_read(reader, &spot, line, line, &snippet))
+    if (!pl_snippets_read(reader, &location, line, line, &snippet))
         return false;
     assert_int_equal(snippet.count, 1);
     assert_string_equal(snippet.line[0], wanted);
@@ -57,7 +57,7 @@ static bool read_line(struct pl_snippets *reader, const char *source, uint32_t l
     return true;
 }
 
-static void a_file_is_read_once_by_who_asks_in_order(void **state)
+static void a_file_is_read_once_if_lines_are_asked_for_in_order(void **state)
 {
     (void) state;
     struct pl_snippets *reader = pl_snippets_new(&profile);
@@ -65,15 +65,15 @@ static void a_file_is_read_once_by_who_asks_in_order(void **state)
     assert_true(read_line(reader, file, 2, "two"));
     assert_true(read_line(reader, file, 1, "one"));
     unlink(file);
-    assert_true(read_line(reader, file, 3, "three")); /* it is open still */
+    assert_true(read_line(reader, file, 3, "three")); /* still open */
     assert_false(read_line(reader, file, 9, ""));
     assert_false(read_line(reader, file, 10, ""));
     assert_false(read_line(reader, file, 1, "one"));
     pl_snippets_free(reader);
 }
 
-/* Spelled otherwise it is another file, for all that anybody knows. */
-static void there_is_a_limit_to_what_is_read_of_all(void **state)
+/* A path that is spelled differently counts as another file. */
+static void the_total_that_is_read_is_limited(void **state)
 {
     (void) state;
     struct pl_snippets *reader = pl_snippets_new(&profile);
@@ -90,8 +90,8 @@ static void there_is_a_limit_to_what_is_read_of_all(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_file_is_read_once_by_who_asks_in_order),
-        cmocka_unit_test(there_is_a_limit_to_what_is_read_of_all),
+        cmocka_unit_test(a_file_is_read_once_if_lines_are_asked_for_in_order),
+        cmocka_unit_test(the_total_that_is_read_is_limited),
     };
     return cmocka_run_group_tests(tests, make_place, remove_place);
 }

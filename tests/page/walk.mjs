@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: MIT
-// walk.mjs - from view to view: what holds of the page must hold in all of them.
+// walk.mjs - visits every view of the page, for checks that must hold in all of them.
 
 export const GROUPINGS = ["stack", "tag", "thread"];
 
-/** The words of the tabs that this profile has. */
+/** The names of the tabs of this profile. */
 export async function tabsOf(view) {
   const ids = await view.page.locator("[role=tab]").evaluateAll((tabs) => tabs.map((tab) => tab.id));
   return ids.map((id) => id.replace("tab-", ""));
 }
 
-/** Calls `look(where)` in every tab, with everything unfolded, and with each of the boxes over the page open. */
+/** Calls `look(where)` in every tab, with everything unfolded, and with each dialog open. */
 export async function everywhere(view, look) {
   for (const tab of await tabsOf(view)) {
     await view.tab(tab);

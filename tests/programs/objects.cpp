@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
-// objects.cpp - every operator new and delete of C++17, each a known number of times with a size that nobody else uses.
+// objects.cpp - calls every operator new and delete of C++17 a known number of times, each with a different size.
 //
-// What a profiler must count is printed: per operator its name, calls and bytes of one call.
+// It prints what a profiler must count: per operator its name, calls and bytes of one call.
 #include <cstdio>
 #include <cstdlib>
 #include <memory>
@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-// Sized deletes are C++14, but clang wants to be asked for them.
+// Sized deletes are C++14, but clang needs an option for them.
 void operator delete(void *, std::size_t) noexcept;
 void operator delete[](void *, std::size_t) noexcept;
 void operator delete[](void *, std::size_t, std::align_val_t) noexcept;
@@ -18,7 +18,7 @@ void operator delete[](void *, std::size_t, std::align_val_t) noexcept;
 static constexpr std::size_t calls = 500;
 static constexpr std::align_val_t alignment{256};
 
-// A size is a template argument so that each operator is called from a place of its own.
+// The size is a template argument so that each operator is called from a different function.
 template <std::size_t bytes> struct plain {
     char body[bytes];
 };
@@ -30,7 +30,7 @@ template <class T> static T *use(T *object)
 {
     if (!object)
         std::exit(1);
-    asm volatile("" : : "r"(object) : "memory"); // or the pair of new and delete is optimised away
+    asm volatile("" : : "r"(object) : "memory"); // keeps the compiler from removing the pair of new and delete
     return object;
 }
 
@@ -88,7 +88,7 @@ static void standard_library()
     std::printf("string %zu 13007\n", calls);
 }
 
-// Not every allocator's operator new can throw: with an argument, nothing is asked for that cannot be had.
+// Not every allocator's operator new can throw. With an argument, nothing impossible is requested.
 int main(int argc, char **)
 {
     single();

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: MIT
-"""programs - real programs behave as without us, over every allocator, and their profiles are plausible.
+"""programs - real programs behave as without us, with every allocator, and their profiles are plausible.
 
-Each job is run bare and profiled; stdout, stderr and exit status must be the same to the byte. Then every profile that
-it left, one for each process, must keep the promises of format.h. Where every allocation was sampled and a process had
-one thread, the sites must add up to the thread's exact totals, to the call and to the byte.
+Each job runs with and without us. Stdout, stderr and exit status must be the same to the byte. Then every profile, one
+for each process, must fulfil format.h. If every allocation was sampled and a process had one thread, the sums of the
+sites must be the thread's exact totals, to the call and to the byte.
 """
 
 import functools
@@ -30,7 +30,7 @@ from patience import PATIENCE_S  # noqa: E402
 RUNTIME_CXX = BUILD / "libplimsoll-cxx.so"
 OBJECTS = BUILD / "tests" / "programs" / "objects"
 
-# A job: the programs it needs, and its command.
+# A job: the programs that it needs, and its command.
 JOB_TABLE = {
     "python3": (["/usr/bin/python3"], ["/usr/bin/python3", JOBS / "python.py"]),
     "python3 with threads": (["/usr/bin/python3"], ["/usr/bin/python3", JOBS / "threads.py"]),
@@ -49,7 +49,7 @@ SAMPLES = os.environ.get("PROGRAMS_SAMPLES", "512K 1").split()  # the default in
 
 
 class Outcome:
-    """What a run showed, and the profiles it left."""
+    """The output of a run, and its profiles."""
 
     def __init__(self, done, place, live):
         self.status, self.stdout, self.stderr = done.returncode, done.stdout, done.stderr
@@ -61,28 +61,28 @@ class Outcome:
         return self.status, self.stdout, self.stderr
 
     def main(self, comm):
-        """The profile of the process of this name that did most."""
+        """The profile of the process of this name that made the most calls."""
         chosen = [profile for profile in self.profiles if profile.comm == comm]
         assert chosen, f"no profile of {comm} among {sorted({p.comm for p in self.profiles})}"
         return max(chosen, key=lambda profile: profile.calls)
 
 
 def run_to_the_end(words, **options):
-    """A job that hangs is ended with all the processes that it started."""
+    """A job that hangs is ended together with all processes that it started."""
     pipes = {"stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
     process = subprocess.Popen(words, start_new_session=True, **pipes, **options)
     return finish(process, PATIENCE_S, kill=lambda process: os.killpg(process.pid, signal.SIGKILL))
 
 
 def run(command, preload=(), before=(), **settings):
-    """Runs a command in a directory of its own. Whoever started us shall not show: the job sees a small environment."""
+    """Runs a command in its own directory, with a small environment that does not depend on ours."""
     place = Path(tempfile.mkdtemp(prefix="plimsoll-test."))
     live = Path(tempfile.mkdtemp(prefix="plimsoll-test.", dir="/dev/shm"))
     words = {"PATH": "/usr/local/bin:/usr/bin:/bin:/usr/sbin:/sbin", "HOME": str(place), "LANG": "C.UTF-8"}
     words.update({"PYTHONHASHSEED": "0", "PERL_HASH_SEED": "0", "TMPDIR": str(place)})
     if preload:
         words["LD_PRELOAD"] = " ".join(str(path) for path in preload)
-    if settings:  # the profiles go where the job does not look
+    if settings:  # the job must not see the profiles
         words.update({"PLIMSOLL_LIVE_DIR": str(live), "PLIMSOLL_OUT": str(place / "%c.%p.plim")})
     words.update({name: str(value) for name, value in settings.items()})
     work = place / "work"
@@ -107,12 +107,12 @@ def bare(job, allocator):
     return run(command, preload=[allocators.need(allocator)] if allocator else ())
 
 
-# ---- what is checked ----
+# ---- checks ----
 
 
 def check_same(with_us, without):
     for name, a, b in zip(("status", "stdout", "stderr"), with_us.shown(), without.shown()):
-        assert a == b, f"{name} differs:\n{a}\n-- and without us --\n{b}"
+        assert a == b, f"{name} differs:\n{a}\n-- without us --\n{b}"
 
 
 def check_profile(profile, everything):
@@ -130,15 +130,15 @@ def check_profile(profile, everything):
 
 
 def check_ends(profiles):
-    """A process that was not killed has said how it ended."""
+    """A process that was not killed has recorded how it ended."""
     silent = [f"{p.comm} {p.command!r}" for p in profiles if p.end == 0]
-    assert not silent, f"ended without a word: {silent}"
+    assert not silent, f"no ending was recorded: {silent}"
 
 
 def check_job(job, allocator, sample):
     without = bare(job, allocator)
-    if without.status != bare(job, None).status:  # Redis 8 calls jemalloc by names that no other allocator has
-        raise Skip(f"without us it does not run over {allocator} either")
+    if without.status != bare(job, None).status:  # Redis 8 calls functions that only jemalloc has
+        raise Skip(f"it does not run with {allocator} even without us")
     behind = [allocators.need(allocator)] if allocator else []
     outcome = run(JOB_TABLE[job][1], preload=[RUNTIME, *behind], PLIMSOLL_SAMPLE=sample)
     check_same(outcome, without)
@@ -146,14 +146,14 @@ def check_job(job, allocator, sample):
     for profile in outcome.profiles:
         check_profile(profile, sample == "1")
     check_ends(outcome.profiles)
-    assert not outcome.left_behind, f"nobody moved {outcome.left_behind}"
+    assert not outcome.left_behind, f"not moved: {outcome.left_behind}"
     busiest = max(outcome.profiles, key=lambda profile: profile.calls)
     figures = f"{busiest.comm}: {busiest.calls} calls, {busiest.bytes} bytes"
     assert busiest.calls > 100 and busiest.bytes > 10000, figures
 
 
 def check_run(job):
-    """Under the command: its summary is all that it adds, on stderr, after whatever the program said there."""
+    """Under `plimsoll run`, which adds only its summary, on stderr, after the program's own output there."""
     without = bare(job, None)
     place = Path(tempfile.mkdtemp(prefix="plimsoll-test.out."))
     try:
@@ -186,9 +186,9 @@ for a_job in JOB_TABLE:
 
 
 def check_operators(runtime, allocator, before=()):
-    """Each operator's calls stand at one site, all of them, once, and all of them freed."""
+    """All calls of each operator are at one site, counted once, and all freed."""
     behind = [allocators.need(allocator)] if allocator else []
-    modest = ["modest"] if allocator == "mimalloc" else []  # its operator new aborts where others throw
+    modest = ["modest"] if allocator == "mimalloc" else []  # its operator new aborts instead of throwing
     command = [OBJECTS, *modest]
     without = run(command, preload=behind)
     assert without.status == 0, without.shown()

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * forge.c - writes the format as format.h describes it.
+ * forge.c - writes profile files by format.h.
  */
 #include <elf.h>
 #include <errno.h>
@@ -15,7 +15,7 @@
 
 struct forge {
     unsigned char *image;
-    uint32_t chunk[PL_KINDS_MAX][PL_CHUNKS_MAX]; /* which chunk is the k-th of its kind */
+    uint32_t chunk[PL_KINDS_MAX][PL_CHUNKS_MAX]; /* the number of the k-th chunk of a kind */
     uint32_t chunks[PL_KINDS_MAX];
 };
 
@@ -46,18 +46,18 @@ void *forge_record(struct forge *forge, enum pl_kind kind, uint32_t number)
     if (number / per_chunk >= forge->chunks[kind])
         die("no such record");
     uint32_t chunk = forge->chunk[kind][number / per_chunk];
-    return forge->image + PL_CHUNKS_OFFSET + (size_t) chunk * PL_CHUNK_BYTES +
-           number % per_chunk * pl_record_bytes[kind];
+    return forge->image + pl_chunk_offset(chunk) + number % per_chunk * pl_record_bytes[kind];
 }
 
 static void add_chunk(struct forge *forge, enum pl_kind kind)
 {
     struct pl_header *header = forge_header(forge);
-    if (header->chunks >= PL_CHUNKS_MAX)
+    if (header->chunks >= PL_CHUNKS_MAX - 1)
         die("the image is full");
+    if (pl_chunk_is_directory((uint32_t) header->chunks))
+        forge->image[pl_chunk_entry((uint32_t) header->chunks++)] = PL_KIND_DIRECTORY;
     forge->chunk[kind][forge->chunks[kind]++] = (uint32_t) header->chunks;
-    forge->image[PL_HEADER_BYTES + header->chunks] = (unsigned char) kind;
-    header->chunks++;
+    forge->image[pl_chunk_entry((uint32_t) header->chunks++)] = (unsigned char) kind;
 }
 
 uint32_t forge_append(struct forge *forge, enum pl_kind kind, uint32_t records)
@@ -294,7 +294,7 @@ void forge_make_snapshot(struct forge *forge, const char *name, uint64_t after_n
     header->snapshot_ns = header->start_monotonic_ns + after_ns;
 }
 
-/* Threads notice at once; rows, tallies and scopes that are there already are old from now on. */
+/* All threads see the reset at once. Rows, tallies and scopes that exist already count as old from now on. */
 void forge_reset(struct forge *forge, uint64_t after_ns)
 {
     struct pl_header *header = forge_header(forge);
@@ -315,21 +315,21 @@ struct pl_moment *forge_moment(struct forge *forge, uint64_t time_ns)
     return moment;
 }
 
-struct pl_snapshot_record *forge_snapshot(struct forge *forge, uint64_t time_ns)
+struct pl_composition_record *forge_composition(struct forge *forge, uint64_t time_ns)
 {
-    struct pl_snapshot_record *snapshot =
-        forge_record(forge, PL_KIND_SNAPSHOT, forge_append(forge, PL_KIND_SNAPSHOT, 1));
-    snapshot->time_ns = time_ns;
-    return snapshot;
+    struct pl_composition_record *composition =
+        forge_record(forge, PL_KIND_COMPOSITION, forge_append(forge, PL_KIND_COMPOSITION, 1));
+    composition->time_ns = time_ns;
+    return composition;
 }
 
-void forge_holds(struct pl_snapshot_record *snapshot, uint32_t who, uint32_t objects, uint64_t bytes)
+void forge_holds(struct pl_composition_record *composition, uint32_t who, uint32_t objects, uint64_t bytes)
 {
-    snapshot->entry[snapshot->entries++] = (struct pl_snapshot_entry){who, objects, bytes, objects, bytes};
-    snapshot->live_objects += objects;
-    snapshot->live_bytes += bytes;
-    snapshot->allocated_calls += objects;
-    snapshot->allocated_bytes += bytes;
+    composition->entry[composition->entries++] = (struct pl_composition_entry){who, objects, bytes, objects, bytes};
+    composition->live_objects += objects;
+    composition->live_bytes += bytes;
+    composition->allocated_calls += objects;
+    composition->allocated_bytes += bytes;
 }
 
 uint32_t forge_symbol(struct forge *forge, uint32_t frame, const char *function, const char *file, uint32_t line)
@@ -379,7 +379,7 @@ static void fill_header(struct forge *forge)
     header->start_realtime_ns = 1700000000000000000ull;
     header->start_monotonic_ns = 1000000000000ull;
     header->end_monotonic_ns = header->start_monotonic_ns + 12800000000ull;
-    header->start_ticks = UINT64_MAX; /* of no process that is running here */
+    header->start_ticks = UINT64_MAX; /* not that of any running process */
     header->mode = PL_MODE_SAMPLED;
     header->call_charge = 64;
     header->interval_bytes = 512 << 10;
@@ -400,7 +400,7 @@ struct forge *forge_new(void)
         die("out of memory");
     forge->image = image;
     for (int kind = PL_KIND_TEXT; kind <= PL_KIND_SCOPE; kind++)
-        forge_append(forge, kind, kind == PL_KIND_TEXT ? 8 : 1); /* number 0 means none */
+        forge_append(forge, kind, kind == PL_KIND_TEXT ? 8 : 1); /* number 0 means "none" */
     fill_header(forge);
     forge_module(forge, "", 0);
     forge_site(forge, 0);

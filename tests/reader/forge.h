@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * forge.h - makes profile files without a profiled process: honest ones, and anything else.
+ * forge.h - makes profile files without a profiled process: correct ones and damaged ones.
  *
- * The image is one piece of memory as large as a file may be, so records never move and a test may change any byte of
- * it before it is read. Written from format.h alone, not with the runtime's code: where the two disagree, a test fails.
+ * The image is one piece of memory as large as a file may be, so records never move, and a test may change any byte
+ * before it is read. It is written from format.h alone, without the runtime's code. If the two disagree, a test fails.
  */
 #ifndef PL_FORGE_H
 #define PL_FORGE_H
@@ -11,11 +11,11 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "format.h"
+#include "format/format.h"
 
 struct forge;
 
-/* An image with a header and nothing else: no records but the unknown module and the overflow site. */
+/* An image with a header and no records but the unknown module and the overflow site. */
 struct forge *forge_new(void);
 void forge_free(struct forge *forge);
 
@@ -32,13 +32,13 @@ uint32_t forge_site(struct forge *forge, uint32_t stack);
 uint32_t forge_row(struct forge *forge, uint32_t site, uint32_t thread);
 uint32_t forge_symbol(struct forge *forge, uint32_t frame, const char *function, const char *file, uint32_t line);
 
-/* A stack from its functions, outermost first, NULL behind the last, named in one file, ten lines apart. Returns its
+/* A stack of functions, outermost first, NULL after the last. All are in one file, ten lines apart. Returns the
  * innermost frame. */
 uint32_t forge_stack(struct forge *forge, uint32_t module, const char *file, const char *const *function);
 
 struct pl_text forge_text(struct forge *forge, const char *text, size_t bytes);
 
-/* A new chunk of a kind; a record of any kind; records of a kind. */
+/* Adds a chunk of a kind; returns a record of any kind; adds records of a kind. */
 void *forge_record(struct forge *forge, enum pl_kind kind, uint32_t number);
 uint32_t forge_append(struct forge *forge, enum pl_kind kind, uint32_t records);
 
@@ -47,41 +47,41 @@ uint32_t forge_tally(struct forge *forge, uint32_t site, uint32_t thread);
 struct pl_tally *forge_tally_at(struct forge *forge, uint32_t tally);
 struct pl_remote *forge_remote(struct forge *forge, uint32_t tally);
 struct pl_moment *forge_moment(struct forge *forge, uint64_t time_ns);
-struct pl_snapshot_record *forge_snapshot(struct forge *forge, uint64_t time_ns);
+struct pl_composition_record *forge_composition(struct forge *forge, uint64_t time_ns);
 
-/* A tag; a name longer than a piece goes on in further records. A scope of a thread, with `calls` to malloc. */
+/* A tag; a name longer than one piece continues in further records. A scope of a thread, with `calls` to malloc. */
 uint32_t forge_tag(struct forge *forge, uint32_t parent, const char *name);
 uint32_t forge_tag_of_kind(struct forge *forge, enum pl_tag_kind kind);
 struct pl_tag_record *forge_tag_at(struct forge *forge, uint32_t tag);
 struct pl_scope_record *forge_scope(struct forge *forge, uint32_t thread, uint32_t tag, uint64_t calls, uint64_t bytes);
 struct pl_thread_record *forge_thread_at(struct forge *forge, uint32_t thread);
 
-/* A stack under a tag; all stacks under a tag, for sizes that are not wanted one by one. */
+/* The site of a stack under a tag; the site of all stacks under a tag, for sizes that are not recorded by stack. */
 uint32_t forge_tagged_site(struct forge *forge, uint32_t stack, uint32_t tag);
 uint32_t forge_other_sizes(struct forge *forge, uint32_t tag);
 
-/* The profile becomes a snapshot, taken so long after the start; its figures begin anew (again). */
+/* Makes the profile a snapshot taken this long after the start; resets its figures (once more). */
 void forge_make_snapshot(struct forge *forge, const char *name, uint64_t after_ns);
 void forge_reset(struct forge *forge, uint64_t after_ns);
 
-/* `calls` blocks of `size` bytes, counted in a tally. */
+/* Counts `calls` blocks of `size` bytes in a tally. */
 void forge_count(struct pl_tally *tally, uint64_t calls, uint32_t size);
 
-/* A tally of so many, half of them freed at once, which thread and scope know of, too. Returns its number. */
+/* A tally of this many calls, half of them freed at once. Thread and scope count them, too. Returns its number. */
 uint32_t forge_churn(struct forge *forge, uint32_t site, uint32_t thread, uint32_t tag, uint64_t calls, uint32_t size);
 
-/* The same at a stack of which everything has one name: a function that `caller` calls, its file, tag and thread. One
- * of another name is inlined into it. `number` tells it from others. */
+/* The same for a stack in which everything has one name: a function called by `caller`, its file, tag and thread. A
+ * function of another name is inlined into it. `number` makes it different from others. */
 uint32_t forge_namesake(struct forge *forge, uint32_t caller, uint32_t module, const char *name, const char *other,
                         uint32_t number, uint64_t calls, uint32_t size);
 
-/* Of all that was counted in it, these are left. */
+/* Frees all but these of the blocks that the tally counts. */
 void forge_keep(struct pl_tally *tally, uint64_t calls, uint64_t bytes);
 
-/* An entry of a snapshot, added to its totals too. */
-void forge_holds(struct pl_snapshot_record *snapshot, uint32_t who, uint32_t objects, uint64_t bytes);
+/* Adds an entry to a heap composition, and to its totals. */
+void forge_holds(struct pl_composition_record *composition, uint32_t who, uint32_t objects, uint64_t bytes);
 
-/* `samples` samples of `size` bytes and weight `weight`, added to the sums as the runtime does. */
+/* Adds `samples` samples of `size` bytes and weight `weight` to the sums, as the runtime does. */
 void forge_sample(struct pl_sums *sums, double size, double weight, uint64_t samples);
 
 /* Scenarios by name; NULL ends the table. */

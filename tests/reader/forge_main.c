@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * forge_main.c - `forge SCENARIO FILE` writes a made-up profile; `forge` lists the scenarios.
+ * forge_main.c - `forge SCENARIO FILE` writes a synthetic profile; `forge` lists the scenarios.
  */
 #include <stdio.h>
 #include <string.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * model.h - profiles without files: stacks by the names of their functions, and what became of their blocks.
+ * model.h - profiles without files: stacks given by the names of their functions, and the fate of their blocks.
  *
- * For what is computed from an opened profile: nothing here is checked by the reader, so tests say what they mean.
+ * For code that works on an opened profile. The reader does not check these profiles, so each test states its figures.
  */
 #ifndef PL_MODEL_H
 #define PL_MODEL_H
@@ -19,12 +19,13 @@ struct model {
     struct pl_place place[MODEL_MAX];
     struct pl_stack_view stack[MODEL_MAX];
     uint32_t in_stack[MODEL_MAX][MODEL_DEPTH];
-    struct pl_site_view site[MODEL_MAX];
-    struct pl_snapshot_view snapshot[PL_SNAPSHOTS];
-    struct pl_snapshot_share share[PL_SNAPSHOTS][MODEL_MAX];
+    struct pl_site_view view[MODEL_MAX];
+    struct unpacked_site site[MODEL_MAX]; /* their figures, until model_pack() */
+    struct pl_composition_view composition[PL_COMPOSITIONS];
+    struct pl_composition_share share[PL_COMPOSITIONS][MODEL_MAX];
 };
 
-/* A run of so many seconds, in `classes` equal age classes. */
+/* A run of this many seconds, with `classes` age classes of equal length. */
 static inline struct model *model_new(double seconds, uint32_t classes)
 {
     struct model *model = calloc(1, sizeof *model);
@@ -33,8 +34,9 @@ static inline struct model *model_new(double seconds, uint32_t classes)
     profile->module = model->module;
     profile->frame = model->frame;
     profile->stack = model->stack;
-    profile->site = model->site;
-    profile->snapshot = model->snapshot;
+    profile->site = model->view;
+    profile->arena = pl_arena_new();
+    profile->composition = model->composition;
     profile->executable = "/opt/app/server";
     profile->duration_s = seconds;
     profile->unit_s = 1.5e-6;
@@ -63,7 +65,7 @@ static inline uint32_t model_frame(struct model *model, const char *module, cons
     return number;
 }
 
-/* Pairs of module and function, innermost first, ended by NULL. */
+/* Pairs of module and function, innermost first, NULL after the last. */
 static inline uint32_t model_stack(struct model *model, const char *const *pairs)
 {
     uint32_t number = model->profile.stacks++, frames = 0;
@@ -75,52 +77,64 @@ static inline uint32_t model_stack(struct model *model, const char *const *pairs
 }
 #define STACK(model, ...) model_stack(model, (const char *const[]){__VA_ARGS__, NULL})
 
-/* A site whose survivors, by age class, are counted blocks of `size` bytes; `freed` others were made and freed. */
+/* A site with counted live blocks of `size` bytes, given by age class. `freed` more were allocated and freed. */
 static inline uint32_t model_site(struct model *model, uint32_t stack, const double ages[PL_COHORTS], double size,
                                   double freed)
 {
     uint32_t number = model->profile.sites++;
-    struct pl_site_view *site = &model->site[number];
+    struct unpacked_site *site = &model->site[number];
     double live = 0;
     assert_true(number < MODEL_MAX);
     for (uint32_t i = 0; i < PL_COHORTS; i++)
         live += site->spread.ages[i] = ages[i];
-    site->stack = stack;
+    model->view[number].stack = stack;
     site->figures.allocated = (struct pl_amount){.exact_objects = live + freed, .exact_space = (live + freed) * size};
     site->figures.freed = (struct pl_amount){.exact_objects = freed, .exact_space = freed * size};
-    pl_figures_estimate(&site->figures, site->metric);
     return number;
 }
 #define SITE(model, stack, size, freed, ...)                                                                           \
     model_site(model, stack, (const double[PL_COHORTS]){__VA_ARGS__}, size, freed)
 
-/* The same by samples, each of which stands for `weight` blocks. */
+/* The same with samples, each with a weight of `weight` blocks. */
 static inline uint32_t model_sampled(struct model *model, uint32_t stack, const double ages[PL_COHORTS], double size,
                                      double weight)
 {
     uint32_t number = model_site(model, stack, ages, size, 0);
-    struct pl_site_view *site = &model->site[number];
+    struct unpacked_site *site = &model->site[number];
     double samples = site->figures.allocated.exact_objects;
     site->figures.allocated = (struct pl_amount){0};
     forge_sample(&site->figures.allocated.sampled, size, weight, (uint64_t) samples);
     for (uint32_t i = 0; i < PL_COHORTS; i++)
         site->spread.ages[i] *= weight;
-    pl_figures_estimate(&site->figures, site->metric);
     model->profile.exact = false;
     return number;
 }
 #define SAMPLED(model, stack, size, weight, ...)                                                                       \
     model_sampled(model, stack, (const double[PL_COHORTS]){__VA_ARGS__}, size, weight)
 
-/* Snapshots at equal distances, all naming this site alone. */
-static inline void model_seen(struct model *model, uint32_t site, const double *bytes, uint32_t snapshots)
+/* Must be called when the figures of sites are complete. */
+static inline const struct pl_profile *model_pack(struct model *model)
 {
-    model->profile.snapshots = snapshots;
-    for (uint32_t i = 0; i < snapshots; i++) {
-        struct pl_snapshot_view *snapshot = &model->snapshot[i];
-        snapshot->seconds = model->profile.duration_s * (i + 1) / (snapshots + 1);
-        model->share[i][snapshot->shares++] = (struct pl_snapshot_share){.site = site, .bytes = bytes[i]};
-        snapshot->share = model->share[i];
+    for (uint32_t i = 0; i < model->profile.sites; i++)
+        pack_site(model->profile.arena, &model->site[i], &model->view[i]);
+    return &model->profile;
+}
+
+static inline void model_free(struct model *model)
+{
+    pl_arena_free(model->profile.arena);
+    free(model);
+}
+
+/* Heap compositions at equal intervals, all of this site alone. */
+static inline void model_seen(struct model *model, uint32_t site, const double *bytes, uint32_t compositions)
+{
+    model->profile.compositions = compositions;
+    for (uint32_t i = 0; i < compositions; i++) {
+        struct pl_composition_view *composition = &model->composition[i];
+        composition->seconds = model->profile.duration_s * (i + 1) / (compositions + 1);
+        model->share[i][composition->shares++] = (struct pl_composition_share){.site = site, .bytes = bytes[i]};
+        composition->share = model->share[i];
     }
 }
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * scenarios.c - profiles worth reading: each a claim about a program, made without running it.
+ * scenarios.c - synthetic profiles for tests: what a program would have left, without running it.
  */
 #include <stdbool.h>
 #include <stdio.h>
@@ -43,7 +43,15 @@ static void build_leak(struct forge *forge)
     forge_header(forge)->frames_walked = 460;
 }
 
-/* A C++ function inlined into another, and a frame of which nothing is known. */
+/* The same in a process that never had as much memory: some of it was not written to, or the estimate is too high. */
+static void build_untouched(struct forge *forge)
+{
+    build_leak(forge);
+    forge_moment(forge, 4000000000ull)->rss_bytes = 16 << 20;
+    forge_moment(forge, 8000000000ull)->rss_bytes = 20 << 20;
+}
+
+/* A C++ function inlined into another, and a frame without a module. */
 static void build_inlined(struct forge *forge)
 {
     uint32_t module = forge_module(forge, "/opt/example/bin/example", 0xab);
@@ -62,7 +70,7 @@ static void build_inlined(struct forge *forge)
     forge_sample(&add_row(forge, inner, thread)->allocated, 1024, 1.5, 8);
 }
 
-/* Names that want to be markup, terminal control, new lines or very long. */
+/* Names that look like markup, terminal control or new lines, or are very long. */
 static void build_hostile_names(struct forge *forge)
 {
     static char endless[4001];
@@ -91,7 +99,7 @@ static void build_hostile_names(struct forge *forge)
     memcpy(header->comm, "ex\"<&>\n\x1b[31m\xff\xff\xff\xff", sizeof header->comm); /* no NUL at its end */
 }
 
-/* Every loss and every reason to stop unwinding has its own number. */
+/* Every loss and every reason to stop unwinding has a different number. */
 static void build_losses(struct forge *forge)
 {
     build_leak(forge);
@@ -113,8 +121,8 @@ static uint32_t next_random(uint32_t *state)
     return *state;
 }
 
-/* A trie like a large program's: most calls take the usual way. `child` holds the calls made from each frame, and in
- * [8] whether a stack ends there already. */
+/* A trie as in a large program: most stacks share their outer frames. `child` holds the callees of each frame, and [8]
+ * says whether a stack ends there already. */
 static uint32_t grow_stack(struct forge *forge, uint32_t (*child)[9], uint32_t module, uint32_t depth, uint32_t *state)
 {
     uint32_t frame = 0;
@@ -171,7 +179,7 @@ static void build_1k_stacks(struct forge *forge)
     build_many_stacks(forge, 1000);
 }
 
-/* What a lock-free writer leaves behind: everything twice. */
+/* A lock-free writer may publish everything twice. */
 static void build_duplicates(struct forge *forge)
 {
     uint32_t thread = forge_thread(forge, "example", 40, 4000);
@@ -184,7 +192,7 @@ static void build_duplicates(struct forge *forge)
     }
 }
 
-/* Cut in the middle of an update, and never waited for. */
+/* The process was killed in the middle of an update, and nobody waited for it. */
 static void build_killed(struct forge *forge)
 {
     build_leak(forge);
@@ -193,7 +201,7 @@ static void build_killed(struct forge *forge)
     forge_row_at(forge, 2)->sequence = 7;
 }
 
-/* 300 threads, the last standing for 100,000. */
+/* 300 thread records, the last of which counts for 100,000 threads. */
 static void build_threads(struct forge *forge)
 {
     uint32_t module = forge_module(forge, "/opt/example/bin/example", 0xab);
@@ -209,7 +217,7 @@ static void build_threads(struct forge *forge)
     }
 }
 
-/* A pool of eight threads of one name, and a ninth of another. */
+/* A pool of eight threads with one name, and a ninth with another. */
 static void build_pools(struct forge *forge)
 {
     uint32_t module = forge_module(forge, "/opt/example/bin/example", 0xab);
@@ -220,7 +228,7 @@ static void build_pools(struct forge *forge)
     }
 }
 
-/* 256 frames with a gap in the middle: a recursion deeper than the bound. */
+/* 256 frames with a gap in the middle: recursion beyond the depth limit. */
 static void build_deep(struct forge *forge)
 {
     uint32_t module = forge_module(forge, "/opt/example/bin/example", 0xab), frame = 0;
@@ -231,7 +239,7 @@ static void build_deep(struct forge *forge)
     forge_sample(&add_row(forge, frame, thread)->allocated, 100, 1, 10);
 }
 
-/* ---- counted, not sampled ---- */
+/* ---- exact profiles ---- */
 
 #define GHZ 3u
 #define TIMELINE_SHIFT 16 /* slots of 0.09 s, and cohorts of 2.86 s */
@@ -241,7 +249,7 @@ static struct pl_tally *add_tally(struct forge *forge, uint32_t stack, uint32_t 
     return forge_tally_at(forge, forge_tally(forge, forge_site(forge, stack), thread));
 }
 
-/* All 12.8 s of the run by a clock of 3 GHz, and a header that says that every allocation was counted. */
+/* Sets a clock of 3 GHz for the run of 12.8 s, and exact mode. */
 static void count_everything(struct forge *forge)
 {
     struct pl_header *header = forge_header(forge);
@@ -261,7 +269,7 @@ static uint32_t cohort_units(uint32_t cohort)
     return (PL_MOMENTS_PER_COHORT << TIMELINE_SHIFT) * cohort;
 }
 
-/* 1,000 terms of 48 bytes, of which nobody frees any; two hundred in each of the five cohorts. */
+/* 1,000 terms of 48 bytes, never freed; two hundred in each of five cohorts. */
 static void count_terms(struct pl_tally *tally)
 {
     forge_count(tally, 1000, 48);
@@ -272,7 +280,7 @@ static void count_terms(struct pl_tally *tally)
     tally->cohort_shift = TIMELINE_SHIFT;
 }
 
-/* 5,000 strings of 24 bytes: 4,000 freed by their thread, most at once, 1,000 by another, 30 of those at exit. */
+/* 5,000 strings of 24 bytes: their thread freed 4,000, most at once; another thread freed 1,000, 30 of them at exit. */
 static void count_strings(struct pl_tally *tally, struct pl_remote *remote)
 {
     forge_count(tally, 5000, 24);
@@ -294,13 +302,13 @@ static void count_strings(struct pl_tally *tally, struct pl_remote *remote)
     remote->lives[20] = 1000;
 }
 
-/* A table that grows by realloc from 1 KiB to 8 MiB, each time twice as large, and was freed after the peak. */
+/* A table that realloc doubled from 1 KiB to 8 MiB. It was freed after the peak. */
 static void count_rows(struct pl_tally *tally, uint32_t era)
 {
     for (uint32_t size = 1 << 10; size <= 8 << 20; size *= 2)
         forge_count(tally, 1, size);
     tally->realloc_calls = 13;
-    tally->realloc_moved = (8 << 20) - (3 << 10); /* all but the first two sizes were copied */
+    tally->realloc_moved = (8 << 20) - (3 << 10); /* all but the first two reallocs copied */
     tally->realloc_in_place = 2;
     tally->peak_freed_calls = tally->freed_calls = tally->calls - 1;
     tally->peak_freed_bytes = tally->freed_bytes = tally->bytes - (8 << 20);
@@ -326,7 +334,7 @@ static void add_timeline(struct forge *forge)
     }
 }
 
-/* What a program that allocates little leaves behind: everything exact. */
+/* The profile of a program that allocates little: everything is exact. */
 static void build_exact(struct forge *forge)
 {
     static const char *const term[] = {"_start", "main", "index_file", "index_add_term", NULL};
@@ -344,10 +352,10 @@ static void build_exact(struct forge *forge)
         (struct pl_peak){.bytes = (8 << 20) + 1000 * 48, .units = cohort_units(3), .era = 7, .peaks = 3};
     add_timeline(forge);
     for (uint32_t i = 1; i <= 3; i++) {
-        struct pl_snapshot_record *snapshot = forge_snapshot(forge, i * 4000000000ull);
-        forge_holds(snapshot, 1, 300 * i, 14400 * i);
+        struct pl_composition_record *composition = forge_composition(forge, i * 4000000000ull);
+        forge_holds(composition, 1, 300 * i, 14400 * i);
         if (i == 2)
-            forge_holds(snapshot, 3, 1, 8 << 20);
+            forge_holds(composition, 3, 1, 8 << 20);
     }
 }
 
@@ -380,6 +388,16 @@ static void build_auto(struct forge *forge)
     automatic->interval_bytes = automatic->interval_max = 96 << 10;
 }
 
+/* The same by a writer that charges more for a call; and a site that was counted at first and never sampled. */
+static void build_auto_charge(struct forge *forge)
+{
+    static const char *const once[] = {"_start", "main", "read_options", NULL};
+    build_auto(forge);
+    uint32_t site = forge_site(forge, forge_stack(forge, 1, "src/options.c", once));
+    forge_count(forge_tally_at(forge, forge_tally(forge, site, 1)), 1000, 48);
+    forge_header(forge)->call_charge = 256;
+}
+
 /* ---- tags ---- */
 
 struct server {
@@ -407,7 +425,7 @@ static struct server name_server(struct forge *forge)
     return server;
 }
 
-/* What a thread asks for under a tag is in its record, and in a scope but for what it was in the middle of. */
+/* Books a thread's calls under a tag in its thread record. Scopes get them, too, unless the thread is still inside. */
 static void book(struct forge *forge, uint32_t thread, uint32_t tag, uint64_t calls, uint64_t bytes, bool in_it)
 {
     struct pl_thread_record *record = forge_thread_at(forge, thread);
@@ -427,8 +445,8 @@ static void count_tagged(struct forge *forge, uint32_t site, uint32_t thread, ui
     forge_keep(tally, left, left * size);
 }
 
-/* A worker: 100 requests of 1 KiB, which parse 300 strings and free them, and render 200 and keep 50; 10 buffers that
- * are larger than is recorded; and it is in the middle of parsing. */
+/* A worker: 100 requests of 1 KiB, which parse 300 strings and free them, and render 200 and keep 50; 10 buffers too
+ * large to be recorded by stack. It is still inside of the scope `parse`. */
 static void serve(struct forge *forge, const struct server *server, uint32_t thread)
 {
     book(forge, thread, server->request, 110, 100 * 1024 + (10 << 21), false);
@@ -475,7 +493,7 @@ static void sample_tagged(struct forge *forge, uint32_t site, uint32_t thread, u
     row->smallest = row->largest = size;
 }
 
-/* The same by samples, of which "request" got none. */
+/* The same with samples, none of them under "request". */
 static void build_sampled_tags(struct forge *forge)
 {
     struct server server = name_server(forge);
@@ -500,13 +518,13 @@ static void build_snapshot(struct forge *forge)
     forge_make_snapshot(forge, "warmed up", 3200000000ull);
 }
 
-/* All that "tags" has is forgotten after 5 s; then a worker renders 8 strings and keeps 3, and a large buffer goes. */
+/* A reset after 5 s discards everything of "tags". Then a worker renders 8 strings and keeps 3, and frees a buffer. */
 static void build_reset(struct forge *forge)
 {
     build_tags(forge);
     forge_moment(forge, 4000000000ull)->allocated_bytes = 20000000;
     forge_reset(forge, 5000000000ull);
-    struct pl_thread_record *main = forge_thread_at(forge, 1); /* has not noticed, as it has not allocated since */
+    struct pl_thread_record *main = forge_thread_at(forge, 1); /* has not seen the reset: it has not allocated since */
     main->reset = 0;
     main->reset_bytes = main->reset_calls[PL_FN_MALLOC] = 0;
     forge_thread_at(forge, 2)->tag = 3;
@@ -519,20 +537,22 @@ static void build_reset(struct forge *forge)
 const struct forge_scenario forge_scenario[] = {
     {"empty", "a process that allocated nothing", build_empty},
     {"leak", "one site that never frees, one that frees all, one large block", build_leak},
+    {"untouched", "the same, with a peak above RSS", build_untouched},
     {"inlined", "inlined functions, and a frame without a module", build_inlined},
     {"losses", "every loss counter set, and an overflow site", build_losses},
     {"hostile-names", "names with markup, quotes, new lines, escapes, 4,000 characters", build_hostile_names},
     {"duplicates", "modules, frames and sites published twice", build_duplicates},
-    {"killed", "ended without a word, with a row in flight", build_killed},
-    {"threads", "300 thread records, one of which stands for 100,000", build_threads},
+    {"killed", "ended unobserved, while a row was being written", build_killed},
+    {"threads", "300 thread records, one of which counts for 100,000", build_threads},
     {"pools", "eight threads of one name", build_pools},
-    {"deep", "a stack with a gap", build_deep},
-    {"exact", "every allocation counted: a peak, temporaries, reallocs, a timeline, snapshots", build_exact},
+    {"deep", "a truncated stack", build_deep},
+    {"exact", "every allocation counted: peak, temporary allocations, reallocs, timeline, history", build_exact},
     {"auto", "counted at first, then sampled", build_auto},
-    {"tags", "a server whose memory has tags, in three threads: everything counted", build_tags},
-    {"tags-sampled", "the same by samples", build_sampled_tags},
-    {"snapshot", "the same, as a snapshot that was taken after 3.2 s", build_snapshot},
-    {"reset", "the same, forgotten after 5 s, and a little more", build_reset},
+    {"auto-charge", "the same, with another charge of a call", build_auto_charge},
+    {"tags", "a server with tags and three threads: every allocation counted", build_tags},
+    {"tags-sampled", "the same, sampled", build_sampled_tags},
+    {"snapshot", "the same, as a snapshot taken after 3.2 s", build_snapshot},
+    {"reset", "the same, reset after 5 s, and a few more allocations", build_reset},
     {"1k-stacks", "1,000 stacks of about 30 frames", build_1k_stacks},
     {"100k-stacks", "100,000 stacks of about 30 frames", build_100k_stacks},
     {NULL, NULL, NULL},

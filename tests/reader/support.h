@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * support.h - what the reader's tests share: cmocka, and the short way from a forged image to a profile.
+ * support.h - shared by the tests of the reader: cmocka, and helpers that load a forged image as a profile.
  */
 #ifndef PL_READER_SUPPORT_H
 #define PL_READER_SUPPORT_H
@@ -17,7 +17,8 @@
 #include <cmocka.h>
 
 #include "forge.h"
-#include "profile.h"
+#include "reader/profile.h"
+#include "reader/site.h"
 
 static inline struct forge *forge_build(const char *scenario)
 {
@@ -49,7 +50,7 @@ static inline struct pl_profile *forge_load(struct forge *forge)
     return profile;
 }
 
-/* Builds, loads and forgets the image. */
+/* Builds an image, loads it and frees the image. */
 static inline struct pl_profile *load_scenario(const char *scenario)
 {
     struct forge *forge = forge_build(scenario);
@@ -68,7 +69,7 @@ static inline struct pl_profile *open_file(const char *path)
     return profile;
 }
 
-/* A file that is gone when the test is: its path must be unlinked by the test. */
+/* Writes a temporary file. The test must unlink its path. */
 static inline void forge_to_file(struct forge *forge, char path[64])
 {
     strcpy(path, "/tmp/plimsoll-test.XXXXXX");
@@ -78,11 +79,37 @@ static inline void forge_to_file(struct forge *forge, char path[64])
     assert_int_equal(forge_write(forge, path), 0);
 }
 
+/* A site's figures, unpacked. */
+struct unpacked_site {
+    struct pl_figures figures;
+    struct pl_spread spread;
+    struct pl_estimate metric[PL_METRIC_COUNT];
+};
+
+/* Valid until this was called UNPACKED_SITES times more. */
+#define UNPACKED_SITES 64
+static inline struct unpacked_site *unpack_site(const struct pl_site_view *site)
+{
+    static struct unpacked_site unpacked[UNPACKED_SITES];
+    static unsigned next;
+    struct unpacked_site *out = &unpacked[next++ % UNPACKED_SITES];
+    out->figures = pl_site_figures(site);
+    out->spread = pl_site_spread(site);
+    pl_site_estimate(site, out->metric);
+    return out;
+}
+
+static inline void pack_site(struct pl_arena *arena, const struct unpacked_site *from, struct pl_site_view *site)
+{
+    site->figures = pl_site_pack_figures(arena, &from->figures);
+    site->spread = pl_site_pack_spread(arena, &from->spread);
+}
+
 static inline const struct pl_site_view *largest_site(const struct pl_profile *profile, enum pl_metric metric)
 {
     const struct pl_site_view *largest = NULL;
     for (uint32_t i = 0; i < profile->sites; i++)
-        if (!largest || profile->site[i].metric[metric].value > largest->metric[metric].value)
+        if (!largest || pl_site_value(&profile->site[i], metric) > pl_site_value(largest, metric))
             largest = &profile->site[i];
     assert_non_null(largest);
     return largest;

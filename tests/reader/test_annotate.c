@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * test_annotate.c - names and endings stored in a finished file; a file that stays readable whatever happens meanwhile.
+ * test_annotate.c - names and endings that are added to a finished file, which stays readable at any time.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -10,7 +10,8 @@
 #include <sys/stat.h>
 #include <sys/wait.h>
 
-#include "annotate.h"
+#include "reader/describe.h"
+#include "reader/write/annotate.h"
 #include "support.h"
 
 static off_t file_bytes(const char *path)
@@ -20,7 +21,7 @@ static off_t file_bytes(const char *path)
     return status.st_size;
 }
 
-/* A profile with `stacks` stacks, its path, and no symbols. */
+/* Writes a profile of the scenario without symbols, and returns its path. */
 static void write_bare(const char *scenario, char path[64])
 {
     struct forge *forge = forge_build(scenario);
@@ -30,7 +31,7 @@ static void write_bare(const char *scenario, char path[64])
     forge_free(forge);
 }
 
-/* Every frame gets two places, the inner one inlined, named after the frame; all in one of eight files. */
+/* Gives every frame two places named after the frame, the inner one inlined, all in one of eight files. */
 static void name_frames(struct pl_profile *profile, size_t name_bytes)
 {
     struct pl_place *place = calloc(2 * profile->frames, sizeof *place);
@@ -96,7 +97,7 @@ static void round_trip(const char *scenario, size_t name_bytes)
     unlink(path);
 }
 
-static void names_written_are_names_read(void **state)
+static void names_read_back_as_they_were_written(void **state)
 {
     (void) state;
     round_trip("leak", 1);
@@ -110,7 +111,42 @@ static void names_of_thousands_of_characters_fit(void **state)
     round_trip("leak", PL_CHUNK_BYTES - 40);
 }
 
-static void a_name_longer_than_a_chunk_is_cut(void **state)
+/* Lets the file use all chunks up to `chunk`, without writing them. */
+static void use_chunks_up_to(const char *path, uint32_t chunk)
+{
+    uint64_t used;
+    uint8_t unknown[PL_DIRECTORY_CHUNKS];
+    int fd = open(path, O_RDWR);
+    memset(unknown, PL_KINDS_MAX - 1, sizeof unknown);
+    assert_int_equal(pread(fd, &used, sizeof used, offsetof(struct pl_header, chunks)), sizeof used);
+    assert_int_equal(pwrite(fd, unknown, chunk - used, (off_t) pl_chunk_entry((uint32_t) used)), chunk - used);
+    assert_int_equal(ftruncate(fd, (off_t) pl_chunk_offset(chunk)), 0);
+    close(fd);
+}
+
+static void names_fit_behind_the_chunks_of_the_first_directory(void **state)
+{
+    (void) state;
+    for (uint32_t left = 0; left < 3; left++) {
+        char path[64], why[PL_WHY_BYTES] = "";
+        write_bare("1k-stacks", path);
+        use_chunks_up_to(path, PL_DIRECTORY_CHUNKS - 1 - left);
+        struct pl_profile *before = open_file(path);
+        name_frames(before, 1000);
+        assert_int_equal(pl_annotate(path, before, why), 0);
+        struct pl_profile *after = open_file(path);
+        assert_same_places(before, after);
+        assert_int_equal(after->damage, 0);
+        assert_true(after->header.chunks > PL_DIRECTORY_CHUNKS);
+        assert_int_equal(file_bytes(path), pl_chunk_offset((uint32_t) after->header.chunks));
+        forget_names(before);
+        pl_profile_close(before);
+        pl_profile_close(after);
+        unlink(path);
+    }
+}
+
+static void a_name_longer_than_a_chunk_is_truncated(void **state)
 {
     (void) state;
     char path[64], why[PL_WHY_BYTES] = "";
@@ -148,7 +184,7 @@ static void frames_without_a_name_get_no_record(void **state)
     unlink(path);
 }
 
-static void a_file_with_symbols_is_left_as_it_is(void **state)
+static void a_file_that_has_symbols_is_not_changed(void **state)
 {
     (void) state;
     char path[64], why[PL_WHY_BYTES] = "";
@@ -163,7 +199,7 @@ static void a_file_with_symbols_is_left_as_it_is(void **state)
     unlink(path);
 }
 
-static void space_kept_for_growing_is_cut_off(void **state)
+static void space_reserved_for_growth_is_cut_off(void **state)
 {
     (void) state;
     char path[64], why[PL_WHY_BYTES] = "";
@@ -179,7 +215,7 @@ static void space_kept_for_growing_is_cut_off(void **state)
     unlink(path);
 }
 
-/* As if the first attempt had been killed just before the last write. */
+/* As if the first attempt had been killed just before its last write. */
 static void an_interrupted_attempt_is_invisible_and_can_be_repeated(void **state)
 {
     (void) state;
@@ -208,7 +244,7 @@ static void an_interrupted_attempt_is_invisible_and_can_be_repeated(void **state
     unlink(path);
 }
 
-static void a_full_disk_leaves_the_profile_as_it_was(void **state)
+static void a_full_disk_leaves_the_profile_unchanged(void **state)
 {
     (void) state;
     char path[64], why[PL_WHY_BYTES] = "";
@@ -254,11 +290,11 @@ static void symbols_of_another_process_are_refused(void **state)
 static void assert_ending(const struct pl_profile *profile, const char *expected)
 {
     char ending[64];
-    pl_profile_ending(profile, ending, sizeof ending);
+    pl_describe_ending(profile, ending, sizeof ending);
     assert_string_equal(ending, expected);
 }
 
-static void a_wait_status_is_stored_and_told(void **state)
+static void a_wait_status_is_stored_and_shown(void **state)
 {
     (void) state;
     static const struct {
@@ -275,10 +311,10 @@ static void a_wait_status_is_stored_and_told(void **state)
         char path[64], why[PL_WHY_BYTES] = "";
         write_bare("killed", path);
         struct pl_profile *profile = open_file(path);
-        assert_ending(profile, "ended without a word");
+        assert_ending(profile, "ended, exit status unknown");
         uint64_t end_ns = profile->header.start_monotonic_ns + 2500000000u;
         pl_profile_close(profile);
-        assert_int_equal(pl_profile_set_ending(path, cases[i].status, end_ns, why), 0);
+        assert_int_equal(pl_annotate_ending(path, cases[i].status, end_ns, why), 0);
         profile = open_file(path);
         assert_ending(profile, cases[i].told);
         assert_true(fabs(profile->duration_s - 2.5) < 1e-6);
@@ -287,7 +323,7 @@ static void a_wait_status_is_stored_and_told(void **state)
     }
 }
 
-static void a_process_tells_its_own_ending_until_somebody_waits(void **state)
+static void the_ending_that_a_process_recorded_holds_until_a_wait_status_is_stored(void **state)
 {
     (void) state;
     struct pl_profile *profile = load_scenario("leak");
@@ -298,17 +334,17 @@ static void a_process_tells_its_own_ending_until_somebody_waits(void **state)
     profile->header.flags |= PL_FLAG_WAITED;
     profile->header.wait_status = SIGTERM;
     assert_ending(profile, "killed by SIGTERM");
-    profile->header.end = PL_END_EXEC; /* what was waited for is the next program */
+    profile->header.end = PL_END_EXEC; /* the wait status is that of the next program */
     assert_ending(profile, "became another program (exec)");
     pl_profile_close(profile);
 }
 
-static void the_time_a_process_gave_is_kept(void **state)
+static void the_end_time_that_a_process_recorded_is_kept(void **state)
 {
     (void) state;
     char path[64], why[PL_WHY_BYTES] = "";
     write_bare("leak", path);
-    assert_int_equal(pl_profile_set_ending(path, 0, 1, why), 0);
+    assert_int_equal(pl_annotate_ending(path, 0, 1, why), 0);
     struct pl_profile *profile = open_file(path);
     assert_true(fabs(profile->duration_s - 12.8) < 1e-6);
     pl_profile_close(profile);
@@ -317,7 +353,7 @@ static void the_time_a_process_gave_is_kept(void **state)
 
 /* ---- running ---- */
 
-/* Field 22, for a command without spaces. */
+/* Field 22, if the command has no spaces. */
 static uint64_t start_ticks_of(pid_t pid)
 {
     char name[64];
@@ -353,7 +389,7 @@ static bool told_running(const char *path)
     return running;
 }
 
-static void a_process_is_running_if_pid_and_start_time_agree(void **state)
+static void a_process_is_running_if_pid_and_start_time_match(void **state)
 {
     (void) state;
     char path[64];
@@ -383,14 +419,14 @@ static void a_zombie_is_not_running(void **state)
     assert_int_equal(waitpid(child, NULL, 0), child);
 }
 
-static void a_running_process_s_file_is_not_annotated(void **state)
+static void the_file_of_a_running_process_is_not_annotated(void **state)
 {
     (void) state;
     char path[64], why[PL_WHY_BYTES] = "";
     write_for(getpid(), start_ticks_of(getpid()), path);
     struct pl_profile *profile = open_file(path);
     assert_int_equal(pl_annotate(path, profile, why), -EBUSY);
-    assert_int_equal(pl_profile_set_ending(path, 0, 0, why), -EBUSY);
+    assert_int_equal(pl_annotate_ending(path, 0, 0, why), -EBUSY);
     assert_non_null(strstr(why, "is still being written by process"));
     pl_profile_close(profile);
     unlink(path);
@@ -399,21 +435,22 @@ static void a_running_process_s_file_is_not_annotated(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(names_written_are_names_read),
+        cmocka_unit_test(names_read_back_as_they_were_written),
         cmocka_unit_test(names_of_thousands_of_characters_fit),
-        cmocka_unit_test(a_name_longer_than_a_chunk_is_cut),
+        cmocka_unit_test(names_fit_behind_the_chunks_of_the_first_directory),
+        cmocka_unit_test(a_name_longer_than_a_chunk_is_truncated),
         cmocka_unit_test(frames_without_a_name_get_no_record),
-        cmocka_unit_test(a_file_with_symbols_is_left_as_it_is),
-        cmocka_unit_test(space_kept_for_growing_is_cut_off),
+        cmocka_unit_test(a_file_that_has_symbols_is_not_changed),
+        cmocka_unit_test(space_reserved_for_growth_is_cut_off),
         cmocka_unit_test(an_interrupted_attempt_is_invisible_and_can_be_repeated),
-        cmocka_unit_test(a_full_disk_leaves_the_profile_as_it_was),
+        cmocka_unit_test(a_full_disk_leaves_the_profile_unchanged),
         cmocka_unit_test(symbols_of_another_process_are_refused),
-        cmocka_unit_test(a_wait_status_is_stored_and_told),
-        cmocka_unit_test(a_process_tells_its_own_ending_until_somebody_waits),
-        cmocka_unit_test(the_time_a_process_gave_is_kept),
-        cmocka_unit_test(a_process_is_running_if_pid_and_start_time_agree),
+        cmocka_unit_test(a_wait_status_is_stored_and_shown),
+        cmocka_unit_test(the_ending_that_a_process_recorded_holds_until_a_wait_status_is_stored),
+        cmocka_unit_test(the_end_time_that_a_process_recorded_is_kept),
+        cmocka_unit_test(a_process_is_running_if_pid_and_start_time_match),
         cmocka_unit_test(a_zombie_is_not_running),
-        cmocka_unit_test(a_running_process_s_file_is_not_annotated),
+        cmocka_unit_test(the_file_of_a_running_process_is_not_annotated),
     };
     return cmocka_run_group_tests_name("annotate", tests, NULL, NULL);
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * test_fold.c - what becomes of honest records: duplicates joined, frees brought together, figures that add up.
+ * test_fold.c - reading correct records: duplicates are merged, frees are matched, and sums are right.
  */
 #include <math.h>
 
@@ -39,7 +39,7 @@ static void an_empty_word_of_the_command_line_is_kept(void **state)
 {
     (void) state;
     struct forge *forge = forge_build("empty");
-    forge_header(forge)->command = forge_text(forge, "a\0\0b", 4); /* and the last word without its NUL */
+    forge_header(forge)->command = forge_text(forge, "a\0\0b", 4); /* the last word has no NUL */
     struct pl_profile *profile = forge_load(forge);
     assert_string_equal(profile->argv[0], "a");
     assert_string_equal(profile->argv[1], "");
@@ -49,7 +49,7 @@ static void an_empty_word_of_the_command_line_is_kept(void **state)
     forge_free(forge);
 }
 
-static void everything_published_twice_is_joined(void **state)
+static void records_published_twice_are_merged(void **state)
 {
     (void) state;
     struct pl_profile *profile = load_scenario("duplicates");
@@ -57,13 +57,13 @@ static void everything_published_twice_is_joined(void **state)
     assert_int_equal(profile->frames, 2);
     assert_int_equal(profile->stacks, 1);
     assert_int_equal(profile->sites, 1);
-    assert_int_equal(profile->site[0].figures.allocated.sampled.samples, 40);
-    assert_true(profile->site[0].figures.allocated.sampled.space == 4000);
+    assert_int_equal(unpack_site(&profile->site[0])->figures.allocated.sampled.samples, 40);
+    assert_true(unpack_site(&profile->site[0])->figures.allocated.sampled.space == 4000);
     assert_int_equal(profile->damage, 0);
     pl_profile_close(profile);
 }
 
-static void builds_of_the_same_path_stay_apart(void **state)
+static void builds_with_the_same_path_stay_separate(void **state)
 {
     (void) state;
     struct forge *forge = forge_build("empty");
@@ -82,7 +82,7 @@ static void builds_of_the_same_path_stay_apart(void **state)
     forge_free(forge);
 }
 
-static void a_nameless_module_is_not_the_unknown_one(void **state)
+static void a_module_without_a_name_is_not_the_unknown_one(void **state)
 {
     (void) state;
     struct forge *forge = forge_build("empty");
@@ -118,7 +118,7 @@ static void a_stack_is_innermost_first(void **state)
     forge_free(forge);
 }
 
-static void frames_that_no_row_needs_are_left_out(void **state)
+static void frames_that_no_row_uses_are_left_out(void **state)
 {
     (void) state;
     struct forge *forge = forge_build("duplicates");
@@ -147,7 +147,7 @@ static void rows_of_one_site_and_two_threads_are_two_shares(void **state)
     pl_profile_close(profile);
 }
 
-static void totals_of_allocations_are_the_threads_exact_counts(void **state)
+static void total_allocations_are_the_exact_counts_of_the_threads(void **state)
 {
     (void) state;
     struct pl_profile *profile = load_scenario("leak");
@@ -160,7 +160,7 @@ static void totals_of_allocations_are_the_threads_exact_counts(void **state)
     pl_profile_close(profile);
 }
 
-static void live_is_allocated_minus_freed_by_anyone(void **state)
+static void live_is_allocated_minus_freed_by_any_thread(void **state)
 {
     (void) state;
     struct pl_profile *profile = load_scenario("leak");
@@ -168,11 +168,11 @@ static void live_is_allocated_minus_freed_by_anyone(void **state)
     const struct pl_stack_view *stack = &profile->stack[leak->stack];
     assert_string_equal(profile->frame[stack->frame[0]].place[0].function, "index_add_term");
     double expected = 40 * 1648 * (512.0 * 1024 / (1648 + 64));
-    assert_true(fabs(leak->metric[PL_METRIC_INUSE_SPACE].value - expected) < 1e-6 * expected);
+    assert_true(fabs(pl_site_value(leak, PL_METRIC_INUSE_SPACE) - expected) < 1e-6 * expected);
     pl_profile_close(profile);
 }
 
-static void what_was_freed_to_the_last_sample_is_exactly_nothing(void **state)
+static void when_every_sample_is_freed_nothing_is_live(void **state)
 {
     (void) state;
     struct forge *forge = forge_build("empty");
@@ -186,7 +186,7 @@ static void what_was_freed_to_the_last_sample_is_exactly_nothing(void **state)
     struct pl_profile *profile = forge_load(forge);
     assert_int_equal(profile->sites, 1);
     for (int metric = PL_METRIC_INUSE_OBJECTS; metric <= PL_METRIC_INUSE_SPACE; metric++) {
-        assert_true(profile->site[0].metric[metric].value == 0);
+        assert_true(pl_site_value(&profile->site[0], metric) == 0);
         assert_true(profile->total[metric].value == 0);
     }
     assert_int_equal(profile->in_flight, 0);
@@ -194,16 +194,16 @@ static void what_was_freed_to_the_last_sample_is_exactly_nothing(void **state)
     forge_free(forge);
 }
 
-static void frees_beyond_the_allocations_are_cut_and_counted(void **state)
+static void frees_beyond_the_allocations_are_discarded_and_counted(void **state)
 {
     (void) state;
     struct forge *forge = forge_build("empty");
     uint32_t stack = forge_frame(forge, 0, forge_module(forge, "/bin/app", 1), 0x1000);
     struct pl_row *row = forge_row_at(forge, forge_row(forge, forge_site(forge, stack), 1));
     forge_sample(&row->allocated, 100, 10, 3);
-    forge_sample(&row->remote, 100, 10, 4); /* the fourth allocation was not seen yet */
+    forge_sample(&row->remote, 100, 10, 4); /* the fourth allocation has not been read yet */
     struct pl_profile *profile = forge_load(forge);
-    assert_true(profile->site[0].metric[PL_METRIC_INUSE_SPACE].value == 0);
+    assert_true(pl_site_value(&profile->site[0], PL_METRIC_INUSE_SPACE) == 0);
     assert_int_equal(profile->samples_live, 0);
     assert_int_equal(profile->in_flight, 1);
     assert_int_equal(profile->damage, 0);
@@ -224,7 +224,7 @@ static void rows_without_a_sample_are_left_out(void **state)
     forge_free(forge);
 }
 
-static void what_overflowed_has_no_stack(void **state)
+static void the_overflow_site_has_no_stack(void **state)
 {
     (void) state;
     struct pl_profile *profile = load_scenario("losses");
@@ -232,7 +232,7 @@ static void what_overflowed_has_no_stack(void **state)
     for (uint32_t i = 0; i < profile->sites; i++) {
         if (profile->site[i].stack == PL_NO_STACK) {
             without++;
-            assert_int_equal(profile->site[i].figures.allocated.sampled.samples, 12);
+            assert_int_equal(unpack_site(&profile->site[i])->figures.allocated.sampled.samples, 12);
         }
     }
     assert_int_equal(without, 1);
@@ -241,23 +241,23 @@ static void what_overflowed_has_no_stack(void **state)
     pl_profile_close(profile);
 }
 
-static void a_row_killed_in_the_middle_of_an_update_is_kept_and_counted(void **state)
+static void a_row_left_in_the_middle_of_an_update_is_kept_and_counted(void **state)
 {
     (void) state;
     struct pl_profile *profile = load_scenario("killed");
     assert_int_equal(profile->in_flight, 1);
     assert_int_equal(profile->sites, 3);
-    assert_true(profile->duration_s >= 1); /* its second thread came after one second */
+    assert_true(profile->duration_s >= 1); /* its second thread started after one second */
     pl_profile_close(profile);
 }
 
-static void a_gap_in_a_deep_stack_stays_visible(void **state)
+static void a_gap_in_a_deep_stack_is_marked(void **state)
 {
     (void) state;
     struct pl_profile *profile = load_scenario("deep");
     assert_int_equal(profile->stack[0].frames, 257);
     assert_int_equal(profile->frame[profile->stack[0].frame[128]].flags, PL_FRAME_GAP);
-    assert_int_equal(profile->frames, 6); /* a recursion is one address many times */
+    assert_int_equal(profile->frames, 6); /* recursion repeats one address */
     pl_profile_close(profile);
 }
 
@@ -274,12 +274,12 @@ static void stored_places_are_innermost_first(void **state)
     assert_true(inner->place[0].inlined);
     assert_string_equal(inner->place[1].function, "Table::add");
     assert_false(inner->place[1].inlined);
-    assert_int_equal(profile->frame[stack->frame[1]].places, 0); /* a frame that nobody could name */
+    assert_int_equal(profile->frame[stack->frame[1]].places, 0); /* a frame without a name */
     assert_string_equal(profile->frame[stack->frame[2]].place[0].file, "src/main.cpp");
     pl_profile_close(profile);
 }
 
-static void symbols_without_the_flag_are_not_looked_at(void **state)
+static void symbols_without_the_flag_are_ignored(void **state)
 {
     (void) state;
     struct forge *forge = forge_build("inlined");
@@ -291,7 +291,7 @@ static void symbols_without_the_flag_are_not_looked_at(void **state)
     forge_free(forge);
 }
 
-static void symbols_of_duplicate_frames_are_not_doubled(void **state)
+static void symbols_of_duplicate_frames_are_not_duplicated(void **state)
 {
     (void) state;
     struct forge *forge = forge_build("duplicates");
@@ -318,12 +318,33 @@ static void names_keep_every_byte(void **state)
     }
     assert_int_equal(longest, 4000);
     assert_true(newline && escape);
-    assert_int_equal(strlen(profile->comm), 16); /* a comm without room for its NUL */
+    assert_int_equal(strlen(profile->comm), 16); /* a comm without a NUL */
     assert_int_equal(profile->damage, 0);
     pl_profile_close(profile);
 }
 
-static void a_hundred_thousand_stacks_all_come_back(void **state)
+static double cost_of(uint64_t spent_ns, uint64_t cpu_ns)
+{
+    struct forge *forge = forge_build("auto");
+    forge_header(forge)->automatic.spent_ns = spent_ns;
+    forge_header(forge)->automatic.cpu_ns = cpu_ns;
+    struct pl_profile *profile = forge_load(forge);
+    double cost_s = profile->cost_s;
+    pl_profile_close(profile);
+    forge_free(forge);
+    return cost_s;
+}
+
+/* The profiler's CPU time is an estimate, but it is part of the process's. */
+static void the_cost_is_at_most_the_cpu_time_of_the_process(void **state)
+{
+    (void) state;
+    assert_true(cost_of(284000000, 91000000) == 0.091);
+    assert_true(cost_of(50000000, 91000000) == 0.05);
+    assert_true(cost_of(50000000, 0) == 0.05); /* not known */
+}
+
+static void a_hundred_thousand_stacks_are_all_read(void **state)
 {
     (void) state;
     struct forge *forge = forge_build("100k-stacks");
@@ -344,25 +365,26 @@ int main(void)
         cmocka_unit_test(an_empty_profile_has_no_sites_and_all_its_strings),
         cmocka_unit_test(the_command_line_is_split_into_its_words),
         cmocka_unit_test(an_empty_word_of_the_command_line_is_kept),
-        cmocka_unit_test(everything_published_twice_is_joined),
-        cmocka_unit_test(builds_of_the_same_path_stay_apart),
-        cmocka_unit_test(a_nameless_module_is_not_the_unknown_one),
+        cmocka_unit_test(records_published_twice_are_merged),
+        cmocka_unit_test(builds_with_the_same_path_stay_separate),
+        cmocka_unit_test(a_module_without_a_name_is_not_the_unknown_one),
         cmocka_unit_test(a_stack_is_innermost_first),
-        cmocka_unit_test(frames_that_no_row_needs_are_left_out),
+        cmocka_unit_test(frames_that_no_row_uses_are_left_out),
         cmocka_unit_test(rows_of_one_site_and_two_threads_are_two_shares),
-        cmocka_unit_test(totals_of_allocations_are_the_threads_exact_counts),
-        cmocka_unit_test(live_is_allocated_minus_freed_by_anyone),
-        cmocka_unit_test(what_was_freed_to_the_last_sample_is_exactly_nothing),
-        cmocka_unit_test(frees_beyond_the_allocations_are_cut_and_counted),
+        cmocka_unit_test(total_allocations_are_the_exact_counts_of_the_threads),
+        cmocka_unit_test(live_is_allocated_minus_freed_by_any_thread),
+        cmocka_unit_test(when_every_sample_is_freed_nothing_is_live),
+        cmocka_unit_test(frees_beyond_the_allocations_are_discarded_and_counted),
         cmocka_unit_test(rows_without_a_sample_are_left_out),
-        cmocka_unit_test(what_overflowed_has_no_stack),
-        cmocka_unit_test(a_row_killed_in_the_middle_of_an_update_is_kept_and_counted),
-        cmocka_unit_test(a_gap_in_a_deep_stack_stays_visible),
+        cmocka_unit_test(the_overflow_site_has_no_stack),
+        cmocka_unit_test(a_row_left_in_the_middle_of_an_update_is_kept_and_counted),
+        cmocka_unit_test(a_gap_in_a_deep_stack_is_marked),
         cmocka_unit_test(stored_places_are_innermost_first),
-        cmocka_unit_test(symbols_without_the_flag_are_not_looked_at),
-        cmocka_unit_test(symbols_of_duplicate_frames_are_not_doubled),
+        cmocka_unit_test(symbols_without_the_flag_are_ignored),
+        cmocka_unit_test(symbols_of_duplicate_frames_are_not_duplicated),
         cmocka_unit_test(names_keep_every_byte),
-        cmocka_unit_test(a_hundred_thousand_stacks_all_come_back),
+        cmocka_unit_test(the_cost_is_at_most_the_cpu_time_of_the_process),
+        cmocka_unit_test(a_hundred_thousand_stacks_are_all_read),
     };
     return cmocka_run_group_tests_name("fold", tests, NULL, NULL);
 }

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * test_history.c - moments and snapshots: in order, each once, and by site.
+ * test_history.c - moments and heap compositions: in order, without duplicates, and by site.
  */
 #include <math.h>
 
 #include "support.h"
 
-static void moments_are_in_order_and_each_is_there_once(void **state)
+static void moments_are_in_order_and_without_duplicates(void **state)
 {
     (void) state;
     static const uint64_t times[] = {500, 0, 100, 300, 100, 0, 200, 500};
@@ -25,7 +25,7 @@ static void moments_are_in_order_and_each_is_there_once(void **state)
     forge_free(forge);
 }
 
-static void a_moment_says_all_that_was_written(void **state)
+static void a_moment_has_all_that_was_written(void **state)
 {
     (void) state;
     struct pl_profile *profile = load_scenario("exact");
@@ -38,7 +38,7 @@ static void a_moment_says_all_that_was_written(void **state)
     pl_profile_close(profile);
 }
 
-static void figures_below_zero_are_no_moment(void **state)
+static void moments_with_negative_figures_are_dropped(void **state)
 {
     (void) state;
     struct forge *forge = forge_build("exact");
@@ -50,85 +50,85 @@ static void figures_below_zero_are_no_moment(void **state)
     forge_free(forge);
 }
 
-static void snapshots_name_sites_the_largest_first(void **state)
+static void heap_compositions_list_sites_largest_first(void **state)
 {
     (void) state;
     struct pl_profile *profile = load_scenario("exact");
-    assert_int_equal(profile->snapshots, 3);
-    const struct pl_snapshot_view *snapshot = &profile->snapshot[1];
-    assert_true(snapshot->seconds == 8.0);
-    assert_int_equal(snapshot->shares, 2);
-    assert_true(snapshot->share[0].bytes == 8 << 20 && snapshot->share[1].bytes == 28800);
-    assert_true(snapshot->share[1].objects == 600);
-    const struct pl_stack_view *stack = &profile->stack[profile->site[snapshot->share[0].site].stack];
+    assert_int_equal(profile->compositions, 3);
+    const struct pl_composition_view *composition = &profile->composition[1];
+    assert_true(composition->seconds == 8.0);
+    assert_int_equal(composition->shares, 2);
+    assert_true(composition->share[0].bytes == 8 << 20 && composition->share[1].bytes == 28800);
+    assert_true(composition->share[1].objects == 600);
+    const struct pl_stack_view *stack = &profile->stack[profile->site[composition->share[0].site].stack];
     assert_string_equal(profile->frame[stack->frame[0]].place[0].function, "rows_grow");
-    assert_true(snapshot->left_out_bytes == 0);
+    assert_true(composition->left_out_bytes == 0);
     pl_profile_close(profile);
 }
 
-static void rows_and_tallies_of_a_site_are_one_share(void **state)
+static void rows_and_tallies_of_a_site_are_one_entry(void **state)
 {
     (void) state;
     struct forge *forge = forge_build("auto");
-    struct pl_snapshot_record *snapshot = forge_snapshot(forge, 1000000000);
-    forge_holds(snapshot, 1, 10, 480);
-    forge_holds(snapshot, 1 | PL_SNAPSHOT_ROW, 20, 960);
-    snapshot->live_bytes += 100;
-    snapshot->left_out = 3;
+    struct pl_composition_record *composition = forge_composition(forge, 1000000000);
+    forge_holds(composition, 1, 10, 480);
+    forge_holds(composition, 1 | PL_COMPOSITION_ROW, 20, 960);
+    composition->live_bytes += 100;
+    composition->left_out = 3;
     struct pl_profile *profile = forge_load(forge);
-    assert_int_equal(profile->snapshot[0].shares, 1);
-    assert_true(profile->snapshot[0].share[0].objects == 30 && profile->snapshot[0].share[0].bytes == 1440);
-    assert_true(profile->snapshot[0].left_out_bytes == 100);
+    assert_int_equal(profile->composition[0].shares, 1);
+    assert_true(profile->composition[0].share[0].objects == 30 && profile->composition[0].share[0].bytes == 1440);
+    assert_true(profile->composition[0].left_out_bytes == 100);
     pl_profile_close(profile);
     forge_free(forge);
 }
 
-static void entries_of_a_site_need_not_be_neighbours(void **state)
+static void entries_of_a_site_need_not_be_adjacent(void **state)
 {
     (void) state;
     struct forge *forge = forge_build("exact");
-    struct pl_snapshot_record *snapshot = forge_snapshot(forge, 1000000000);
+    struct pl_composition_record *composition = forge_composition(forge, 1000000000);
     for (uint32_t i = 0; i < 6; i++)
-        forge_holds(snapshot, 1 + i % 3, 1, 100 * (1 + i % 3));
+        forge_holds(composition, 1 + i % 3, 1, 100 * (1 + i % 3));
     struct pl_profile *profile = forge_load(forge);
-    assert_int_equal(profile->snapshot[0].shares, 3);
+    assert_int_equal(profile->composition[0].shares, 3);
     for (uint32_t i = 0; i < 3; i++)
-        assert_true(profile->snapshot[0].share[i].bytes == 200 * (3 - i));
+        assert_true(profile->composition[0].share[i].bytes == 200 * (3 - i));
     pl_profile_close(profile);
     forge_free(forge);
 }
 
-static void entries_for_what_is_not_there_are_left_out(void **state)
+static void entries_for_missing_records_are_left_out(void **state)
 {
     (void) state;
-    static const uint32_t nonsense[] = {0, 4, 1u << 30, PL_SNAPSHOT_ROW, PL_SNAPSHOT_ROW | 1, UINT32_MAX};
+    static const uint32_t nonsense[] = {0, 4, 1u << 30, PL_COMPOSITION_ROW, PL_COMPOSITION_ROW | 1, UINT32_MAX};
     struct forge *forge = forge_build("exact");
-    struct pl_snapshot_record *snapshot = forge_record(forge, PL_KIND_SNAPSHOT, 1);
+    struct pl_composition_record *composition = forge_record(forge, PL_KIND_COMPOSITION, 1);
     for (size_t i = 0; i < sizeof nonsense / sizeof *nonsense; i++)
-        forge_holds(snapshot, nonsense[i], 1, 10);
+        forge_holds(composition, nonsense[i], 1, 10);
     struct pl_profile *profile = forge_load(forge);
-    assert_int_equal(profile->snapshot[0].shares, 1);
-    assert_true(profile->snapshot[0].left_out_bytes == 60);
+    assert_int_equal(profile->composition[0].shares, 1);
+    assert_true(profile->composition[0].left_out_bytes == 60);
     assert_int_equal(profile->damage, 6);
     pl_profile_close(profile);
-    snapshot->entries = PL_SNAPSHOT_ENTRIES + 1;
+    composition->entries = PL_COMPOSITION_ENTRIES + 1;
     profile = forge_load(forge);
-    assert_int_equal(profile->snapshots, 2);
+    assert_int_equal(profile->compositions, 2);
     pl_profile_close(profile);
     forge_free(forge);
 }
 
-static void records_beyond_the_slots_are_not_looked_at(void **state)
+static void records_beyond_the_slots_are_ignored(void **state)
 {
     (void) state;
     struct forge *forge = forge_build("empty");
     for (uint64_t i = 1; i <= 1000; i++) {
         forge_moment(forge, i);
-        forge_snapshot(forge, i);
+        forge_composition(forge, i);
     }
     struct pl_profile *profile = forge_load(forge);
     assert_int_equal(profile->moments, PL_MOMENTS);
-    assert_int_equal(profile->snapshots, PL_SNAPSHOTS);
+    assert_int_equal(profile->compositions, PL_COMPOSITIONS);
     pl_profile_close(profile);
     forge_free(forge);
 }
@@ -147,14 +147,14 @@ static void a_run_lasted_at_least_until_its_last_moment(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(moments_are_in_order_and_each_is_there_once),
-        cmocka_unit_test(a_moment_says_all_that_was_written),
-        cmocka_unit_test(figures_below_zero_are_no_moment),
-        cmocka_unit_test(snapshots_name_sites_the_largest_first),
-        cmocka_unit_test(rows_and_tallies_of_a_site_are_one_share),
-        cmocka_unit_test(entries_of_a_site_need_not_be_neighbours),
-        cmocka_unit_test(entries_for_what_is_not_there_are_left_out),
-        cmocka_unit_test(records_beyond_the_slots_are_not_looked_at),
+        cmocka_unit_test(moments_are_in_order_and_without_duplicates),
+        cmocka_unit_test(a_moment_has_all_that_was_written),
+        cmocka_unit_test(moments_with_negative_figures_are_dropped),
+        cmocka_unit_test(heap_compositions_list_sites_largest_first),
+        cmocka_unit_test(rows_and_tallies_of_a_site_are_one_entry),
+        cmocka_unit_test(entries_of_a_site_need_not_be_adjacent),
+        cmocka_unit_test(entries_for_missing_records_are_left_out),
+        cmocka_unit_test(records_beyond_the_slots_are_ignored),
         cmocka_unit_test(a_run_lasted_at_least_until_its_last_moment),
     };
     return cmocka_run_group_tests_name("history", tests, NULL, NULL);

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * test_reset.c - figures that began anew, profiles that were taken on the way, and the words for both.
+ * test_reset.c - profiles after a reset, snapshots, and how both are described.
  */
 #include <math.h>
 
+#include "reader/describe.h"
 #include "support.h"
 
 static struct pl_profile *load_and_free(struct forge *forge)
@@ -16,24 +17,24 @@ static struct pl_profile *load_and_free(struct forge *forge)
 static void assert_words(const struct pl_profile *profile, const char *method, const char *ending)
 {
     char words[256];
-    pl_profile_method(profile, words, sizeof words);
+    pl_describe_method(profile, words, sizeof words);
     assert_string_equal(words, method);
     if (!ending)
         return;
-    pl_profile_ending(profile, words, sizeof words);
+    pl_describe_ending(profile, words, sizeof words);
     assert_string_equal(words, ending);
 }
 
 /* ---- resets ---- */
 
-static void what_is_older_than_the_reset_is_forgotten(void **state)
+static void everything_before_the_reset_is_discarded(void **state)
 {
     (void) state;
     struct pl_profile *profile = load_scenario("reset");
     assert_int_equal(profile->sites, 1);
     assert_int_equal(profile->site[0].thread, 1);
     assert_string_equal(profile->tag[profile->site[0].tag].path, "request/render");
-    assert_true(profile->site[0].metric[PL_METRIC_INUSE_OBJECTS].value == 3);
+    assert_true(pl_site_value(&profile->site[0], PL_METRIC_INUSE_OBJECTS) == 3);
     assert_int_equal(profile->scopes, 1);
     assert_int_equal(profile->scope[0].tag, profile->site[0].tag);
     assert_int_equal(profile->scope[0].calls[PL_FN_MALLOC], 8);
@@ -47,7 +48,7 @@ static void what_is_older_than_the_reset_is_forgotten(void **state)
     pl_profile_close(profile);
 }
 
-static void rows_of_before_the_reset_are_forgotten_too(void **state)
+static void rows_from_before_the_reset_are_discarded(void **state)
 {
     (void) state;
     struct forge *forge = forge_build("leak");
@@ -57,11 +58,11 @@ static void rows_of_before_the_reset_are_forgotten_too(void **state)
     struct pl_profile *profile = load_and_free(forge);
     assert_int_equal(profile->sites, 1);
     assert_int_equal(profile->samples, 3);
-    assert_words(profile, "sampled every 512 KiB on average: 3 samples since the reset; ± is 95%", NULL);
+    assert_words(profile, "sampled every 512 KiB on average: 3 samples since the reset; ± = 95% confidence", NULL);
     pl_profile_close(profile);
 }
 
-static void a_thread_that_has_not_noticed_the_reset_has_not_allocated_since(void **state)
+static void a_thread_that_has_not_seen_the_reset_has_allocated_nothing_since(void **state)
 {
     (void) state;
     struct pl_profile *profile = load_scenario("reset");
@@ -70,34 +71,34 @@ static void a_thread_that_has_not_noticed_the_reset_has_not_allocated_since(void
     pl_profile_close(profile);
 }
 
-/* The heap was highest before the reset, and among what counts it is highest now. */
-static void the_peak_is_that_of_what_counts(void **state)
+/* The peak was before the reset. Since then the heap is largest now. */
+static void the_peak_counts_only_blocks_since_the_reset(void **state)
 {
     (void) state;
     struct forge *forge = forge_build("reset");
     forge_header(forge)->peak = (struct pl_peak){.bytes = 1 << 30, .units = 1000, .era = 5, .peaks = 3};
     struct pl_tally *tally = forge_tally_at(forge, (uint32_t) forge_header(forge)->count[PL_KIND_TALLY] - 1);
-    tally->era = tally->freed_era = 5; /* nothing of it was there at the peak */
+    tally->era = tally->freed_era = 5; /* none of its blocks was live at the peak */
     struct pl_profile *profile = load_and_free(forge);
     assert_true(profile->total[PL_METRIC_PEAK_SPACE].value == 3 * 64);
     assert_true(profile->peak_s == profile->duration_s);
     pl_profile_close(profile);
 }
 
-static void a_peak_since_the_reset_stays_where_it_was(void **state)
+static void a_peak_since_the_reset_is_kept(void **state)
 {
     (void) state;
     struct forge *forge = forge_build("reset");
     forge_header(forge)->peak = (struct pl_peak){.bytes = 1 << 30, .units = 1000000, .era = 5, .peaks = 3};
     struct pl_tally *tally = forge_tally_at(forge, (uint32_t) forge_header(forge)->count[PL_KIND_TALLY] - 1);
-    tally->freed_era = 5; /* all eight were there, and none was freed yet */
+    tally->freed_era = 5; /* all eight were live */
     struct pl_profile *profile = load_and_free(forge);
     assert_true(profile->total[PL_METRIC_PEAK_SPACE].value == 8 * 64);
     assert_true(profile->peak_s < profile->duration_s);
     pl_profile_close(profile);
 }
 
-static void a_tally_tells_the_lower_half_of_the_number_of_resets(void **state)
+static void a_tally_stores_the_lower_half_of_the_number_of_resets(void **state)
 {
     (void) state;
     struct forge *forge = forge_build("reset");
@@ -124,43 +125,44 @@ static void history_begins_with_the_reset(void **state)
 {
     (void) state;
     struct forge *forge = forge_build("reset");
-    struct pl_snapshot_record *snapshot = forge_snapshot(forge, 6000000000ull);
+    struct pl_composition_record *composition = forge_composition(forge, 6000000000ull);
     uint32_t last = (uint32_t) forge_header(forge)->count[PL_KIND_TALLY] - 1;
-    forge_holds(snapshot, 1, 1000, 48000); /* from before */
-    forge_holds(snapshot, last, 3, 192);
-    forge_holds(forge_snapshot(forge, 3000000000ull), 1, 1000, 48000);
+    forge_holds(composition, 1, 1000, 48000); /* from before the reset */
+    forge_holds(composition, last, 3, 192);
+    forge_holds(forge_composition(forge, 3000000000ull), 1, 1000, 48000);
     uint64_t before = forge_thread_at(forge, 1)->bytes + forge_thread_at(forge, 2)->reset_bytes +
                       forge_thread_at(forge, 3)->reset_bytes;
     struct pl_profile *profile = load_and_free(forge);
     assert_int_equal(profile->moments, 1);
     assert_true(fabs(profile->moment[0].seconds - 6) < 1e-9);
     assert_true(profile->moment[0].allocated_bytes == (double) ((1 << 30) - before));
-    assert_int_equal(profile->snapshots, 1);
-    assert_int_equal(profile->snapshot[0].shares, 1);
-    assert_true(profile->snapshot[0].live_bytes == 192 && profile->snapshot[0].left_out_bytes == 0);
+    assert_int_equal(profile->compositions, 1);
+    assert_int_equal(profile->composition[0].shares, 1);
+    assert_true(profile->composition[0].live_bytes == 192 && profile->composition[0].left_out_bytes == 0);
     assert_int_equal(profile->damage, 0);
     pl_profile_close(profile);
 }
 
-static void without_a_reset_nothing_is_said_of_one(void **state)
+static void without_a_reset_none_is_mentioned(void **state)
 {
     (void) state;
     struct pl_profile *profile = load_scenario("tags");
     assert_true(profile->reset_s == 0);
-    assert_words(profile, "exact: all 2,221 allocations but for 500 made while Plimsoll was off or paused", "exited 0");
+    assert_words(profile, "exact: all 2,221 allocations, but for 500 more made while Plimsoll was off or paused",
+                 "exited 0");
     pl_profile_close(profile);
 }
 
-static void switching_off_and_on_does_not_end_exactness(void **state)
+static void switching_off_and_on_does_not_end_exact_mode(void **state)
 {
     (void) state;
     struct forge *forge = forge_build("tags");
     struct pl_auto *automatic = &forge_header(forge)->automatic;
-    automatic->left = 2; /* as the runtime counts it when it is switched off */
+    automatic->left = 2; /* the runtime counts this when it is switched off */
     automatic->returned = 1;
     struct pl_profile *profile = forge_load(forge);
     assert_true(profile->exact);
-    assert_words(profile, "exact: all 2,221 allocations but for 500 made while Plimsoll was off or paused", NULL);
+    assert_words(profile, "exact: all 2,221 allocations, but for 500 more made while Plimsoll was off or paused", NULL);
     pl_profile_close(profile);
     automatic->interval_max = 96 << 10;
     profile = load_and_free(forge);
@@ -168,7 +170,7 @@ static void switching_off_and_on_does_not_end_exactness(void **state)
     pl_profile_close(profile);
 }
 
-static void nothing_but_paused_calls_is_said_to_be_so(void **state)
+static void a_profile_of_paused_calls_only_is_described_as_such(void **state)
 {
     (void) state;
     struct forge *forge = forge_build("exact");
@@ -195,7 +197,7 @@ static void a_snapshot_has_a_name_and_ends_when_it_was_taken(void **state)
     assert_true(fabs(profile->snapshot_s - 3.2) < 1e-9);
     assert_true(fabs(profile->duration_s - 3.2) < 1e-9);
     assert_false(profile->running);
-    assert_words(profile, "exact: all 2,221 allocations but for 500 made while Plimsoll was off or paused",
+    assert_words(profile, "exact: all 2,221 allocations, but for 500 more made while Plimsoll was off or paused",
                  "snapshot `warmed up` after 3.2 s");
     pl_profile_close(profile);
 }
@@ -214,7 +216,7 @@ static uint64_t own_start_ticks(void)
     return ticks;
 }
 
-/* It is this very process. */
+/* The header has the pid and the start time of this very process. */
 static void a_snapshot_of_a_running_process_is_not_running(void **state)
 {
     (void) state;
@@ -222,16 +224,17 @@ static void a_snapshot_of_a_running_process_is_not_running(void **state)
     struct forge *forge = forge_build("tags");
     forge_header(forge)->pid = (uint32_t) getpid();
     forge_header(forge)->start_ticks = own_start_ticks();
-    for (int snapshot = 0; snapshot <= 1; snapshot++) {
+    for (int composition = 0; composition <= 1; composition++) {
         struct pl_profile *profile = NULL;
         char why[PL_WHY_BYTES];
-        if (snapshot)
+        if (composition)
             forge_make_snapshot(forge, "", 1500000000);
         forge_to_file(forge, path);
         assert_int_equal(pl_profile_open(path, &profile, why), 0);
-        assert_int_equal(profile->running, !snapshot);
-        if (snapshot)
-            assert_words(profile, "exact: all 2,221 allocations but for 500 made while Plimsoll was off or paused",
+        assert_int_equal(profile->running, !composition);
+        if (composition)
+            assert_words(profile,
+                         "exact: all 2,221 allocations, but for 500 more made while Plimsoll was off or paused",
                          "snapshot after 1.5 s");
         pl_profile_close(profile);
         unlink(path);
@@ -250,19 +253,19 @@ static void a_name_without_the_flag_makes_no_snapshot(void **state)
     pl_profile_close(profile);
 }
 
-static void the_name_of_a_snapshot_cannot_command_a_terminal(void **state)
+static void control_characters_in_the_name_of_a_snapshot_are_escaped(void **state)
 {
     (void) state;
     char name[200], words[256];
     memset(name, 'n', sizeof name);
     memcpy(name, "\x1b[2J\n", 5);
-    memcpy(name + 62, "\u20ac", 3); /* around which it is cut */
+    memcpy(name + 62, "\u20ac", 3); /* the name is truncated before or after this character */
     name[sizeof name - 1] = 0;
     struct forge *forge = forge_build("tags");
     forge_make_snapshot(forge, name, 1000000000);
     struct pl_profile *profile = load_and_free(forge);
     assert_string_equal(profile->snapshot_name, name);
-    pl_profile_ending(profile, words, sizeof words);
+    pl_describe_ending(profile, words, sizeof words);
     assert_memory_equal(words, "snapshot `?[2J?nnn", 18);
     assert_non_null(strstr(words, "nnn` after 1.0 s"));
     pl_profile_close(profile);
@@ -271,21 +274,21 @@ static void the_name_of_a_snapshot_cannot_command_a_terminal(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(what_is_older_than_the_reset_is_forgotten),
-        cmocka_unit_test(rows_of_before_the_reset_are_forgotten_too),
-        cmocka_unit_test(a_thread_that_has_not_noticed_the_reset_has_not_allocated_since),
-        cmocka_unit_test(the_peak_is_that_of_what_counts),
-        cmocka_unit_test(a_peak_since_the_reset_stays_where_it_was),
-        cmocka_unit_test(a_tally_tells_the_lower_half_of_the_number_of_resets),
+        cmocka_unit_test(everything_before_the_reset_is_discarded),
+        cmocka_unit_test(rows_from_before_the_reset_are_discarded),
+        cmocka_unit_test(a_thread_that_has_not_seen_the_reset_has_allocated_nothing_since),
+        cmocka_unit_test(the_peak_counts_only_blocks_since_the_reset),
+        cmocka_unit_test(a_peak_since_the_reset_is_kept),
+        cmocka_unit_test(a_tally_stores_the_lower_half_of_the_number_of_resets),
         cmocka_unit_test(counters_below_their_baseline_are_damage),
         cmocka_unit_test(history_begins_with_the_reset),
-        cmocka_unit_test(without_a_reset_nothing_is_said_of_one),
-        cmocka_unit_test(switching_off_and_on_does_not_end_exactness),
-        cmocka_unit_test(nothing_but_paused_calls_is_said_to_be_so),
+        cmocka_unit_test(without_a_reset_none_is_mentioned),
+        cmocka_unit_test(switching_off_and_on_does_not_end_exact_mode),
+        cmocka_unit_test(a_profile_of_paused_calls_only_is_described_as_such),
         cmocka_unit_test(a_snapshot_has_a_name_and_ends_when_it_was_taken),
         cmocka_unit_test(a_snapshot_of_a_running_process_is_not_running),
         cmocka_unit_test(a_name_without_the_flag_makes_no_snapshot),
-        cmocka_unit_test(the_name_of_a_snapshot_cannot_command_a_terminal),
+        cmocka_unit_test(control_characters_in_the_name_of_a_snapshot_are_escaped),
     };
     return cmocka_run_group_tests_name("reset", tests, NULL, NULL);
 }

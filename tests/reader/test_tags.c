@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * test_tags.c - what becomes of tags, of scopes, and of sites that have tags: honest ones, and others.
+ * test_tags.c - reading tags, scopes and sites with tags, from correct and damaged files.
  */
 #include "support.h"
 
 #define LONG_BYTES 65536
 
-/* The index of a tag by its path; fails if there is none, or more than one. */
+/* The index of the tag with this path. Fails if there is none, or more than one. */
 static uint32_t tag_at(const struct pl_profile *profile, const char *path)
 {
     uint32_t found = UINT32_MAX;
@@ -58,13 +58,13 @@ static char *long_name(char last)
 
 /* ---- tags ---- */
 
-static void without_tags_there_is_the_root(void **state)
+static void a_profile_without_tags_has_the_root(void **state)
 {
     (void) state;
     struct pl_profile *profile = load_scenario("leak");
     assert_int_equal(profile->tags, 1);
     assert_string_equal(profile->tag[0].path, "");
-    assert_int_equal(profile->scopes, 2); /* all that both threads did */
+    assert_int_equal(profile->scopes, 2); /* one for each thread, with all of its calls */
     assert_int_equal(profile->scope[0].tag, 0);
     pl_profile_close(profile);
 }
@@ -83,7 +83,7 @@ static void a_tag_has_a_name_a_path_and_a_parent(void **state)
     pl_profile_close(profile);
 }
 
-static void similar_names_and_equal_names_elsewhere_are_other_tags(void **state)
+static void similar_names_and_equal_names_under_other_parents_are_other_tags(void **state)
 {
     (void) state;
     struct forge *forge = forge_build("empty");
@@ -117,7 +117,7 @@ static void records_of_the_same_tag_are_one(void **state)
     pl_profile_close(profile);
 }
 
-static void off_is_not_a_tag_of_that_name(void **state)
+static void the_off_tag_is_not_a_tag_named_off(void **state)
 {
     (void) state;
     struct forge *forge = forge_build("empty");
@@ -156,7 +156,7 @@ static void a_long_name_is_joined_from_its_pieces(void **state)
     free(other);
 }
 
-/* 16,384 tags, a hundred deep, with names of their own. */
+/* 16,384 tags, a hundred deep, with different names. */
 static void sixteen_thousand_tags_have_their_paths(void **state)
 {
     (void) state;
@@ -189,8 +189,8 @@ static uint64_t measure_paths(const struct pl_profile *profile)
     return bytes;
 }
 
-/* Each path in full would be 2 GiB together. */
-static void paths_that_are_too_long_are_cut_in_the_middle(void **state)
+/* All full paths together would take 2 GiB. */
+static void paths_that_are_too_long_are_truncated_in_the_middle(void **state)
 {
     (void) state;
     struct forge *forge = forge_build("empty");
@@ -215,7 +215,7 @@ static void paths_that_are_too_long_are_cut_in_the_middle(void **state)
     pl_profile_close(profile);
 }
 
-static void a_cut_does_not_go_through_a_character(void **state)
+static void truncation_does_not_split_a_character(void **state)
 {
     (void) state;
     struct forge *forge = forge_build("empty");
@@ -235,12 +235,12 @@ static void a_cut_does_not_go_through_a_character(void **state)
 
 /* ---- scopes ---- */
 
-static void what_scopes_do_not_account_for_belongs_to_the_tag_of_the_moment(void **state)
+static void calls_that_no_scope_has_booked_belong_to_the_current_tag(void **state)
 {
     (void) state;
     struct pl_profile *profile = load_scenario("tags");
     assert_scope(profile, 1, "request", 110, 100 * 1024 + (10 << 21));
-    assert_scope(profile, 1, "request/parse", 300, 300 * 64); /* of which no scope tells */
+    assert_scope(profile, 1, "request/parse", 300, 300 * 64); /* which no scope has booked */
     assert_scope(profile, 1, "request/render", 200, 200 * 64);
     assert_null(scope_at(profile, 1, ""));
     assert_scope(profile, 0, "", 1, 4096);
@@ -248,7 +248,7 @@ static void what_scopes_do_not_account_for_belongs_to_the_tag_of_the_moment(void
     pl_profile_close(profile);
 }
 
-static void the_rest_is_found_for_each_function(void **state)
+static void unbooked_calls_are_found_for_each_function(void **state)
 {
     (void) state;
     struct forge *forge = forge_build("empty");
@@ -266,7 +266,7 @@ static void the_rest_is_found_for_each_function(void **state)
     pl_profile_close(profile);
 }
 
-static void scopes_that_are_ahead_of_their_thread_are_believed(void **state)
+static void scopes_with_more_calls_than_their_thread_are_believed(void **state)
 {
     (void) state;
     struct forge *forge = forge_build("empty");
@@ -284,7 +284,7 @@ static void scopes_that_are_ahead_of_their_thread_are_believed(void **state)
     pl_profile_close(profile);
 }
 
-static void a_profile_whose_scopes_do_not_add_up_is_not_valid(void **state)
+static void a_profile_whose_scopes_have_wrong_sums_is_not_valid(void **state)
 {
     (void) state;
     struct pl_profile *profile = load_scenario("tags");
@@ -296,7 +296,7 @@ static void a_profile_whose_scopes_do_not_add_up_is_not_valid(void **state)
     pl_profile_close(profile);
 }
 
-static void what_was_allocated_while_off_is_counted_and_not_recorded(void **state)
+static void allocations_while_off_are_counted_and_not_recorded(void **state)
 {
     (void) state;
     struct pl_profile *profile = load_scenario("tags");
@@ -307,8 +307,8 @@ static void what_was_allocated_while_off_is_counted_and_not_recorded(void **stat
     pl_profile_close(profile);
 }
 
-/* What may be live at most is what was recorded. */
-static void intervals_end_at_what_was_recorded(void **state)
+/* No more can be live than was recorded. */
+static void confidence_intervals_end_at_what_was_recorded(void **state)
 {
     (void) state;
     struct forge *forge = forge_build("empty");
@@ -338,8 +338,8 @@ static void a_stack_under_two_tags_is_two_sites(void **state)
     assert_non_null(parsed);
     assert_non_null(rendered);
     assert_int_equal(parsed->stack, rendered->stack);
-    assert_true(parsed->metric[PL_METRIC_INUSE_OBJECTS].value == 0);
-    assert_true(rendered->metric[PL_METRIC_INUSE_OBJECTS].value == 50);
+    assert_true(pl_site_value(parsed, PL_METRIC_INUSE_OBJECTS) == 0);
+    assert_true(pl_site_value(rendered, PL_METRIC_INUSE_OBJECTS) == 50);
     assert_int_equal(profile->stacks, 3);
     assert_int_equal(profile->sites, 2 + 2 * 4);
     pl_profile_close(profile);
@@ -357,11 +357,11 @@ static void rows_and_tallies_under_one_tag_are_one_site(void **state)
     forge_sample(&forge_row_at(forge, row)->allocated, 10, 2, 2);
     struct pl_profile *profile = load_and_free(forge);
     assert_int_equal(profile->sites, 1);
-    assert_true(profile->site[0].metric[PL_METRIC_ALLOC_OBJECTS].value == 7);
+    assert_true(pl_site_value(&profile->site[0], PL_METRIC_ALLOC_OBJECTS) == 7);
     pl_profile_close(profile);
 }
 
-static void other_sizes_are_a_site_of_their_own_for_each_tag(void **state)
+static void each_tag_has_its_own_site_for_other_sizes(void **state)
 {
     (void) state;
     struct forge *forge = forge_build("empty");
@@ -376,12 +376,12 @@ static void other_sizes_are_a_site_of_their_own_for_each_tag(void **state)
     assert_true(profile->site[1].other_sizes && profile->site[2].other_sizes);
     assert_int_equal(profile->site[1].stack, PL_NO_STACK);
     assert_int_equal(profile->site[2].tag, 1);
-    assert_true(profile->site[2].metric[PL_METRIC_ALLOC_OBJECTS].value == 7);
+    assert_true(pl_site_value(&profile->site[2], PL_METRIC_ALLOC_OBJECTS) == 7);
     assert_int_equal(profile->damage, 0);
     pl_profile_close(profile);
 }
 
-/* ---- nonsense ---- */
+/* ---- damaged files ---- */
 
 static void tags_that_are_below_themselves_are_dropped(void **state)
 {
@@ -396,11 +396,11 @@ static void tags_that_are_below_themselves_are_dropped(void **state)
     forge_tag_at(forge, forge_tag_of_kind(forge, PL_TAG_OFF))->parent = good;
     struct pl_profile *profile = load_and_free(forge);
     assert_int_equal(profile->tags, 2);
-    assert_int_equal(profile->damage, 5); /* not "below", which only has no parent */
+    assert_int_equal(profile->damage, 5); /* without "below", whose parent is merely missing */
     pl_profile_close(profile);
 }
 
-static void a_tag_below_one_that_is_not_published_is_not_there_yet(void **state)
+static void a_tag_below_an_unpublished_one_is_ignored(void **state)
 {
     (void) state;
     struct forge *forge = forge_build("empty");
@@ -412,7 +412,7 @@ static void a_tag_below_one_that_is_not_published_is_not_there_yet(void **state)
     pl_profile_close(profile);
 }
 
-static void a_name_that_goes_on_for_ever_ends(void **state)
+static void a_name_with_a_cycle_of_pieces_ends(void **state)
 {
     (void) state;
     struct forge *forge = forge_build("empty");
@@ -420,7 +420,7 @@ static void a_name_that_goes_on_for_ever_ends(void **state)
     forge_tag_at(forge, rest)->name = forge_text(forge, "b", 1);
     forge_tag_at(forge, rest)->rest = rest;
     forge_tag_at(forge, tag)->rest = rest;
-    forge_tag_at(forge, forge_tag(forge, 0, "other"))->rest = tag; /* which is no rest */
+    forge_tag_at(forge, forge_tag(forge, 0, "other"))->rest = tag; /* which is not a continuation */
     forge_tag_at(forge, forge_tag(forge, 0, "far"))->rest = 1000000;
     struct pl_profile *profile = load_and_free(forge);
     assert_int_equal(profile->tags, 4);
@@ -432,7 +432,7 @@ static void a_name_that_goes_on_for_ever_ends(void **state)
     pl_profile_close(profile);
 }
 
-static void names_that_share_their_text_cannot_fill_memory(void **state)
+static void names_that_share_their_text_have_a_limited_cost(void **state)
 {
     (void) state;
     struct forge *forge = forge_build("empty");
@@ -450,11 +450,11 @@ static void names_that_share_their_text_cannot_fill_memory(void **state)
     struct pl_profile *profile = load_and_free(forge);
     assert_int_equal(profile->tags, 20001);
     assert_true(measure_paths(profile) < 256 << 20);
-    assert_true(profile->damage > 0); /* names that were not joined any more */
+    assert_true(profile->damage > 0); /* for the names that were not joined */
     pl_profile_close(profile);
 }
 
-static void tags_that_are_not_there_are_the_root(void **state)
+static void references_to_missing_tags_become_the_root(void **state)
 {
     (void) state;
     struct forge *forge = forge_build("empty");
@@ -474,7 +474,7 @@ static void tags_that_are_not_there_are_the_root(void **state)
     pl_profile_close(profile);
 }
 
-static void scopes_of_nobody_and_beyond_all_numbers_are_dropped(void **state)
+static void scopes_without_a_thread_and_with_impossible_counts_are_dropped(void **state)
 {
     (void) state;
     struct forge *forge = forge_build("empty");
@@ -491,7 +491,7 @@ static void scopes_of_nobody_and_beyond_all_numbers_are_dropped(void **state)
     pl_profile_close(profile);
 }
 
-static void other_sizes_have_no_stack_whatever_the_file_says(void **state)
+static void a_site_for_other_sizes_never_has_a_stack(void **state)
 {
     (void) state;
     struct forge *forge = forge_build("tags");
@@ -504,7 +504,7 @@ static void other_sizes_have_no_stack_whatever_the_file_says(void **state)
     pl_profile_close(profile);
 }
 
-static void a_site_of_no_known_kind_keeps_its_figures(void **state)
+static void a_site_of_unknown_kind_keeps_its_figures(void **state)
 {
     (void) state;
     struct forge *forge = forge_build("tags");
@@ -520,32 +520,32 @@ static void a_site_of_no_known_kind_keeps_its_figures(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(without_tags_there_is_the_root),
+        cmocka_unit_test(a_profile_without_tags_has_the_root),
         cmocka_unit_test(a_tag_has_a_name_a_path_and_a_parent),
-        cmocka_unit_test(similar_names_and_equal_names_elsewhere_are_other_tags),
+        cmocka_unit_test(similar_names_and_equal_names_under_other_parents_are_other_tags),
         cmocka_unit_test(records_of_the_same_tag_are_one),
-        cmocka_unit_test(off_is_not_a_tag_of_that_name),
+        cmocka_unit_test(the_off_tag_is_not_a_tag_named_off),
         cmocka_unit_test(a_long_name_is_joined_from_its_pieces),
         cmocka_unit_test(sixteen_thousand_tags_have_their_paths),
-        cmocka_unit_test(paths_that_are_too_long_are_cut_in_the_middle),
-        cmocka_unit_test(a_cut_does_not_go_through_a_character),
-        cmocka_unit_test(what_scopes_do_not_account_for_belongs_to_the_tag_of_the_moment),
-        cmocka_unit_test(the_rest_is_found_for_each_function),
-        cmocka_unit_test(scopes_that_are_ahead_of_their_thread_are_believed),
-        cmocka_unit_test(a_profile_whose_scopes_do_not_add_up_is_not_valid),
-        cmocka_unit_test(what_was_allocated_while_off_is_counted_and_not_recorded),
-        cmocka_unit_test(intervals_end_at_what_was_recorded),
+        cmocka_unit_test(paths_that_are_too_long_are_truncated_in_the_middle),
+        cmocka_unit_test(truncation_does_not_split_a_character),
+        cmocka_unit_test(calls_that_no_scope_has_booked_belong_to_the_current_tag),
+        cmocka_unit_test(unbooked_calls_are_found_for_each_function),
+        cmocka_unit_test(scopes_with_more_calls_than_their_thread_are_believed),
+        cmocka_unit_test(a_profile_whose_scopes_have_wrong_sums_is_not_valid),
+        cmocka_unit_test(allocations_while_off_are_counted_and_not_recorded),
+        cmocka_unit_test(confidence_intervals_end_at_what_was_recorded),
         cmocka_unit_test(a_stack_under_two_tags_is_two_sites),
         cmocka_unit_test(rows_and_tallies_under_one_tag_are_one_site),
-        cmocka_unit_test(other_sizes_are_a_site_of_their_own_for_each_tag),
+        cmocka_unit_test(each_tag_has_its_own_site_for_other_sizes),
         cmocka_unit_test(tags_that_are_below_themselves_are_dropped),
-        cmocka_unit_test(a_tag_below_one_that_is_not_published_is_not_there_yet),
-        cmocka_unit_test(a_name_that_goes_on_for_ever_ends),
-        cmocka_unit_test(names_that_share_their_text_cannot_fill_memory),
-        cmocka_unit_test(tags_that_are_not_there_are_the_root),
-        cmocka_unit_test(scopes_of_nobody_and_beyond_all_numbers_are_dropped),
-        cmocka_unit_test(other_sizes_have_no_stack_whatever_the_file_says),
-        cmocka_unit_test(a_site_of_no_known_kind_keeps_its_figures),
+        cmocka_unit_test(a_tag_below_an_unpublished_one_is_ignored),
+        cmocka_unit_test(a_name_with_a_cycle_of_pieces_ends),
+        cmocka_unit_test(names_that_share_their_text_have_a_limited_cost),
+        cmocka_unit_test(references_to_missing_tags_become_the_root),
+        cmocka_unit_test(scopes_without_a_thread_and_with_impossible_counts_are_dropped),
+        cmocka_unit_test(a_site_for_other_sizes_never_has_a_stack),
+        cmocka_unit_test(a_site_of_unknown_kind_keeps_its_figures),
     };
     return cmocka_run_group_tests_name("tags", tests, NULL, NULL);
 }

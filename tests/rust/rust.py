@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: MIT
-"""rust - the crate plimsoll: a Rust program's figures are right by thread and tag, its names are readable, and without
-the profiler it pays next to nothing.
+"""rust - the crate plimsoll: a Rust program has correct figures by thread and tag and readable names, and costs next to
+nothing without the profiler.
 
-src/bin/answers.rs keeps a ledger of what it does; the profile must say the same. Everything is built by cargo, offline,
-below the build directory.
+src/bin/answers.rs keeps a ledger of what it does. The profile must have the same figures. Cargo builds everything,
+offline, below the build directory.
 """
 
 import functools
@@ -33,17 +33,17 @@ MANGLED = re.compile(r"(^|\W)_(R[A-Za-z0-9]|ZN)|\$(LT|GT|u20|RF|BP|C)\$|::h[0-9a
 
 
 def environment(**settings):
-    """The caller's, without what would change the build or profile cargo; settings that are None are left out."""
+    """The caller's environment, without variables that change the build or profile cargo, and without None settings."""
     unwanted = ("PLIMSOLL_", "CARGO_", "RUST")
     words = {k: v for k, v in os.environ.items() if not k.startswith(unwanted) or k in ("CARGO_HOME", "RUSTUP_HOME")}
     words.pop("LD_PRELOAD", None)
-    words.update(settings)
+    words.update({"PLIMSOLL_CACHE": "off", **settings})
     return {k: str(v) for k, v in words.items() if v is not None}
 
 
 @functools.lru_cache(maxsize=None)
 def cargos():
-    """Every cargo of PATH that works, each with the rustc beside it."""
+    """Every working cargo of PATH, each with the rustc beside it."""
     found = {}
     for directory in os.environ.get("PATH", "").split(":"):
         tools = [Path(directory) / name for name in ("cargo", "rustc", "rustdoc")]
@@ -92,18 +92,18 @@ class Run:
             self.reports = [plimsoll("report", *view, out) for view in VIEWS] if out.exists() else []
 
     def lines(self, mark):
-        """Rows of what it printed: those of the ledger, or those that begin with `=`."""
+        """Rows of its output: those of the ledger, or those that begin with `=`."""
         rows = [line.split("\t") for line in self.stdout.splitlines()]
         return [row for row in rows if (row[0] == "=") == (mark == "=")]
 
     def ledger(self):
-        """(thread, tag) -> figures, as the program wrote them down."""
+        """(thread, tag) -> figures, as the program booked them."""
         head, *rows = self.lines("")
         return {(row[0], LONG_NAME if row[1] == "(long)" else row[1]): dict(zip(head[2:], map(int, row[2:])))
                 for row in rows}
 
     def told(self):
-        """What the profiler told the program: subject -> words."""
+        """What the profiler returned to the program: subject -> words."""
         return {row[1]: row[2:] for row in self.lines("=")}
 
     def key(self, record):
@@ -119,7 +119,7 @@ class Run:
         return table
 
     def sites(self):
-        """(thread, tag) -> figures of the stacks."""
+        """(thread, tag) -> figures, summed over stacks."""
         table = {}
         for site in self.json["sites"]:
             made, live = site["alloc_objects"]["value"], site["inuse_objects"]["value"]
@@ -133,7 +133,7 @@ class Run:
         return {frame["function"] for frame in self.json["frames"]}
 
 
-# In each of these, names must be readable.
+# Names must be readable in each of these.
 VIEWS = ([], ["--tree", "--metric", "calls"], ["--leaks"], ["--full-names"])
 
 
@@ -154,11 +154,11 @@ def differences(true, seen, figures):
             value = seen.get(key, {}).get(figure, 0)
             if value != account[figure]:
                 thread, tag = key
-                yield f"{thread}, {tag[:60]!r}: {figure} {value} in the profile, in truth {account[figure]}"
+                yield f"{thread}, {tag[:60]!r}: {figure} {value} in the profile, should be {account[figure]}"
 
 
 def check_scopes(run):
-    """Calls of each function, bytes and entries of every thread and tag: exact in every mode."""
+    """Calls of each function, bytes and entries of every thread and tag are exact in every mode."""
     true = run.ledger()
     assert len(true) > 25, f"a ledger of {len(true)} accounts"
     expect(differences(true, run.scopes(), (*FUNCTIONS, "entered", "bytes")))
@@ -168,7 +168,7 @@ def check_scopes(run):
 
 
 def check_sites(run):
-    """What became of the blocks is charged to the thread and tag that made them: exact in exact mode."""
+    """Blocks belong to the thread and tag that allocated them. Their figures are exact in exact mode."""
     true, seen = run.ledger(), run.sites()
     for account in true.values():
         account["calls"] = sum(account[name] for name in FUNCTIONS)
@@ -195,14 +195,14 @@ def in_sampled_mode_calls_bytes_and_entries_of_every_thread_and_tag_are_exact():
 
 
 @claim
-def a_program_with_the_allocator_of_std_has_the_same_figures():
+def a_program_with_the_standard_allocator_has_the_same_figures():
     run = Run(build("system", "--features", "system") / "answers")
     check_scopes(run)
     check_sites(run)
 
 
 @claim
-def a_program_that_is_linked_with_the_profiler_has_the_same_figures_without_a_preload():
+def a_program_linked_with_the_profiler_has_the_same_figures_without_a_preload():
     program = build("link", "--features", "link", flags=f"-L native={BUILD}") / "answers"
     run = Run(program, preload=None, LD_LIBRARY_PATH=BUILD)
     assert run.json, "there is no profile"
@@ -211,7 +211,7 @@ def a_program_that_is_linked_with_the_profiler_has_the_same_figures_without_a_pr
 
 
 @claim
-def the_program_is_told_the_same_figures():
+def the_program_gets_the_same_figures_from_the_api():
     run = Run(build() / "answers")
     told, true = run.told(), run.ledger()
     boxes, func = true["answers", "boxes"], true["answers", "Func"]
@@ -224,7 +224,7 @@ def the_program_is_told_the_same_figures():
 
 
 @claim
-def without_the_profiler_the_program_runs_as_well_and_knows_it():
+def without_the_profiler_the_program_runs_and_gets_errors():
     run = Run(build() / "answers", preload=None)
     assert run.json is None
     assert run.told()["process"] == ["Unsupported"] and run.told()["pairs"][0] == "false", run.stdout
@@ -246,7 +246,7 @@ BARE_CONTROLS = {
 
 
 @claim
-def every_control_does_what_it_says():
+def every_control_does_what_it_promises():
     run = Run(build() / "controls")
     assert dict(run.lines("")) == CONTROLS, run.stdout
     assert len(run.files) == 4 and {"now.plim", "out.plim", "out.warm ü.plim"} <= set(run.files), run.files
@@ -258,20 +258,20 @@ def every_control_does_what_it_says():
 
 
 @claim
-def names_that_are_too_long_are_cut_and_counted_and_stay_apart():
+def names_that_are_too_long_are_truncated_counted_and_stay_different():
     run = Run(build() / "controls")
     cut = {tag["name"] for tag in run.json["tags"] if len(tag["name"]) > 50000}
     assert len(cut) == 2 and run.json["losses"]["tag_names"] == 2, run.json["losses"]
 
 
 @claim
-def a_program_that_wants_no_profile_leaves_none():
+def a_program_that_switches_output_off_leaves_no_profile():
     run = Run(build() / "controls", "quiet")
     assert run.json is None and "now.plim" in run.files, run.files
 
 
 @claim
-def without_the_profiler_every_control_says_so():
+def without_the_profiler_every_control_returns_an_error():
     run = Run(build() / "controls", preload=None)
     assert dict(run.lines("")) == BARE_CONTROLS and not run.files, run.stdout
 
@@ -282,7 +282,7 @@ def without_the_profiler_every_control_says_so():
 def check_names(program, prefix):
     run = Run(program)
     if not any(frame.get("linkage", "").startswith(prefix) for frame in run.json["frames"]):
-        raise Skip(f"this compiler makes no names that begin with {prefix}")
+        raise Skip(f"this compiler writes no names that begin with {prefix}")
     expect(name for name in run.functions() if MANGLED.search(name))
     for wanted in ("answers::boxes", "answers::work", "answers::main"):
         assert wanted in run.functions(), f"no {wanted} in {sorted(run.functions())}"
@@ -291,20 +291,20 @@ def check_names(program, prefix):
 
 
 @claim
-def names_of_legacy_mangling_are_readable_in_every_report():
+def names_with_legacy_mangling_are_readable_in_every_report():
     check_names(build() / "answers", "_ZN")
 
 
 @claim
-def names_of_v0_mangling_are_readable_in_every_report():
+def names_with_v0_mangling_are_readable_in_every_report():
     check_names(build("v0", flags="-C symbol-mangling-version=v0") / "answers", "_R")
 
 
-# ---- what it costs, and whether it builds ----
+# ---- cost and builds ----
 
 
 @claim
-def without_the_profiler_a_scope_is_a_load_a_test_and_a_branch():
+def without_the_profiler_a_scope_costs_a_load_a_test_and_a_branch():
     if not shutil.which("objdump"):
         raise Skip("objdump is not installed")
     program = build("plain", "--release", "--bin", "bare") / "bare"
@@ -318,7 +318,7 @@ def without_the_profiler_a_scope_is_a_load_a_test_and_a_branch():
 
 
 @claim
-def the_tests_of_the_crate_and_the_examples_of_its_items_pass():
+def the_tests_and_documentation_examples_of_the_crate_pass():
     said = cargo("test", where=CRATE)
     say(" ".join(re.findall(r"test result: (ok\. \d+ passed)", said)))
 
@@ -330,7 +330,7 @@ def the_code_in_the_guide_compiles_and_runs():
 
 
 @claim
-def the_example_shows_what_its_tags_hold():
+def the_example_shows_the_memory_of_its_tags():
     cargo("build", "--example", "words", where=CRATE)
     run = Run(TARGETS / "plain" / "debug" / "examples" / "words", SOURCE / "README.md", SOURCE / "CONTRIBUTING.md")
     assert re.search(r"distinct words", run.stdout), run.stdout
@@ -344,7 +344,7 @@ def check_builds(tools):
 
 
 for a_version, some_tools in list(cargos().items())[1:]:
-    claims.add(f"it builds with {a_version}, too", functools.partial(check_builds, some_tools))
+    claims.add(f"the crate builds with {a_version}", functools.partial(check_builds, some_tools))
 
 
 if __name__ == "__main__":

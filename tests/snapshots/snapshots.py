@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""snapshots - copies of the profile of a running process: whole, in their place, and nobody's file is lost."""
+"""snapshots - copies of the profile of a running process: complete, in the right place, never over an existing file."""
 
 import errno
 import os
@@ -8,7 +8,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-# First, because it knows the way to tests/lib.
+# First, because it adds tests/lib to the path.
 from subjects import BUSY, COPIES, PLIMSOLL, STEPS, Place, ask, await_true, environment, kept_by, undisturbed
 import claims
 import plim
@@ -32,17 +32,17 @@ def copy_often(sample, copies):
 
 
 @claim
-def copies_of_a_program_that_writes_as_fast_as_it_can_are_all_without_damage():
+def copies_of_a_program_that_writes_as_fast_as_possible_have_no_damage():
     copy_often("exact", COPIES_OF_A_BUSY_PROGRAM)
 
 
 @claim
-def so_they_are_when_it_takes_samples():
+def copies_of_such_a_program_have_no_damage_when_it_is_sampled():
     copy_often("256", COPIES_OF_A_BUSY_PROGRAM // 4)
 
 
 @claim
-def the_command_takes_whole_profiles_of_a_busy_program_too():
+def the_command_takes_complete_snapshots_of_a_busy_program():
     with Place() as place:
         process = busy_program(place, "exact")
         for _ in range(3):
@@ -52,7 +52,7 @@ def the_command_takes_whole_profiles_of_a_busy_program_too():
 
 
 @claim
-def an_idle_program_is_copied_as_it_is_and_goes_on():
+def an_idle_program_is_copied_and_not_disturbed():
     with Place() as place:
         process = place.profiled(STEPS)
         for _ in range(5):
@@ -79,7 +79,7 @@ def a_stopped_program_is_copied_and_stays_stopped():
 
 
 @claim
-def a_snapshot_says_what_it_is_and_is_not_running():
+def a_snapshot_is_marked_as_one_and_is_not_running():
     with Place() as place:
         process = place.profiled(STEPS)
         exported = place.read(place.snapshot(process, "warm up"))
@@ -90,7 +90,7 @@ def a_snapshot_says_what_it_is_and_is_not_running():
 
 
 @claim
-def names_are_in_it_so_it_can_be_read_where_the_program_is_not():
+def a_snapshot_contains_names_so_it_can_be_read_without_the_program():
     with Place() as place:
         program = place.path / "program"
         shutil.copy(STEPS, program)
@@ -108,7 +108,7 @@ def names_are_in_it_so_it_can_be_read_where_the_program_is_not():
 
 
 @claim
-def it_lies_beside_where_the_profile_will_go_under_its_name_or_the_next_number():
+def a_snapshot_lies_beside_the_future_profile_with_its_name_or_the_next_number():
     with Place() as place:
         process = place.profiled(STEPS)
         elsewhere = place.path / "elsewhere"
@@ -123,14 +123,20 @@ def it_lies_beside_where_the_profile_will_go_under_its_name_or_the_next_number()
         assert not any(elsewhere.iterdir()) and not any(place.live.iterdir())
 
 
+def begins(path):
+    """Has the process written the header? The file exists a while before that."""
+    with path.open("rb") as file:
+        return file.read(8) == b"PLIMSOLL"
+
+
 @claim
-def that_of_a_process_which_the_program_started_has_its_pid_in_its_name():
+def a_snapshot_of_a_child_process_has_its_pid_in_its_name():
     with Place() as place:
         command = "sleep 20 & echo up; echo $$ $!; wait"
         run = place.start(PLIMSOLL, "run", "-q", "--live-dir", place.live, "-o", "app.plim", "--", "bash", "-c", command)
         program, child = map(int, run.stdout.readline().split())
         try:
-            await_true(lambda: any(place.live.glob(f"*/plimsoll.sleep.{child}.plim")))
+            await_true(lambda: any(begins(path) for path in place.live.glob(f"*/plimsoll.sleep.{child}.plim")))
             for pid, words in ((program, ("now",)), (child, ("now",)), (child, ()), (child, ("-o", "mine.plim"))):
                 place.plimsoll("snapshot", pid, "--no-symbols", *words)
         finally:
@@ -141,7 +147,7 @@ def that_of_a_process_which_the_program_started_has_its_pid_in_its_name():
 
 
 @claim
-def no_file_is_ever_replaced():
+def no_file_is_ever_overwritten():
     with Place() as place:
         process = place.profiled(STEPS)
         mine = {name: place.path / name for name in ("app.0007.plim", "app.warm.plim", "own.plim")}
@@ -150,7 +156,7 @@ def no_file_is_ever_replaced():
         assert place.snapshot(process, "--no-symbols").name == "app.0008.plim"
         assert place.snapshot(process, "warm", "--no-symbols").name == "app.warm.0002.plim"
         _, said = place.plimsoll("snapshot", process.pid, "-o", "own.plim", status=1)
-        assert "own.plim is there already" in said, said
+        assert "own.plim already exists" in said, said
         assert all(path.read_text() == "mine" for path in mine.values())
 
 
@@ -166,14 +172,14 @@ def output_chooses_a_file_or_a_directory():
 
 
 @claim
-def it_is_readable_by_its_owner_alone():
+def only_its_owner_can_read_a_snapshot():
     with Place() as place:
         process = place.profiled(STEPS)
         assert place.snapshot(process).stat().st_mode & 0o777 == 0o600
 
 
 @claim
-def what_a_full_disk_leaves_is_nothing():
+def a_full_disk_leaves_no_partial_snapshot():
     with Place() as place:
         process = place.profiled(STEPS)
         small = f"ulimit -f 40; exec {PLIMSOLL} snapshot {process.pid}"
@@ -201,23 +207,23 @@ def another_users_process_does_not_choose_where_root_writes():
         assert place.profiles() == []
 
 
-# ---- what is refused ----
+# ---- refused requests ----
 
 
 @claim
-def what_cannot_be_copied_is_refused_with_the_next_step():
+def an_impossible_snapshot_is_refused_with_the_next_step():
     with Place() as place:
         process = place.profiled(STEPS)
         refused = (
             (2, (), "needs the PID"),
             (2, ("app.plim",), "not a PID"),
-            (2, (process.pid, "a/b"), "without /"),
+            (2, (process.pid, "a/b"), "cannot contain /"),
             (2, (process.pid, ""), "part of a file name"),
             (2, (process.pid, "a", "b"), "got b as well"),
             (2, (process.pid, "--count", 3), "add --every"),
             (2, (process.pid, "--keep", 3), "add --every"),
             (2, (process.pid, "name", "--every", "1s"), "leave out the name"),
-            (1, (os.getpid(),), "is not being profiled"),
+            (1, (os.getpid(),), "was started without Plimsoll"),
             (1, (999999999,), "there is no process"),
         )
         for status, words, text in refused:
@@ -228,7 +234,7 @@ def what_cannot_be_copied_is_refused_with_the_next_step():
         assert place.profiles() == []
 
 
-# ---- what others make of it ----
+# ---- snapshots and other commands ----
 
 
 @claim
@@ -259,7 +265,7 @@ def report_of_a_pid_reads_the_process_and_not_its_last_snapshot():
 
 
 @claim
-def run_does_not_replace_a_snapshot_with_a_profile():
+def run_does_not_overwrite_a_snapshot_with_a_profile():
     with Place() as place:
         process = place.profiled(STEPS)
         before = place.snapshot(process).read_bytes()
@@ -268,11 +274,11 @@ def run_does_not_replace_a_snapshot_with_a_profile():
         assert (place.path / "app.0001.plim.1").exists()
 
 
-# ---- what programs take of themselves ----
+# ---- programs that take snapshots of themselves ----
 
 
 @claim
-def run_collects_one_profile_of_a_program_that_took_snapshots_of_itself():
+def run_collects_one_profile_of_a_program_that_takes_snapshots_of_itself():
     with Place() as place:
         lines = "more\nsnapshot warm\nmore\n"
         words = ("--live-dir", place.live, "-o", "app.plim", "--", STEPS)
@@ -286,12 +292,12 @@ def run_collects_one_profile_of_a_program_that_took_snapshots_of_itself():
 
 
 @claim
-def a_program_that_wants_no_profile_leaves_none_and_run_says_so():
+def a_program_that_switches_output_off_leaves_no_profile_and_run_says_so():
     with Place() as place:
         words = ("--live-dir", place.live, "-o", "app.plim", "--", STEPS)
         _, said = place.plimsoll("run", *words, status=3, input="more\nno output\n")
         assert place.profiles() == [], place.profiles()
-        assert "left no profile, as it wished" in said and "nothing was recorded" not in said, said
+        assert "left no profile, as it requested" in said and "nothing was recorded" not in said, said
         _, said = place.plimsoll("run", "-q", *words, status=3, input="no output\n")
         assert said == "", said
         assert not any(place.live.iterdir())

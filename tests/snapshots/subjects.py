@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""subjects - programs that are running while snapshots are taken of them, and what is read from those."""
+"""subjects - programs that run while snapshots of them are taken, and helpers to read those."""
 
 import json
 import re
@@ -22,12 +22,12 @@ COPIES = BUILD / "tests" / "snapshots" / "snapshots-copies"
 
 
 def environment(**settings):
-    """Nobody is asked for debug information."""
+    """Without servers for debug information."""
     return built.environment(**settings, DEBUGINFOD_URLS="")
 
 
 class Place:
-    """A directory in which things are run; gone afterwards."""
+    """A directory for a test, removed at its end."""
 
     def __init__(self):
         self.path = Path(tempfile.mkdtemp(prefix="plimsoll-test."))
@@ -70,7 +70,7 @@ class Place:
         return process
 
     def plimsoll(self, *words, status=0, **options):
-        """(stdout, stderr); the exit status is as expected."""
+        """(stdout, stderr). The exit status must be `status`."""
         command = [str(word) for word in (PLIMSOLL, *words)]
         options.setdefault("cwd", self.path)
         done = subprocess.run(command, capture_output=True, text=True, env=environment(), **options)
@@ -78,27 +78,27 @@ class Place:
         return done.stdout, done.stderr
 
     def snapshot(self, process, *words, **options):
-        """Takes one; where it went, as a path."""
+        """Takes a snapshot and returns its path."""
         out, _ = self.plimsoll("snapshot", process.pid, *words, **options)
         path = Path(out.rstrip("\n"))
         return path if path.is_absolute() else self.path / path
 
     def profiles(self):
-        return sorted(path.name for path in self.path.glob("*.plim*"))
+        return sorted(path.name for path in self.path.glob("*.plim*") if not path.is_symlink())
 
     def read(self, path, *words):
         return json.loads(self.plimsoll("export", "--format", "json", *words, path)[0])
 
 
 def ask(process, line):
-    """One line to the program, and its answer."""
+    """Sends one line to the program and returns its answer."""
     process.stdin.write(line + "\n")
     process.stdin.flush()
     return process.stdout.readline().rstrip("\n")
 
 
 def kept_by(exported):
-    """How many blocks keep_block() of steps.c holds, by a profile with names."""
+    """How many blocks keep_block() of steps.c holds, according to a profile with names."""
     frames = [frame["function"] for frame in exported["frames"]]
     total = 0
     for site in exported["sites"]:

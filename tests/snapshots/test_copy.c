@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * test_copy.c - a copy has everything that the profile has, under the same numbers, and says of itself what it is.
+ * test_copy.c - a copy has everything that the profile has, with the same numbers, and is marked as a snapshot.
  */
 #include <errno.h>
 #include <fcntl.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 
-#include "annotate.h"
-#include "arena.h"
-#include "copy.h"
-#include "snapshot.h"
+#include "reader/base/arena.h"
+#include "reader/image.h"
+#include "reader/write/annotate.h"
+#include "reader/write/copy.h"
 #include "support.h"
 
 #define LAST_KIND PL_KIND_SCOPE
@@ -26,7 +26,7 @@ static int copy_file(const char *from, const char *name, int fd)
     return result;
 }
 
-/* The copy as a file; the caller unlinks it. */
+/* Writes the copy to a file. The caller unlinks it. */
 static void copy_forge(struct forge *forge, const char *name, char path[64])
 {
     char original[64];
@@ -48,19 +48,19 @@ static struct pl_header read_header(const char *path)
     return header;
 }
 
-static struct pl_snapshot take(const char *path, struct pl_arena *arena)
+static struct pl_image take(const char *path, struct pl_arena *arena)
 {
-    struct pl_snapshot snapshot;
+    struct pl_image image;
     char why[PL_WHY_BYTES];
     int fd = open(path, O_RDONLY | O_CLOEXEC);
-    assert_int_equal(pl_snapshot_take(&(struct pl_source){.name = path, .fd = fd}, arena, &snapshot, why), 0);
+    assert_int_equal(pl_image_take(&(struct pl_image_source){.name = path, .fd = fd}, arena, &image, why), 0);
     close(fd);
-    return snapshot;
+    return image;
 }
 
-/* ---- all of it ---- */
+/* ---- contents ---- */
 
-/* 1,000 more records of every kind, full of bytes that tell them apart; rows with a sequence that holds still. */
+/* Adds 1,000 records of every kind with distinguishable bytes. Rows have an even sequence word. */
 static void fill(struct forge *forge, enum pl_kind kind)
 {
     uint32_t bytes = kind == PL_KIND_TEXT ? 1 : pl_record_bytes[kind];
@@ -86,7 +86,7 @@ static void every_record_of_every_kind_keeps_its_number_and_its_bytes(void **sta
     forge_to_file(forge, original);
     copy_forge(forge, "", path);
     struct pl_arena *arena = pl_arena_new();
-    struct pl_snapshot from = take(original, arena), to = take(path, arena);
+    struct pl_image from = take(original, arena), to = take(path, arena);
     for (int kind = PL_KIND_TEXT; kind <= LAST_KIND; kind++) {
         uint32_t bytes = kind == PL_KIND_TEXT ? 1 : pl_record_bytes[kind];
         assert_true(from.table[kind].count > 1000);
@@ -100,7 +100,7 @@ static void every_record_of_every_kind_keeps_its_number_and_its_bytes(void **sta
     unlink(path);
 }
 
-static void the_copy_reads_as_the_original_does(void **state)
+static void the_copy_reads_like_the_original(void **state)
 {
     (void) state;
     char path[64];
@@ -121,7 +121,7 @@ static void the_copy_reads_as_the_original_does(void **state)
     unlink(path);
 }
 
-static void room_that_was_kept_for_growing_is_left_behind(void **state)
+static void space_reserved_for_growth_is_not_copied(void **state)
 {
     (void) state;
     char original[64];
@@ -138,9 +138,9 @@ static void room_that_was_kept_for_growing_is_left_behind(void **state)
     forge_free(forge);
 }
 
-/* ---- what it says of itself ---- */
+/* ---- marks ---- */
 
-static void it_says_that_it_is_a_snapshot_and_what_it_is_called(void **state)
+static void the_copy_is_marked_as_a_snapshot_with_its_name(void **state)
 {
     (void) state;
     char path[64];
@@ -201,8 +201,8 @@ static void the_destination_is_known_before_anything_is_written(void **state)
     unlink(original);
 }
 
-/* The process that is meant by its pid and start is this very test, which runs. */
-static void symbols_can_be_stored_in_the_snapshot_of_a_running_process_and_not_in_its_profile(void **state)
+/* Pid and start time are those of this very process, which is running. */
+static void symbols_can_be_added_to_the_snapshot_of_a_running_process_but_not_to_its_profile(void **state)
 {
     (void) state;
     char original[64], path[64], why[PL_WHY_BYTES], line[1024] = "";
@@ -229,7 +229,7 @@ static void symbols_can_be_stored_in_the_snapshot_of_a_running_process_and_not_i
     unlink(path);
 }
 
-/* ---- what goes wrong ---- */
+/* ---- failures ---- */
 
 static int writes_left = -1; /* until the disk is full; -1: never */
 
@@ -245,8 +245,8 @@ ssize_t __wrap_pwrite64(int fd, const void *data, size_t bytes, off_t at)
     return __real_pwrite64(fd, data, bytes, at);
 }
 
-/* Whoever is killed between two writes leaves what one leaves who finds the disk full. */
-static void before_its_last_write_a_copy_does_not_read_as_a_profile(void **state)
+/* A process killed between two writes leaves the same as one that finds the disk full. */
+static void an_unfinished_copy_cannot_be_read_as_a_profile(void **state)
 {
     (void) state;
     struct forge *forge = forge_build("leak");
@@ -271,7 +271,7 @@ static void before_its_last_write_a_copy_does_not_read_as_a_profile(void **state
     forge_free(forge);
 }
 
-static void what_is_no_profile_is_refused_with_a_reason(void **state)
+static void a_file_that_is_not_a_profile_is_refused_with_a_reason(void **state)
 {
     (void) state;
     struct pl_copy *copy = NULL;
@@ -287,14 +287,14 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_record_of_every_kind_keeps_its_number_and_its_bytes),
-        cmocka_unit_test(the_copy_reads_as_the_original_does),
-        cmocka_unit_test(room_that_was_kept_for_growing_is_left_behind),
-        cmocka_unit_test(it_says_that_it_is_a_snapshot_and_what_it_is_called),
+        cmocka_unit_test(the_copy_reads_like_the_original),
+        cmocka_unit_test(space_reserved_for_growth_is_not_copied),
+        cmocka_unit_test(the_copy_is_marked_as_a_snapshot_with_its_name),
         cmocka_unit_test(a_name_never_crosses_a_chunk),
         cmocka_unit_test(the_destination_is_known_before_anything_is_written),
-        cmocka_unit_test(symbols_can_be_stored_in_the_snapshot_of_a_running_process_and_not_in_its_profile),
-        cmocka_unit_test(before_its_last_write_a_copy_does_not_read_as_a_profile),
-        cmocka_unit_test(what_is_no_profile_is_refused_with_a_reason),
+        cmocka_unit_test(symbols_can_be_added_to_the_snapshot_of_a_running_process_but_not_to_its_profile),
+        cmocka_unit_test(an_unfinished_copy_cannot_be_read_as_a_profile),
+        cmocka_unit_test(a_file_that_is_not_a_profile_is_refused_with_a_reason),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * test_series.c - when snapshots are due, and which are left when there are too many.
+ * test_series.c - when snapshots are due, and which ones are kept when there are too many.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -13,13 +13,13 @@
 
 #include <cmocka.h>
 
-#include "series.h"
+#include "cli/snapshot/series.h"
 
 #define EVERY 10u
 #define FIRST 1000u
 #define NOBODY "/nonexistent/"
 
-/* Takes whatever is due from now on, until a time; those there are then, as "1 3 5". */
+/* Takes every snapshot that is due up to a time, and returns those that are kept then, as "1 3 5". */
 static const char *take_until(struct pl_series *series, uint64_t end)
 {
     static char list[4096];
@@ -54,7 +54,7 @@ static void a_series_has_one_per_interval_and_the_first_at_its_start(void **stat
     pl_series_free(&series);
 }
 
-static void nothing_is_due_twice(void **state)
+static void no_snapshot_is_due_twice(void **state)
 {
     (void) state;
     struct pl_series series = pl_series_new(EVERY, 0, FIRST);
@@ -64,7 +64,7 @@ static void nothing_is_due_twice(void **state)
     pl_series_free(&series);
 }
 
-static void who_was_asleep_takes_one_and_not_all_that_were_missed(void **state)
+static void after_a_long_pause_one_snapshot_is_taken_instead_of_all_that_were_missed(void **state)
 {
     (void) state;
     struct pl_series series = pl_series_new(EVERY, 0, FIRST);
@@ -74,7 +74,7 @@ static void who_was_asleep_takes_one_and_not_all_that_were_missed(void **state)
     pl_series_free(&series);
 }
 
-static void a_full_series_gives_up_every_second_one_and_doubles_its_spacing(void **state)
+static void a_full_series_removes_every_second_snapshot_and_doubles_its_spacing(void **state)
 {
     (void) state;
     struct pl_series series = pl_series_new(EVERY, 4, FIRST);
@@ -87,7 +87,7 @@ static void a_full_series_gives_up_every_second_one_and_doubles_its_spacing(void
     pl_series_free(&series);
 }
 
-static void of_any_number_to_keep_they_are_evenly_spaced_and_at_least_half_as_many(void **state)
+static void for_any_number_to_keep_at_least_half_are_kept_evenly_spaced(void **state)
 {
     (void) state;
     for (uint64_t keep = 2; keep < 12; keep++) {
@@ -103,7 +103,7 @@ static void of_any_number_to_keep_they_are_evenly_spaced_and_at_least_half_as_ma
     }
 }
 
-static void one_that_was_not_taken_leaves_its_place_empty(void **state)
+static void a_snapshot_that_was_not_taken_leaves_a_gap(void **state)
 {
     (void) state;
     struct pl_series series = pl_series_new(EVERY, 0, FIRST);
@@ -113,19 +113,19 @@ static void one_that_was_not_taken_leaves_its_place_empty(void **state)
     pl_series_free(&series);
 }
 
-static void a_series_with_holes_is_thinned_until_there_is_room(void **state)
+static void a_series_with_gaps_is_thinned_until_there_is_room(void **state)
 {
     (void) state;
     struct pl_series series = pl_series_new(EVERY, 2, FIRST);
     pl_series_due(&series, after(0));
     pl_series_add(&series, 1, NOBODY);
-    pl_series_due(&series, after(4)); /* 2 to 4 were missed: 1 and 5 are in step with a spacing of 2, and of 4 */
+    pl_series_due(&series, after(4)); /* 2 to 4 were missed: 1 and 5 fit a spacing of 2, and of 4 */
     pl_series_add(&series, 5, NOBODY);
     assert_string_equal(take_until(&series, after(17)), "1 17");
     pl_series_free(&series);
 }
 
-static void what_is_given_up_is_removed_and_nothing_else(void **state)
+static void only_snapshots_that_are_not_kept_are_removed(void **state)
 {
     (void) state;
     char directory[] = "/tmp/plimsoll-series.XXXXXX", path[64];
@@ -152,13 +152,13 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_series_has_one_per_interval_and_the_first_at_its_start),
-        cmocka_unit_test(nothing_is_due_twice),
-        cmocka_unit_test(who_was_asleep_takes_one_and_not_all_that_were_missed),
-        cmocka_unit_test(a_full_series_gives_up_every_second_one_and_doubles_its_spacing),
-        cmocka_unit_test(of_any_number_to_keep_they_are_evenly_spaced_and_at_least_half_as_many),
-        cmocka_unit_test(one_that_was_not_taken_leaves_its_place_empty),
-        cmocka_unit_test(a_series_with_holes_is_thinned_until_there_is_room),
-        cmocka_unit_test(what_is_given_up_is_removed_and_nothing_else),
+        cmocka_unit_test(no_snapshot_is_due_twice),
+        cmocka_unit_test(after_a_long_pause_one_snapshot_is_taken_instead_of_all_that_were_missed),
+        cmocka_unit_test(a_full_series_removes_every_second_snapshot_and_doubles_its_spacing),
+        cmocka_unit_test(for_any_number_to_keep_at_least_half_are_kept_evenly_spaced),
+        cmocka_unit_test(a_snapshot_that_was_not_taken_leaves_a_gap),
+        cmocka_unit_test(a_series_with_gaps_is_thinned_until_there_is_room),
+        cmocka_unit_test(only_snapshots_that_are_not_kept_are_removed),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -49,7 +49,7 @@ static const struct figure figures[] = {
 };
 #define FIGURES (sizeof(figures) / sizeof(figures[0]))
 
-/* Threads take long to start; all else is affordable here. */
+/* Scenarios with threads take long. All others are affordable here. */
 static bool is_run(unsigned scenario, unsigned column)
 {
     return !scenarios[scenario].per_thread || expected[column] <= scenarios[scenario].most;

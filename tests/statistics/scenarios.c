@@ -2,23 +2,23 @@
 /*
  * scenarios.c - see scenarios.h.
  *
- * Sizes come from quantiles of a distribution, in an order that is fixed and looks random, so the truth is the same in
- * every run and only the sampler is left to chance.
+ * Sizes are quantiles of a distribution, in a fixed order that looks random. So the truth is the same in every run, and
+ * only the sampler is random.
  */
 #include <math.h>
 
+#include "format/settings.h"
 #include "scenarios.h"
-#include "settings.h"
 
 #define MIXED 256u /* sizes in a mixed workload: a power of two */
 
-/* The i-th of MIXED numbers evenly spread over (0, 1), in scrambled order: 97 is odd, so every one comes once. */
+/* The i-th of MIXED numbers evenly spread over (0, 1), in scrambled order. 97 is odd, so each occurs once. */
 static double quantile(uint64_t i)
 {
     return ((double) (i * 97 % MIXED) + 0.5) / MIXED;
 }
 
-/* The standard normal quantile by bisection of erfc: slow and obvious, called a few hundred times. */
+/* The standard normal quantile by bisection of erfc: slow and obvious, but called only a few hundred times. */
 static double normal_quantile(double p)
 {
     double low = -8, high = 8;
@@ -58,7 +58,7 @@ static uint64_t up_to_1k(uint64_t i)
     return (uint64_t) (quantile(i) * 1024);
 }
 
-/* A factor of `factor` between the smallest and the largest, every doubling equally frequent. */
+/* A ratio of `factor` between the largest and the smallest size, with every doubling equally frequent. */
 static uint64_t log_uniform(uint64_t i, double factor)
 {
     return (uint64_t) (16 * pow(factor, quantile(i)));
@@ -82,21 +82,21 @@ static uint64_t half_16_half_4k(uint64_t i)
 #define T USUAL
 
 const struct scenario scenarios[] = {
-    {"16 bytes", 1, sixteen_bytes, T, 0, 1, 1000, false},
-    {"mixed, median 64", MIXED, lognormal, T, 0, 1, 1000, false},
+    {"16 bytes", 1, sixteen_bytes, T, 0, 5, 1000, false},
+    {"mixed, median 64", MIXED, lognormal, T, 0, 5, 1000, false},
     {"mixed, 0 to 1,023", MIXED, up_to_1k, T, 0, 5, 300, false},
-    {"256 KiB", 1, quarter_mebibyte, T, 0, 2, 300, false},
+    {"256 KiB", 1, quarter_mebibyte, T, 0, 5, 300, false},
     {"1 MiB", 1, one_mebibyte, T, 0, 5, 300, false},
-    {"16 bytes, 10 a thread", 1, sixteen_bytes, T / 64, 10, 1, 100, false},
-    {"mixed, 10 a thread", MIXED, lognormal, T / 16, 10, 1, 300, false},
-    {"256 KiB, 10 a thread", 1, quarter_mebibyte, T, 10, 2, 300, false},
+    {"16 bytes, 10 a thread", 1, sixteen_bytes, T / 64, 10, 5, 100, false},
+    {"mixed, 10 a thread", MIXED, lognormal, T / 16, 10, 5, 300, false},
+    {"256 KiB, 10 a thread", 1, quarter_mebibyte, T, 10, 5, 300, false},
     {"16 to 4,096", MIXED, from_16_to_4k, T, 0, 5, 300, true},
     {"16 to 65,536", MIXED, from_16_to_64k, T, 0, 5, 300, true},
     {"half 16, half 4,096", MIXED, half_16_half_4k, T, 0, 5, 300, true},
 };
 const unsigned scenario_count = sizeof(scenarios) / sizeof(scenarios[0]);
 
-/* Threads come and go, each with a stream of its own and a countdown of 0. */
+/* Threads begin and end, each with its own random stream and a countdown of 0. */
 static void run_threads(const struct scenario *s, const struct workload *w, uint64_t n, uint64_t seed, struct row *row)
 {
     uint64_t each = s->per_thread ? s->per_thread : n;

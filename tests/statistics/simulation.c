@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * simulation.c - see simulation.h. Invariant: thread_allocate() and thread_allocate_slowly() leave the same thread and
- * the same row behind.
+ * the same row.
  */
 #include <math.h>
 #include <stdlib.h>
 
-#include "figures.h"
-#include "settings.h"
+#include "core/records/sums.h"
+#include "format/settings.h"
+#include "reader/figures.h"
 #include "simulation.h"
-#include "sums.h"
 
 static void *zeroed(uint64_t count, size_t bytes)
 {
@@ -37,7 +37,7 @@ static void sum_period(struct workload *w)
     }
 }
 
-/* Every size meets every fate: the period is six times the sizes, and successive rounds start at another fate. */
+/* Every size has every fate: the period is six times the sizes, and each round starts with another fate. */
 struct workload *workload_make(uint64_t sizes, uint64_t (*size_of)(uint64_t i))
 {
     struct workload *w = zeroed(1, sizeof(*w));
@@ -94,7 +94,7 @@ uint64_t workload_length(const struct workload *w, double samples, uint64_t inte
     return (uint64_t) periods * w->period + n;
 }
 
-/* A sum over the first n blocks, from the sums over a period. */
+/* The sum over the first n blocks, from the sums over a period. */
 static uint64_t sum_of(const struct workload *w, const uint64_t *prefix, uint64_t n)
 {
     return n / w->period * prefix[w->period] + prefix[n % w->period];
@@ -123,7 +123,7 @@ static void count(const struct workload *w, uint64_t first, uint64_t n, struct r
         row->counted[m] += truth[m];
 }
 
-/* The cold path: the countdown has run out inside block i. */
+/* The cold path: the countdown has ended inside block i. */
 static void visit(struct thread *thread, const struct workload *w, uint64_t i, uint64_t interval, struct row *row)
 {
     uint64_t size = w->size[i % w->period], charge = size + PL_CALL_CHARGE, left = thread->countdown;
@@ -138,7 +138,7 @@ static void visit(struct thread *thread, const struct workload *w, uint64_t i, u
     if (weight == 0)
         return;
     pl_sums_add(&row->allocated, (double) size, weight);
-    pl_skew_add(&row->skew, (double) size, weight);
+    pl_sums_add_skew(&row->skew, (double) size, weight);
     if (w->fate[i % w->period] == FREED)
         pl_sums_add(&row->freed, (double) size, weight);
     if (w->fate[i % w->period] == FREED_REMOTE)
@@ -159,8 +159,8 @@ void thread_allocate_slowly(struct thread *thread, const struct workload *w, uin
     }
 }
 
-/* The block in which a countdown runs out that has `reach` left, counted from block 0 on: the first i with a sum of
- * charges up to and including it above `reach`. */
+/* The block in which a countdown with `reach` left ends, counted from block 0: the first i for which the sum of charges
+ * up to and including it exceeds `reach`. */
 static uint64_t find_block(const struct workload *w, uint64_t reach)
 {
     uint64_t target = reach % w->charge[w->period];
@@ -208,7 +208,7 @@ void row_estimate(const struct row *row, uint64_t interval, struct pl_estimate m
     if (row->allocated.samples == 0 && row->counted[PL_METRIC_ALLOC_OBJECTS] == 0)
         pl_estimate_unsampled(interval, PL_CALL_CHARGE, all);
     else
-        pl_figures_estimate(&figures, all);
+        pl_estimate_figures(&figures, all);
     for (unsigned m = 0; m < METRICS; m++)
         metric[m] = all[m];
 }

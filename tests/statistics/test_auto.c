@@ -1,16 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * test_auto.c - sites that allocate while T jumps by orders of magnitude are each right by themselves.
+ * test_auto.c - each site is right by itself while T jumps by orders of magnitude.
  *
- * Totals prove nothing here: whoever weighs a sample with the wrong T, or loses the gap that was running when exact
- * mode began, takes from one phase what he gives to another. So every figure is that of a site, most sites live in one
- * phase only, and phases follow each other up and down. T is set by somebody outside in the first half, and in the
- * second by the controller itself, whose decisions depend on the very samples that are weighed.
+ * Totals prove nothing here: code that weighs a sample with the wrong T, or loses the gap that had begun before exact
+ * mode, moves figures from one phase to another. So every figure is that of a site, most sites belong to one phase
+ * only, and T goes up and down from phase to phase. In the first half an outsider sets T, in the second half the
+ * controller itself, whose decisions depend on the very samples that are weighed.
  *
- * Where the tolerances come from: the mean error over the runs is within 4 of its standard errors, which fresh seeds
- * would exceed once in 16,000 checks. Of the intervals at least LEAST percent hold the truth. Where a site has no
- * sample, what may hide behind that is on top (pl_estimate_unsampled), as everywhere in these tests: a site that was
- * only ever counted is shown as what was counted.
+ * Tolerances: the mean error over the runs is within 4 of its standard errors, which new seeds would exceed once in
+ * 16,000 checks. At least LEAST percent of the intervals contain the true value. For a site without a sample the unseen
+ * amount is added (pl_estimate_unsampled), as everywhere in these tests: a site that was only counted shows its counts.
  *
  * PLIMSOLL_TEST_VERBOSE prints every figure.
  */
@@ -23,14 +22,14 @@
 #include <stdlib.h>
 #include <cmocka.h>
 
-#include "budget.h"
-#include "settings.h"
+#include "core/budget.h"
+#include "format/settings.h"
 #include "simulation.h"
 
 #define RUNS 2000u
 #define CONTROLLER_RUNS 1000u
 #define BIAS_LIMIT 4.0
-#define LEAST 92.5 /* 95 less 3.5 standard errors of a share in 1,000 runs */
+#define LEAST 92.5 /* 95 minus 3.5 standard errors of a share in 1,000 runs */
 #define THREADS 2u
 
 static const char *const metric_names[METRICS] = {"calls", "bytes", "live blocks", "live bytes"};
@@ -51,7 +50,7 @@ struct site {
     const char *name;
     unsigned thread;
     uint64_t blocks;   /* allocated so far, in this run */
-    uint64_t coarsest; /* T that was in force, or with which a gap was drawn that ran here */
+    uint64_t coarsest; /* the largest T while it allocated, or of a gap that reached it */
     struct row row;
     double samples, counted; /* over all runs */
     struct tally tally[METRICS];
@@ -75,7 +74,7 @@ static void add_what_may_hide(const struct site *site, struct pl_estimate metric
         metric[m].high += hidden[m].high;
 }
 
-/* The run is over: judges the site, and makes it ready for the next. */
+/* Judges the site at the end of a run, and resets it for the next run. */
 static void site_judge(struct site *site, const struct workload *w)
 {
     double truth[METRICS];
@@ -116,9 +115,9 @@ static void assert_sites(const struct site *site, unsigned sites)
     assert_true(good);
 }
 
-/* ---- somebody outside sets T ---- */
+/* ---- an outsider sets T ---- */
 
-/* A phase: T, and how many blocks the site of this phase allocates; another site allocates throughout. */
+/* A phase: T, and how many blocks the site of this phase allocates. Another site allocates in all phases. */
 struct phase {
     uint64_t T;
     uint64_t blocks;
@@ -129,7 +128,7 @@ static const struct phase phases[] = {
 };
 #define PHASES (sizeof(phases) / sizeof(phases[0]))
 
-static void sites_are_right_while_somebody_else_sets_the_interval(void **state)
+static void sites_are_right_while_an_outsider_sets_the_interval(void **state)
 {
     (void) state;
     static struct site site[PHASES + 1];
@@ -143,7 +142,7 @@ static void sites_are_right_while_somebody_else_sets_the_interval(void **state)
     for (unsigned run = 0; run < RUNS; run++) {
         struct thread thread;
         thread_start(&thread, run, 1);
-        for (unsigned p = 0; p < PHASES; p++) /* in turns, so that neither is always first */
+        for (unsigned p = 0; p < PHASES; p++) /* alternating, so that neither is always first */
             for (unsigned part = 0; part < 10; part++) {
                 site_allocate(&site[p], &thread, w, phases[p].blocks / 10, phases[p].T);
                 site_allocate(&site[PHASES], &thread, w, phases[p].blocks / 10, phases[p].T);
@@ -157,7 +156,7 @@ static void sites_are_right_while_somebody_else_sets_the_interval(void **state)
 
 /* ---- the controller sets T ---- */
 
-/* What a site does between two moments. */
+/* What a site does between two times. */
 struct part {
     unsigned site;
     double from_s, to_s;
@@ -185,13 +184,13 @@ static const struct part parts[] = {
 struct world {
     struct thread thread[THREADS];
     struct pl_budget budget;
-    struct pl_reading now;
+    struct pl_budget_reading now;
     double own_ns, spent_ns;
     unsigned left, returned;
     uint64_t coarsest, finest;
 };
 
-/* At the end of every slice in which there was a visit. */
+/* At the end of every slice with a visit. */
 static void look(struct world *world)
 {
     bool exact = world->budget.exact;
@@ -208,7 +207,7 @@ static void look(struct world *world)
         world->finest = world->budget.interval_bytes;
 }
 
-/* True when the cold path was visited. */
+/* True if the cold path was visited. */
 static bool work(struct world *world, struct site *site, const struct workload *w, uint64_t n)
 {
     double counted = site->row.counted[PL_METRIC_ALLOC_OBJECTS];
@@ -221,6 +220,7 @@ static bool work(struct world *world, struct site *site, const struct workload *
     world->now.calls += n;
     world->now.charge += n * (w->size[0] + PL_CALL_CHARGE);
     world->now.samples += samples;
+    world->now.sampling_ns += (uint64_t) ((double) samples * SAMPLE_NS);
     world->spent_ns += counted * CALL_NS + (double) samples * SAMPLE_NS;
     return counted > 0 || thread->visits > visits;
 }
@@ -251,7 +251,7 @@ static void sites_are_right_while_the_controller_sets_the_interval(void **state)
         [CALM] = {.name = "calm", .thread = 0},
         [AGAIN] = {.name = "again", .thread = 0},
         [SECOND_STORM] = {.name = "second", .thread = 0},
-        [THROUGHOUT] = {.name = "throughout", .thread = 1}, /* three heavy samples, and thirty thousand light ones */
+        [THROUGHOUT] = {.name = "throughout", .thread = 1}, /* three heavy samples and thirty thousand light ones */
     };
     struct workload *w = workload_make(1, two_hundred_bytes);
     double left = 0, returned = 0, widest = 0;
@@ -269,7 +269,7 @@ static void sites_are_right_while_the_controller_sets_the_interval(void **state)
                     returned / CONTROLLER_RUNS, widest);
     assert_sites(site, SITES);
     assert_true(left >= 2 * CONTROLLER_RUNS * 0.9 &&
-                returned >= CONTROLLER_RUNS * 0.9); /* what is claimed did happen */
+                returned >= CONTROLLER_RUNS * 0.9); /* the mode did change in the runs */
     assert_true(widest > 100);
     workload_free(w);
 }
@@ -278,9 +278,9 @@ static void sites_are_right_while_the_controller_sets_the_interval(void **state)
 
 #define COARSE (8ull << 20)
 #define FINE (16ull << 10)
-#define SEEN_SURELY 4.0 /* expected heavy samples from which runs without one no longer matter: exp(-4) is 2% */
+#define SEEN_SURELY 4.0 /* expected heavy samples: runs without one are then too rare to matter, exp(-4) is 2% */
 
-/* A site that allocates while T is coarse, and then while it is fine. True if it had a heavy sample. */
+/* A site that allocates while T is coarse, and then while it is fine. Returns whether it has a heavy sample. */
 static bool run_both(const struct workload *w, uint64_t coarse, uint64_t fine, uint64_t seed, struct row *row)
 {
     struct thread thread;
@@ -300,8 +300,8 @@ static bool is_covered(double covered, double runs, double least, const char *wh
     return share >= least;
 }
 
-/* A run without a heavy sample cannot know that one was missed, so where few are expected the claim is for runs that
- * had one. */
+/* A run without a heavy sample cannot know that it missed one. So if few are expected, the claim is for runs that have
+ * one. */
 static bool are_covered(const struct tally tally[METRICS], double expected)
 {
     char which[64];
@@ -315,8 +315,8 @@ static bool are_covered(const struct tally tally[METRICS], double expected)
     return good;
 }
 
-/* The light ones tell much of the value and nothing of its error. */
-static void a_few_heavy_samples_decide_the_interval_among_many_light_ones(void **state)
+/* The light samples determine most of the value and nothing of its error. */
+static void a_few_heavy_samples_among_many_light_ones_determine_the_interval(void **state)
 {
     (void) state;
     const double expected[] = {1, 2, 3, 4, 10, 30};
@@ -346,9 +346,9 @@ static void a_few_heavy_samples_decide_the_interval_among_many_light_ones(void *
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(sites_are_right_while_somebody_else_sets_the_interval),
+        cmocka_unit_test(sites_are_right_while_an_outsider_sets_the_interval),
         cmocka_unit_test(sites_are_right_while_the_controller_sets_the_interval),
-        cmocka_unit_test(a_few_heavy_samples_decide_the_interval_among_many_light_ones),
+        cmocka_unit_test(a_few_heavy_samples_among_many_light_ones_determine_the_interval),
     };
     return cmocka_run_group_tests_name("auto", tests, NULL, NULL);
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * test_gaps.c - the gaps between samples are exponential, and a sample weighs what its gap says.
+ * test_gaps.c - the gaps between samples are exponential, and the weight of a sample follows from its gap.
  *
- * Seeds are fixed, so every test gives the same result every time; tolerances are those of a test on fresh numbers that
+ * Seeds are fixed, so every test gives the same result every time. Tolerances are those of a test with new numbers that
  * would fail one time in 10,000: Kolmogorov-Smirnov distances below 2.23/sqrt(n), means within 4 standard errors.
  */
 #include <math.h>
@@ -13,8 +13,8 @@
 #include <stdlib.h>
 #include <cmocka.h>
 
-#include "sampler.h"
-#include "settings.h"
+#include "core/sampler.h"
+#include "format/settings.h"
 #include "simulation.h"
 
 #define KS_LIMIT 2.23
@@ -24,7 +24,7 @@
 /* A distribution function over whole numbers: P(gap <= g). */
 struct law {
     double interval;
-    uint64_t from; /* given that from <= gap < to */
+    uint64_t from; /* on condition that from <= gap < to */
     uint64_t to;
 };
 
@@ -47,8 +47,8 @@ static int compare(const void *a, const void *b)
 }
 
 /*
- * sqrt(n) times the largest distance between the law and what was drawn. Both are steps at whole numbers, so looking at
- * the last of equal gaps is exact.
+ * sqrt(n) times the largest distance between the law and the drawn gaps. Both are steps at whole numbers, so it is
+ * exact to look only at the last of equal gaps.
  */
 static double ks_distance(uint64_t *gap, size_t n, const struct law *law)
 {
@@ -101,7 +101,7 @@ static void gaps_are_exponential(void **state)
     check_law((struct law){PL_SAMPLE_MAX, 0, UINT64_MAX}, DRAWS);
 }
 
-/* Where floor() matters most, and where "every allocation" is decided. */
+/* Where floor() matters most, and where it is decided that every allocation is a sample. */
 static void gaps_of_small_intervals_are_exponential_rounded_down(void **state)
 {
     (void) state;
@@ -109,8 +109,8 @@ static void gaps_of_small_intervals_are_exponential_rounded_down(void **state)
         check_law((struct law){(double) interval, 0, UINT64_MAX}, DRAWS);
 }
 
-/* Coarse random numbers would pass every test of shape. */
-static void two_million_long_gaps_are_all_but_different(void **state)
+/* Coarse random numbers would pass every test of the distribution. */
+static void two_million_long_gaps_are_nearly_all_different(void **state)
 {
     (void) state;
     uint64_t *gap = draw(PL_SAMPLE_MAX, DRAWS);
@@ -131,7 +131,7 @@ static void the_shortest_gaps_are_exponential_too(void **state)
     check_law((struct law){interval, 0, (uint64_t) (0.001 * interval)}, DRAWS / 1100);
 }
 
-/* The longest 1%, and the longest 0.1%: -log 0.01 = 4.605. What lies beyond is exponential again. */
+/* The longest 1%, and the longest 0.1%: -log 0.01 = 4.605. The rest beyond that is exponential again. */
 static void the_longest_gaps_are_exponential_too(void **state)
 {
     (void) state;
@@ -140,7 +140,7 @@ static void the_longest_gaps_are_exponential_too(void **state)
     check_law((struct law){interval, (uint64_t) (6.908 * interval), UINT64_MAX}, DRAWS / 1100);
 }
 
-/* A short thread sees only the first numbers of its stream, so those must be as good as any. */
+/* A short thread uses only the first numbers of its stream, so these must be as good as any. */
 static void check_first_draws(bool by_seed, unsigned skip)
 {
     struct law law = {USUAL, 0, UINT64_MAX};
@@ -181,7 +181,7 @@ static double correlation(const uint64_t *x, const uint64_t *y, size_t n)
     return (sxy - sx * sy / count) / sqrt((sxx - sx * sx / count) * (syy - sy * sy / count));
 }
 
-static void a_gap_knows_nothing_of_the_one_before(void **state)
+static void gaps_do_not_depend_on_the_previous_gap(void **state)
 {
     (void) state;
     uint64_t *gap = draw(USUAL, DRAWS);
@@ -190,7 +190,7 @@ static void a_gap_knows_nothing_of_the_one_before(void **state)
     free(gap);
 }
 
-static void a_thread_knows_nothing_of_its_neighbour(void **state)
+static void gaps_of_neighbouring_threads_are_independent(void **state)
 {
     (void) state;
     uint64_t *first = malloc(DRAWS * sizeof(*first));
@@ -211,7 +211,7 @@ static struct pl_sampler about_to_draw(uint64_t number)
     return (struct pl_sampler){.state = {a, (sum >> 17 | sum << 47) - a}};
 }
 
-static void the_extreme_random_numbers_give_gaps_of_nothing_and_of_37_intervals(void **state)
+static void the_extreme_random_numbers_give_gaps_of_zero_and_of_37_intervals(void **state)
 {
     (void) state;
     struct pl_sampler zero = about_to_draw(0), ones = about_to_draw(UINT64_MAX);
@@ -220,7 +220,7 @@ static void the_extreme_random_numbers_give_gaps_of_nothing_and_of_37_intervals(
     assert_int_equal(pl_sampler_draw(&ones, 0), 0);
 }
 
-static void a_gap_is_never_beyond_2_to_the_62(void **state)
+static void a_gap_never_exceeds_2_to_the_62(void **state)
 {
     (void) state;
     struct pl_sampler sampler = about_to_draw(0);
@@ -244,7 +244,7 @@ static void a_weight_is_one_over_the_probability(void **state)
     assert_true(pl_sampler_weight(1 + PL_CALL_CHARGE, PL_SAMPLE_MIN) == 1);
 }
 
-static void a_sample_weighs_what_the_interval_of_its_own_gap_says(void **state)
+static void a_sample_is_weighted_by_the_interval_of_its_own_gap(void **state)
 {
     (void) state;
     struct pl_sampler sampler;
@@ -262,8 +262,8 @@ static void assert_samples(double samples, double n, double p)
     assert_true(fabs(samples - n * p) < 4 * sqrt(n * p * (1 - p)));
 }
 
-/* Threads that allocate once: each goes to the cold path, one in 51 is a sample. */
-static void a_threads_first_allocation_is_a_sample_only_by_chance(void **state)
+/* Threads that allocate once: each visits the cold path, and one in 51 is a sample. */
+static void the_first_allocation_of_a_thread_is_a_sample_only_by_chance(void **state)
 {
     (void) state;
     const uint64_t charge = 80, interval = 4096;
@@ -277,8 +277,8 @@ static void a_threads_first_allocation_is_a_sample_only_by_chance(void **state)
     assert_samples(samples, DRAWS, 1 / pl_sampler_weight(charge, interval));
 }
 
-/* Waking up is as good as starting: the allocation in which it happens gets the chance that its charge deserves. */
-static void waking_up_is_no_sample_by_itself(void **state)
+/* Waking up is like starting: the allocation during which it happens is a sample with the probability of its charge. */
+static void waking_up_does_not_cause_a_sample(void **state)
 {
     (void) state;
     const uint64_t charge = 1000, interval = 4096;
@@ -293,8 +293,8 @@ static void waking_up_is_no_sample_by_itself(void **state)
     assert_samples(samples, DRAWS, 1 / pl_sampler_weight(charge, interval));
 }
 
-/* What is left of a fresh gap after an allocation that it did not hit is what the next one has to count down. */
-static void a_missed_allocation_is_paid_for(void **state)
+/* What remains of a new gap after an allocation that it did not hit is counted down by the next one. */
+static void an_allocation_that_was_not_sampled_is_counted_down(void **state)
 {
     (void) state;
     struct pl_sampler sampler, copy;
@@ -314,7 +314,7 @@ static void a_missed_allocation_is_paid_for(void **state)
     assert_true(missed > 0);
 }
 
-/* Counts down, allocation by allocation; true when this one is a sample. */
+/* Counts down, allocation by allocation. True if this one is a sample. */
 struct counting_down {
     struct pl_sampler sampler;
     uint64_t countdown, visits;
@@ -351,8 +351,8 @@ static void a_gap_in_parts_ends_where_the_whole_gap_does(void **state)
     assert_true(parted.visits > samples * parts / 3 && parted.visits < 2 * samples * parts);
 }
 
-/* T falls while a gap is running: heard of after a part of it, and not when it has run out. */
-static void a_smaller_interval_is_heard_of_after_a_part_of_the_gap(void **state)
+/* T falls while a gap is running: the thread sees it after a part of the gap, not only at its end. */
+static void a_smaller_interval_takes_effect_after_a_part_of_the_gap(void **state)
 {
     (void) state;
     const uint64_t charge = 1000, coarse = 64 << 20, fine = 1 << 16;
@@ -369,7 +369,7 @@ static void a_smaller_interval_is_heard_of_after_a_part_of_the_gap(void **state)
     assert_true(late / 1000 < (double) coarse / PL_SAMPLER_PARTS + 2.0 * (double) fine);
 }
 
-static void the_same_seed_and_stream_repeat_themselves(void **state)
+static void the_same_seed_and_stream_give_the_same_gaps(void **state)
 {
     (void) state;
     struct pl_sampler a, b, other;
@@ -390,23 +390,23 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(gaps_are_exponential),
         cmocka_unit_test(gaps_of_small_intervals_are_exponential_rounded_down),
-        cmocka_unit_test(two_million_long_gaps_are_all_but_different),
+        cmocka_unit_test(two_million_long_gaps_are_nearly_all_different),
         cmocka_unit_test(the_shortest_gaps_are_exponential_too),
         cmocka_unit_test(the_longest_gaps_are_exponential_too),
         cmocka_unit_test(the_first_gaps_of_two_million_threads_are_exponential),
         cmocka_unit_test(the_first_gaps_under_two_million_seeds_are_exponential),
-        cmocka_unit_test(a_gap_knows_nothing_of_the_one_before),
-        cmocka_unit_test(a_thread_knows_nothing_of_its_neighbour),
-        cmocka_unit_test(the_extreme_random_numbers_give_gaps_of_nothing_and_of_37_intervals),
-        cmocka_unit_test(a_gap_is_never_beyond_2_to_the_62),
+        cmocka_unit_test(gaps_do_not_depend_on_the_previous_gap),
+        cmocka_unit_test(gaps_of_neighbouring_threads_are_independent),
+        cmocka_unit_test(the_extreme_random_numbers_give_gaps_of_zero_and_of_37_intervals),
+        cmocka_unit_test(a_gap_never_exceeds_2_to_the_62),
         cmocka_unit_test(a_weight_is_one_over_the_probability),
-        cmocka_unit_test(a_sample_weighs_what_the_interval_of_its_own_gap_says),
-        cmocka_unit_test(a_threads_first_allocation_is_a_sample_only_by_chance),
-        cmocka_unit_test(waking_up_is_no_sample_by_itself),
-        cmocka_unit_test(a_missed_allocation_is_paid_for),
+        cmocka_unit_test(a_sample_is_weighted_by_the_interval_of_its_own_gap),
+        cmocka_unit_test(the_first_allocation_of_a_thread_is_a_sample_only_by_chance),
+        cmocka_unit_test(waking_up_does_not_cause_a_sample),
+        cmocka_unit_test(an_allocation_that_was_not_sampled_is_counted_down),
         cmocka_unit_test(a_gap_in_parts_ends_where_the_whole_gap_does),
-        cmocka_unit_test(a_smaller_interval_is_heard_of_after_a_part_of_the_gap),
-        cmocka_unit_test(the_same_seed_and_stream_repeat_themselves),
+        cmocka_unit_test(a_smaller_interval_takes_effect_after_a_part_of_the_gap),
+        cmocka_unit_test(the_same_seed_and_stream_give_the_same_gaps),
     };
     return cmocka_run_group_tests_name("gaps", tests, NULL, NULL);
 }

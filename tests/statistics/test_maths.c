@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * test_maths.c - the core's logarithm and exponential against libm's, which is right to within one unit in the last
+ * test_maths.c - compares the core's logarithm and exponential with libm's, which are accurate to one unit in the last
  * place.
  *
- * Errors are counted in such units (ulps). The header promises 1e-14; the bound here is what the method gives, so that
- * a damaged coefficient shows even where 1e-14 would forgive it.
+ * Errors are counted in such units (ulps). The header promises 1e-14. The limit here is what the method achieves, so
+ * that a damaged coefficient is detected even if 1e-14 would tolerate it.
  */
 #include <math.h>
 #include <setjmp.h>
@@ -13,7 +13,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
-#include "maths.h"
+#include "core/maths.h"
 
 /* s = (m - 1)/(m + 1) has three roundings, the sum with k log 2 two more, libm half of one. */
 #define LOG_ULPS 3.0
@@ -36,7 +36,7 @@ static double worst_log(double (*point)(uint64_t i))
 {
     double worst = 0;
     for (uint64_t i = 1; i <= POINTS; i++)
-        worst = fmax(worst, in_ulps(pl_log(point(i)), log(point(i))));
+        worst = fmax(worst, in_ulps(pl_maths_log(point(i)), log(point(i))));
     return worst;
 }
 
@@ -75,12 +75,12 @@ static void the_logarithm_is_right_at_every_kind_of_argument(void **state)
 static void the_logarithm_is_never_positive_below_one(void **state)
 {
     (void) state;
-    assert_true(pl_log(1.0) == 0.0);
+    assert_true(pl_maths_log(1.0) == 0.0);
     for (uint64_t i = 1; i <= POINTS; i++)
-        assert_true(pl_log(spread(i)) < 0.0);
+        assert_true(pl_maths_log(spread(i)) < 0.0);
 }
 
-/* Near the square root of 2, where the power of two that is taken out changes by one. */
+/* Near the square root of 2, where the extracted power of two changes by one. */
 static void the_logarithm_has_no_step_where_the_exponent_changes(void **state)
 {
     (void) state;
@@ -88,32 +88,32 @@ static void the_logarithm_has_no_step_where_the_exponent_changes(void **state)
     for (int i = 0; i < 1000; i++)
         x = nextafter(x, 0);
     for (int i = 0; i < 2000; i++, x = nextafter(x, 2)) {
-        assert_true(in_ulps(pl_log(x), log(x)) <= LOG_ULPS);
-        assert_true(in_ulps(pl_log(x / 1024), log(x / 1024)) <= LOG_ULPS);
+        assert_true(in_ulps(pl_maths_log(x), log(x)) <= LOG_ULPS);
+        assert_true(in_ulps(pl_maths_log(x / 1024), log(x / 1024)) <= LOG_ULPS);
     }
 }
 
-static void one_minus_exp_is_right_from_the_tiny_to_the_certain(void **state)
+static void one_minus_exp_is_right_from_tiny_to_large_arguments(void **state)
 {
     (void) state;
     double worst = 0;
     for (uint64_t i = 1; i <= POINTS; i++) {
         double wide = exp(spread(i) * 60 - 56), near = spread(i) * 45;
-        worst = fmax(worst, in_ulps(pl_one_minus_exp_neg(wide), -expm1(-wide)));
-        worst = fmax(worst, in_ulps(pl_one_minus_exp_neg(near), -expm1(-near)));
+        worst = fmax(worst, in_ulps(pl_maths_one_minus_exp_neg(wide), -expm1(-wide)));
+        worst = fmax(worst, in_ulps(pl_maths_one_minus_exp_neg(near), -expm1(-near)));
     }
     assert_true(worst <= EXP_ULPS);
 }
 
-static void a_probability_is_never_above_one_and_ends_at_exactly_one(void **state)
+static void a_probability_never_exceeds_one_and_reaches_exactly_one(void **state)
 {
     (void) state;
     for (double x = 30; x < 60; x += 0x1p-12)
-        assert_true(pl_one_minus_exp_neg(x) <= 1.0);
-    assert_true(pl_one_minus_exp_neg(40) == 1.0);
-    assert_true(pl_one_minus_exp_neg(0x1p64) == 1.0);
-    assert_true(pl_one_minus_exp_neg(INFINITY) == 1.0);
-    assert_true(pl_one_minus_exp_neg(0) == 0.0);
+        assert_true(pl_maths_one_minus_exp_neg(x) <= 1.0);
+    assert_true(pl_maths_one_minus_exp_neg(40) == 1.0);
+    assert_true(pl_maths_one_minus_exp_neg(0x1p64) == 1.0);
+    assert_true(pl_maths_one_minus_exp_neg(INFINITY) == 1.0);
+    assert_true(pl_maths_one_minus_exp_neg(0) == 0.0);
 }
 
 int main(void)
@@ -122,8 +122,8 @@ int main(void)
         cmocka_unit_test(the_logarithm_is_right_at_every_kind_of_argument),
         cmocka_unit_test(the_logarithm_is_never_positive_below_one),
         cmocka_unit_test(the_logarithm_has_no_step_where_the_exponent_changes),
-        cmocka_unit_test(one_minus_exp_is_right_from_the_tiny_to_the_certain),
-        cmocka_unit_test(a_probability_is_never_above_one_and_ends_at_exactly_one),
+        cmocka_unit_test(one_minus_exp_is_right_from_tiny_to_large_arguments),
+        cmocka_unit_test(a_probability_never_exceeds_one_and_reaches_exactly_one),
     };
     return cmocka_run_group_tests_name("maths", tests, NULL, NULL);
 }

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * test_damage.c - broken binaries: cut short anywhere, or with bytes changed where they matter most.
+ * test_damage.c - broken binaries: truncated anywhere, or with changed bytes in the most sensitive places.
  *
- * The claim is only that nothing crashes, hangs or reads outside of the file (the sanitizers watch); what is found
- * in a broken file is anybody's guess.
+ * The claim is only that nothing crashes, hangs or reads outside of the file (sanitizers check that). What is found in
+ * a broken file does not matter.
  */
 #include <gelf.h>
 #include <sys/stat.h>
@@ -38,7 +38,7 @@ static void save(const struct image *image, size_t bytes)
     fclose(file);
 }
 
-/* Asks for addresses all over the code of the program that the broken file once was. */
+/* Looks up addresses all over the code of the original program in the broken file. */
 static void try_broken(struct text text)
 {
     struct pl_elf *elf = NULL;
@@ -53,7 +53,7 @@ static void try_broken(struct text text)
     pl_elf_close(elf);
 }
 
-static void binaries_cut_short_anywhere_are_harmless(void **state)
+static void truncated_binaries_are_harmless(void **state)
 {
     (void) state;
     run("gcc -O2 -g '%s' -o program", source("inlines.c"));
@@ -92,7 +92,7 @@ static struct part part_of(const char *path, const char *section)
     return part;
 }
 
-/* Changes a few bytes of a part, a few hundred times over. */
+/* Changes a few bytes of a part, some hundred times. */
 static void damage(const char *path, struct part part, uint32_t rounds)
 {
     uint64_t random = part.offset + 1;
@@ -118,7 +118,7 @@ static void changed_bytes_in_tables_are_harmless(void **state)
         damage(made("program"), part_of(made("program"), section[i]), 100);
 }
 
-static void changed_bytes_in_line_tables_of_old_are_harmless(void **state)
+static void changed_bytes_in_old_line_tables_are_harmless(void **state)
 {
     (void) state;
     run("gcc -O2 -gdwarf-4 '%s' -o program", source("inlines.c"));
@@ -126,7 +126,7 @@ static void changed_bytes_in_line_tables_of_old_are_harmless(void **state)
     damage(made("program"), part_of(made("program"), ".debug_ranges"), 100);
 }
 
-static void changed_bytes_in_entries_are_harmless(void **state)
+static void changed_bytes_in_dwarf_entries_are_harmless(void **state)
 {
     (void) state;
     run("gcc -O2 -g '%s' -o program", source("inlines.c"));
@@ -137,10 +137,10 @@ static void changed_bytes_in_entries_are_harmless(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(binaries_cut_short_anywhere_are_harmless),
+        cmocka_unit_test(truncated_binaries_are_harmless),
         cmocka_unit_test(changed_bytes_in_tables_are_harmless),
-        cmocka_unit_test(changed_bytes_in_line_tables_of_old_are_harmless),
-        cmocka_unit_test(changed_bytes_in_entries_are_harmless),
+        cmocka_unit_test(changed_bytes_in_old_line_tables_are_harmless),
+        cmocka_unit_test(changed_bytes_in_dwarf_entries_are_harmless),
     };
     return cmocka_run_group_tests(tests, workshop_open, workshop_close);
 }

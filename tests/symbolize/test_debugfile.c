@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * test_debugfile.c - a binary's identity, and the debug information that is not in it.
+ * test_debugfile.c - the identity of a binary, and debug information in separate files.
  */
 #include <elf.h>
 #include <errno.h>
@@ -9,7 +9,7 @@
 
 #include "workshop.h"
 
-/* `whole` has everything, `program` is stripped, `program.debug` has the rest. */
+/* `whole` has everything, `program` is stripped, `program.debug` has the debug information. */
 static void split_program(const char *flags)
 {
     run("rm -rf program program.debug .debug debug && gcc -O2 -g %s '%s' -o whole && "
@@ -17,7 +17,7 @@ static void split_program(const char *flags)
         flags, source("inlines.c"));
 }
 
-/* Puts `file` where its build-id says, below `directory`. */
+/* Installs `file` below `directory` under the path of its build-id. */
 static void install(const char *file, const char *directory)
 {
     char id[PL_BUILD_ID_TEXT];
@@ -28,7 +28,7 @@ static void install(const char *file, const char *directory)
     run("mkdir -p %s/.build-id/%.2s && cp %s %s/.build-id/%.2s/%s.debug", directory, id, file, directory, id, id + 2);
 }
 
-/* Does the stripped program say all that the whole one would? */
+/* The stripped program must give the same answers as the whole one. */
 static void assert_complete(const struct pl_elf_options *options)
 {
     struct pl_elf *elf = open_elf(made("program"), options);
@@ -99,7 +99,7 @@ static void without_a_build_id_the_checksum_decides(void **state)
     assert_no_lines(&options);
 }
 
-static void what_dwz_shares_between_files_is_found(void **state)
+static void debug_information_that_dwz_shares_between_files_is_found(void **state)
 {
     (void) state;
     if (!have("dwz"))
@@ -110,13 +110,13 @@ static void what_dwz_shares_between_files_is_found(void **state)
         source("templates.cc"), source("templates.cc"));
     struct stat status;
     if (stat(made("shared"), &status) != 0)
-        skip(); /* nothing worth sharing on this machine */
+        skip(); /* dwz found nothing to share on this machine */
     run("readelf -S program | grep -q gnu_debugaltlink");
-    /* Where libdw looks for it: at the name in the file. */
+    /* libdw finds it by the name in the file. */
     struct pl_elf *elf = open_elf(made("program"), NULL);
     assert_agrees_with_llvm(elf, made("whole"), 1);
     pl_elf_close(elf);
-    /* And where it does not: by build-id in our own debug directories. */
+    /* We find it by build-id in our debug directories. */
     install("shared", "debug");
     run("mv shared away");
     elf = open_elf(made("program"), &(struct pl_elf_options){.debug_path = made("debug")});
@@ -136,7 +136,7 @@ static void what_dwz_shares_between_files_is_found(void **state)
     pl_elf_close(poor);
 }
 
-static void the_debug_file_alone_names_a_binary_that_is_gone(void **state)
+static void the_debug_file_alone_gives_the_names_of_a_missing_binary(void **state)
 {
     (void) state;
     split_program("-Wl,--build-id");
@@ -151,7 +151,7 @@ static void the_debug_file_alone_names_a_binary_that_is_gone(void **state)
     pl_elf_close(program);
 }
 
-static void a_server_is_asked_only_when_one_is_named(void **state)
+static void a_server_is_asked_only_if_one_is_configured(void **state)
 {
     (void) state;
     char url[PATH_BYTES];
@@ -198,7 +198,7 @@ static uint64_t fnv(uint64_t hash, const void *data, size_t bytes)
     return hash;
 }
 
-/* As the runtime does it: from the image in memory. */
+/* Reads the image in memory, like the runtime. */
 static int compare_loaded(struct dl_phdr_info *info, size_t bytes, void *context)
 {
     (void) bytes;
@@ -250,7 +250,7 @@ static void the_build_id_is_the_one_readelf_shows(void **state)
     pl_elf_close(elf);
 }
 
-static void what_is_no_elf_file_is_refused_with_a_reason(void **state)
+static void a_file_that_is_not_elf_is_refused_with_a_reason(void **state)
 {
     (void) state;
     struct pl_elf *elf = NULL;
@@ -263,7 +263,7 @@ static void what_is_no_elf_file_is_refused_with_a_reason(void **state)
         assert_non_null(strstr(why, made(name[i])));
         assert_null(elf);
     }
-    pl_elf_open(made("short"), &elf, why); /* either way, but no crash */
+    pl_elf_open(made("short"), &elf, why); /* may succeed or fail, but must not crash */
     pl_elf_close(elf);
 }
 
@@ -284,14 +284,14 @@ int main(void)
         cmocka_unit_test(a_debug_link_finds_the_file_beside_the_binary),
         cmocka_unit_test(a_debug_link_finds_the_file_below_a_debug_directory),
         cmocka_unit_test(without_a_build_id_the_checksum_decides),
-        cmocka_unit_test(what_dwz_shares_between_files_is_found),
-        cmocka_unit_test(the_debug_file_alone_names_a_binary_that_is_gone),
-        cmocka_unit_test(a_server_is_asked_only_when_one_is_named),
+        cmocka_unit_test(debug_information_that_dwz_shares_between_files_is_found),
+        cmocka_unit_test(the_debug_file_alone_gives_the_names_of_a_missing_binary),
+        cmocka_unit_test(a_server_is_asked_only_if_one_is_configured),
         cmocka_unit_test(a_server_that_does_not_answer_is_asked_once),
         cmocka_unit_test(the_fingerprint_is_that_of_the_loaded_image),
         cmocka_unit_test(builds_without_build_id_differ_in_their_fingerprint),
         cmocka_unit_test(the_build_id_is_the_one_readelf_shows),
-        cmocka_unit_test(what_is_no_elf_file_is_refused_with_a_reason),
+        cmocka_unit_test(a_file_that_is_not_elf_is_refused_with_a_reason),
         cmocka_unit_test(symbolic_links_stay_inside_the_system_root),
     };
     return cmocka_run_group_tests(tests, workshop_open, workshop_close);

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * test_lines.c - what compilers and linkers make of debug information, against llvm-symbolizer and addr2line.
+ * test_lines.c - debug information of several compilers and linkers, compared with llvm-symbolizer and addr2line.
  *
  * Each row builds one program and compares every address of it: file, line, column and all inlined calls.
  */
 #include "workshop.h"
 
-/* %s is the source; the result must be called `program`. */
+/* %s is the source. The result must be called `program`. */
 static const struct build {
     const char *claim;
     const char *tool;
@@ -19,7 +19,7 @@ static const struct build {
     {"compressed_sections_have_the_lines_of_llvm", "gcc", "inlines.c", "gcc -O2 -g -gz=zlib %s -o program"},
     {"split_units_have_the_lines_of_llvm", "gcc", "inlines.c", "gcc -O2 -g -gsplit-dwarf %s -o program"},
     {"link_time_optimization_has_the_lines_of_llvm", "gcc", "inlines.c", "gcc -O2 -g -flto %s -o program"},
-    {"functions_the_linker_dropped_do_not_shadow_others", "gcc", "dropped.c",
+    {"functions_that_the_linker_dropped_do_not_hide_others", "gcc", "dropped.c",
      "yes 'memory[0]++;' | head -900 >steps.h && "
      "gcc -O0 -g -I. -ffunction-sections -Wl,--gc-sections %s -o program"},
     {"position_dependent_code_has_the_lines_of_llvm", "gcc", "inlines.c", "gcc -O2 -g -no-pie %s -o program"},
@@ -41,7 +41,7 @@ static const struct build {
 };
 #define BUILDS (sizeof build / sizeof *build)
 
-/* Every address of small programs; a Rust program brings megabytes of library along. */
+/* Every address of small programs. A Rust program contains megabytes of libraries. */
 static uint32_t stride_for(struct text text)
 {
     uint64_t stride = (text.high - text.low) / 20000;
@@ -74,7 +74,7 @@ static void innermost_lines_are_those_of_addr2line(void **state)
     pl_elf_close(elf);
 }
 
-static void a_question_repeated_has_the_same_answer(void **state)
+static void a_repeated_query_has_the_same_result(void **state)
 {
     (void) state;
     run("g++ -std=c++17 -O2 -g '%s' -o program", source("templates.cc"));
@@ -82,7 +82,7 @@ static void a_question_repeated_has_the_same_answer(void **state)
     struct text text = text_of(made("program"));
     for (uint64_t address = text.low; address < text.high; address++)
         find(elf, address);
-    /* Backwards in a fresh index: what is asked first must not matter. */
+    /* Backwards in a new index: the order of queries must not matter. */
     for (uint64_t address = text.high; address-- > text.low;) {
         struct found first = find(elf, address), second = find(other, address);
         assert_int_equal(first.places, second.places);
@@ -113,7 +113,7 @@ static void only_the_outermost_place_is_not_inlined(void **state)
     pl_elf_close(elf);
 }
 
-static void a_short_answer_keeps_the_innermost_places(void **state)
+static void a_limited_answer_keeps_the_innermost_places(void **state)
 {
     (void) state;
     run("gcc -O2 -g '%s' -o program", source("inlines.c"));
@@ -134,9 +134,9 @@ int main(void)
 {
     static const struct CMUnitTest other[] = {
         cmocka_unit_test(innermost_lines_are_those_of_addr2line),
-        cmocka_unit_test(a_question_repeated_has_the_same_answer),
+        cmocka_unit_test(a_repeated_query_has_the_same_result),
         cmocka_unit_test(only_the_outermost_place_is_not_inlined),
-        cmocka_unit_test(a_short_answer_keeps_the_innermost_places),
+        cmocka_unit_test(a_limited_answer_keeps_the_innermost_places),
     };
     enum { OTHERS = sizeof other / sizeof *other };
     struct CMUnitTest tests[BUILDS + OTHERS];

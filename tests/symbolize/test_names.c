@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * test_names.c - what functions are called: demangled, in their scopes, from DWARF or from symbols.
+ * test_names.c - names of functions: demangled, in their scopes, from DWARF or from symbols.
  */
 #include "workshop.h"
 
@@ -10,13 +10,13 @@
 
 static const char *demangled(const char *name)
 {
-    static struct pl_arena *arena; /* one for the whole program */
+    static struct pl_arena *arena; /* one for all tests */
     if (!arena)
         arena = pl_arena_new();
     return pl_demangle(arena, name);
 }
 
-static void every_mangling_is_known(void **state)
+static void every_mangling_is_supported(void **state)
 {
     (void) state;
     assert_string_equal(demangled("_ZN4shop5StockIiE3addERKi"), "shop::Stock<int>::add(int const&)");
@@ -25,7 +25,7 @@ static void every_mangling_is_known(void **state)
     assert_string_equal(demangled("_D3std5stdio7writelnFZv"), "std.stdio.writeln()");
 }
 
-static void other_names_are_returned_as_they_are(void **state)
+static void other_names_are_returned_unchanged(void **state)
 {
     (void) state;
     static const char *const name[] = {"", "malloc", "_start", "_Z", "_ZN", "_R", "_D", "_Zrubbish", "__libc_malloc"};
@@ -52,7 +52,7 @@ static void names_too_long_to_demangle_are_left_alone(void **state)
 
 /* ---- DWARF ---- */
 
-/* How often a function, exactly or (with `part`) in part, is a place of some address of .text. */
+/* At how many addresses of .text a function has this name, or (with `part`) a name that contains it. */
 static uint32_t count_named(struct pl_elf *elf, const char *path, const char *name, bool part)
 {
     struct text text = text_of(path);
@@ -91,18 +91,18 @@ static void cxx_functions_have_their_full_names(void **state)
         check_names("clang++ -std=c++17 -O1 -g");
 }
 
-static void what_has_no_linkage_name_is_named_by_its_scopes(void **state)
+static void a_function_without_a_linkage_name_is_named_by_its_scopes(void **state)
 {
     (void) state;
     run("g++ -std=c++17 -O2 -g '%s' -o program", source("templates.cc"));
     struct pl_elf *elf = open_elf(made("program"), NULL);
-    /* The lambda in main, inlined: gcc calls it `operator()`, in a class without a name. */
+    /* The inlined lambda in main: gcc calls it `operator()`, in a class without a name. */
     assert_true(count_named(elf, made("program"), "main::{lambda}::operator()", false) > 0);
     assert_int_equal(count_named(elf, made("program"), "operator()", false), 0);
     pl_elf_close(elf);
 }
 
-static void the_linkage_name_is_given_where_it_differs(void **state)
+static void the_linkage_name_is_given_if_it_differs(void **state)
 {
     (void) state;
     run("g++ -std=c++17 -O2 -g '%s' -o program", source("templates.cc"));
@@ -142,7 +142,7 @@ static void write_long_name(const char *path)
     fclose(file);
 }
 
-static void names_of_four_thousand_characters_are_kept_whole(void **state)
+static void names_of_four_thousand_characters_are_complete(void **state)
 {
     (void) state;
     write_long_name(made("long.cc"));
@@ -167,7 +167,7 @@ static const char *name_at(struct pl_elf *elf, uint64_t address)
     return found.places ? found.place[found.places - 1].function : "";
 }
 
-static void without_debug_information_symbols_name_functions(void **state)
+static void without_debug_information_symbols_give_the_names(void **state)
 {
     (void) state;
     run("gcc -O1 '%s' -o program", source("inlines.c"));
@@ -184,14 +184,14 @@ static void without_debug_information_symbols_name_functions(void **state)
     pl_elf_close(elf);
 }
 
-static void a_stripped_library_still_names_what_it_exports(void **state)
+static void a_stripped_library_still_names_its_exports(void **state)
 {
     (void) state;
     run("gcc -O1 -shared -fPIC '%s' -o whole.so && strip -o program whole.so", source("library.c"));
     struct pl_elf *elf = open_elf(made("program"), NULL);
     uint64_t exported = address_of(made("whole.so"), "shelf_new");
     assert_string_equal(name_at(elf, exported), "shelf_new");
-    /* The local function beside it has no name any more, and must not get its neighbour's. */
+    /* The local function beside it has lost its name, and must not get that of its neighbour. */
     assert_string_equal(name_at(elf, address_of(made("whole.so"), "fill")), "");
     pl_elf_close(elf);
 }
@@ -203,25 +203,25 @@ static void indirect_functions_and_labels_have_names(void **state)
     struct pl_elf *elf = open_elf(made("program"), NULL);
     assert_string_equal(name_at(elf, address_of(made("program"), "bare_label") + 2), "bare_label");
     assert_string_equal(name_at(elf, address_of(made("program"), "shelf_weight")), "shelf_weight");
-    /* But a label inside a function is only a place in it. */
+    /* A label inside a function is not a function. */
     assert_string_equal(name_at(elf, address_of(made("program"), "label_inside")), "with_label");
     pl_elf_close(elf);
 }
 
-static void stubs_are_named_after_what_they_call(void **state)
+static void stubs_are_named_after_their_targets(void **state)
 {
     (void) state;
     run("gcc -O1 -shared -fPIC '%s' -o program", source("library.c"));
     char line[PATH_BYTES];
     ask(line, sizeof line, "objdump -d program | grep '<malloc@plt>:'");
     if (!line[0])
-        skip(); /* objdump cannot tell on this machine */
+        skip(); /* objdump does not know on this machine */
     struct pl_elf *elf = open_elf(made("program"), NULL);
     assert_string_equal(name_at(elf, strtoull(line, NULL, 16) + 4), "malloc@plt");
     pl_elf_close(elf);
 }
 
-static void versions_and_clones_are_not_part_of_a_name(void **state)
+static void versions_and_clone_suffixes_are_not_part_of_a_name(void **state)
 {
     (void) state;
     FILE *file = fopen(made("marked.s"), "w");
@@ -257,19 +257,19 @@ static void addresses_outside_of_code_are_unknown(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_mangling_is_known),
-        cmocka_unit_test(other_names_are_returned_as_they_are),
+        cmocka_unit_test(every_mangling_is_supported),
+        cmocka_unit_test(other_names_are_returned_unchanged),
         cmocka_unit_test(names_too_long_to_demangle_are_left_alone),
         cmocka_unit_test(cxx_functions_have_their_full_names),
-        cmocka_unit_test(what_has_no_linkage_name_is_named_by_its_scopes),
-        cmocka_unit_test(the_linkage_name_is_given_where_it_differs),
+        cmocka_unit_test(a_function_without_a_linkage_name_is_named_by_its_scopes),
+        cmocka_unit_test(the_linkage_name_is_given_if_it_differs),
         cmocka_unit_test(rust_functions_have_their_full_names),
-        cmocka_unit_test(names_of_four_thousand_characters_are_kept_whole),
-        cmocka_unit_test(without_debug_information_symbols_name_functions),
-        cmocka_unit_test(a_stripped_library_still_names_what_it_exports),
+        cmocka_unit_test(names_of_four_thousand_characters_are_complete),
+        cmocka_unit_test(without_debug_information_symbols_give_the_names),
+        cmocka_unit_test(a_stripped_library_still_names_its_exports),
         cmocka_unit_test(indirect_functions_and_labels_have_names),
-        cmocka_unit_test(stubs_are_named_after_what_they_call),
-        cmocka_unit_test(versions_and_clones_are_not_part_of_a_name),
+        cmocka_unit_test(stubs_are_named_after_their_targets),
+        cmocka_unit_test(versions_and_clone_suffixes_are_not_part_of_a_name),
         cmocka_unit_test(addresses_outside_of_code_are_unknown),
     };
     return cmocka_run_group_tests(tests, workshop_open, workshop_close);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * test_spans.c - the search by address against a search through everything.
+ * test_spans.c - compares the search by address with a linear search.
  */
 #include "workshop.h"
 
@@ -21,7 +21,7 @@ static uint32_t search_all(const struct pl_spans *spans, uint64_t address)
     return best;
 }
 
-static void the_greatest_item_that_holds_an_address_is_found(void **state)
+static void the_greatest_item_that_contains_an_address_is_found(void **state)
 {
     (void) state;
     uint64_t random = 7;
@@ -55,7 +55,7 @@ static void ends_are_outside_and_starts_inside(void **state)
     pl_spans_free(&spans);
 }
 
-static void empty_and_reversed_ranges_hold_nothing(void **state)
+static void empty_and_reversed_ranges_contain_nothing(void **state)
 {
     (void) state;
     struct pl_spans spans = {0};
@@ -72,9 +72,9 @@ static void empty_and_reversed_ranges_hold_nothing(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_greatest_item_that_holds_an_address_is_found),
+        cmocka_unit_test(the_greatest_item_that_contains_an_address_is_found),
         cmocka_unit_test(ends_are_outside_and_starts_inside),
-        cmocka_unit_test(empty_and_reversed_ranges_hold_nothing),
+        cmocka_unit_test(empty_and_reversed_ranges_contain_nothing),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

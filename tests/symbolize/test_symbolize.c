@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * test_symbolize.c - whole profiles: which file is believed, which name wins, which address is looked up.
+ * test_symbolize.c - whole profiles: which file is trusted, which name is chosen, which address is looked up.
  *
- * Profiles are put together by hand, as pl_profile_open() would leave them.
+ * The tests construct profiles by hand, as pl_profile_open() would return them.
  */
 #include <errno.h>
 #include <sys/stat.h>
@@ -29,7 +29,7 @@ static void start(struct bench *bench)
     bench->profile.module = bench->module;
     bench->profile.directory = "/";
     bench->profile.header.uid = getuid();
-    bench->module[bench->profile.modules++].path = ""; /* as for addresses without a module */
+    bench->module[bench->profile.modules++].path = ""; /* for addresses without a module */
 }
 
 static void stop(struct bench *bench)
@@ -45,7 +45,7 @@ static uint32_t add_module(struct bench *bench, const char *path, const char *bu
     return bench->profile.modules++;
 }
 
-/* The module as the runtime would have seen it. */
+/* Adds a module as the runtime would have recorded it. */
 static uint32_t add_file(struct bench *bench, const char *path)
 {
     struct pl_elf *elf = open_elf(path, NULL);
@@ -90,7 +90,7 @@ static void a_return_address_belongs_to_the_call_before_it(void **state)
     build_program();
     uint32_t module = add_file(&bench, made("program"));
     uint64_t drain = address_of(made("program"), "drain"), main = address_of(made("program"), "main");
-    uint64_t first = drain < main ? main : drain; /* whichever has the other before it */
+    uint64_t first = drain < main ? main : drain; /* the one that comes second */
     const char *here = drain < main ? "main" : "drain";
     struct pl_frame_view *returned = add_frame(&bench, module, first, 0);
     struct pl_frame_view *interrupted = add_frame(&bench, module, first, PL_FRAME_EXACT);
@@ -105,7 +105,7 @@ static void a_return_address_belongs_to_the_call_before_it(void **state)
     stop(&bench);
 }
 
-static void a_rebuilt_binary_is_stale_and_not_believed(void **state)
+static void a_rebuilt_binary_is_stale_and_not_used(void **state)
 {
     (void) state;
     struct bench bench;
@@ -128,7 +128,7 @@ static void a_rebuilt_binary_is_stale_and_not_believed(void **state)
     stop(&bench);
 }
 
-static void without_build_id_the_fingerprint_tells_a_rebuilt_binary(void **state)
+static void without_build_id_the_fingerprint_reveals_a_rebuilt_binary(void **state)
 {
     (void) state;
     struct bench bench;
@@ -148,7 +148,7 @@ static void without_build_id_the_fingerprint_tells_a_rebuilt_binary(void **state
     stop(&bench);
 }
 
-static void missing_and_unreadable_modules_are_named_as_such(void **state)
+static void missing_and_unreadable_modules_are_reported(void **state)
 {
     (void) state;
     static const struct {
@@ -172,7 +172,7 @@ static void missing_and_unreadable_modules_are_named_as_such(void **state)
     stop(&bench);
 }
 
-static void relative_paths_begin_where_the_process_did(void **state)
+static void relative_paths_start_in_the_directory_of_the_process(void **state)
 {
     (void) state;
     struct bench bench;
@@ -221,7 +221,7 @@ static void frames_at_one_address_share_their_places(void **state)
 static const struct pl_place stored = {.function = "stored", .linkage = "", .file = "stored.c", .line = 7};
 static const struct pl_place stored_without_line = {.function = "stored", .linkage = "", .file = ""};
 
-static void stored_names_are_used_where_the_binary_is_not_at_hand(void **state)
+static void stored_names_are_used_if_the_binary_is_missing(void **state)
 {
     (void) state;
     struct bench bench;
@@ -235,7 +235,7 @@ static void stored_names_are_used_where_the_binary_is_not_at_hand(void **state)
     stop(&bench);
 }
 
-static void stored_names_win_over_a_stale_binary_even_by_force(void **state)
+static void stored_names_take_precedence_over_a_stale_binary_even_with_force(void **state)
 {
     (void) state;
     struct bench bench;
@@ -271,7 +271,7 @@ static void a_stored_line_is_final_but_a_missing_one_is_looked_up(void **state)
 
 /* ---- JIT ---- */
 
-#define JIT_PID 4194305u /* beyond what Linux gives out */
+#define JIT_PID 4194305u /* larger than any pid of Linux */
 #define JIT_MAP "/tmp/perf-4194305.map"
 
 static void write_map(mode_t mode)
@@ -320,7 +320,7 @@ static void a_perf_map_names_code_without_a_module(void **state)
     assert_string_equal(jit_name(0x10000, 0), "");
 }
 
-static void a_perf_map_that_others_may_write_is_not_believed(void **state)
+static void a_perf_map_that_others_may_write_is_not_used(void **state)
 {
     (void) state;
     write_map(0666);
@@ -337,7 +337,7 @@ static void a_perf_map_that_others_may_write_is_not_believed(void **state)
     unlink(JIT_MAP);
 }
 
-static void a_perf_map_of_an_earlier_process_is_not_believed(void **state)
+static void a_perf_map_of_an_earlier_process_is_not_used(void **state)
 {
     (void) state;
     uint64_t now_ns = (uint64_t) time(NULL) * 1000000000ull;
@@ -347,7 +347,7 @@ static void a_perf_map_of_an_earlier_process_is_not_believed(void **state)
     unlink(JIT_MAP);
 }
 
-static void a_perf_map_of_another_user_is_not_believed(void **state)
+static void a_perf_map_of_another_user_is_not_used(void **state)
 {
     (void) state;
     write_map(0644);
@@ -392,19 +392,19 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_return_address_belongs_to_the_call_before_it),
-        cmocka_unit_test(a_rebuilt_binary_is_stale_and_not_believed),
-        cmocka_unit_test(without_build_id_the_fingerprint_tells_a_rebuilt_binary),
-        cmocka_unit_test(missing_and_unreadable_modules_are_named_as_such),
-        cmocka_unit_test(relative_paths_begin_where_the_process_did),
+        cmocka_unit_test(a_rebuilt_binary_is_stale_and_not_used),
+        cmocka_unit_test(without_build_id_the_fingerprint_reveals_a_rebuilt_binary),
+        cmocka_unit_test(missing_and_unreadable_modules_are_reported),
+        cmocka_unit_test(relative_paths_start_in_the_directory_of_the_process),
         cmocka_unit_test(a_gap_is_not_looked_up),
         cmocka_unit_test(frames_at_one_address_share_their_places),
-        cmocka_unit_test(stored_names_are_used_where_the_binary_is_not_at_hand),
-        cmocka_unit_test(stored_names_win_over_a_stale_binary_even_by_force),
+        cmocka_unit_test(stored_names_are_used_if_the_binary_is_missing),
+        cmocka_unit_test(stored_names_take_precedence_over_a_stale_binary_even_with_force),
         cmocka_unit_test(a_stored_line_is_final_but_a_missing_one_is_looked_up),
         cmocka_unit_test(a_perf_map_names_code_without_a_module),
-        cmocka_unit_test(a_perf_map_that_others_may_write_is_not_believed),
-        cmocka_unit_test(a_perf_map_of_an_earlier_process_is_not_believed),
-        cmocka_unit_test(a_perf_map_of_another_user_is_not_believed),
+        cmocka_unit_test(a_perf_map_that_others_may_write_is_not_used),
+        cmocka_unit_test(a_perf_map_of_an_earlier_process_is_not_used),
+        cmocka_unit_test(a_perf_map_of_another_user_is_not_used),
         cmocka_unit_test(progress_rises_to_one),
     };
     return cmocka_run_group_tests(tests, workshop_open, workshop_close);

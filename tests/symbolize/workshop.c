@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * workshop.c - builds programs, asks nm, llvm-symbolizer and addr2line about them, and compares.
+ * workshop.c - builds programs and compares our answers with those of nm, llvm-symbolizer and addr2line.
  */
 #include <gelf.h>
 #include <unistd.h>
@@ -14,7 +14,7 @@ int workshop_open(void **state)
     (void) state;
     const char *base = getenv("TMPDIR");
     snprintf(directory, sizeof directory, "%s/plimsoll-symbolize.XXXXXX", base && base[0] ? base : "/tmp");
-    unsetenv("DEBUGINFOD_URLS"); /* nobody is asked unless a test says so */
+    unsetenv("DEBUGINFOD_URLS"); /* no server is asked unless a test sets one */
     return mkdtemp(directory) ? 0 : -1;
 }
 
@@ -126,9 +126,9 @@ struct found find(struct pl_elf *elf, uint64_t address)
     return found;
 }
 
-/* ---- oracles ---- */
+/* ---- reference tools ---- */
 
-/* Starts `tool` on every stride-th address of the file it is told. */
+/* Starts `tool` for the file `told`, on every stride-th address. */
 static FILE *start_oracle(const char *tool, const char *told, struct text text, uint32_t stride)
 {
     FILE *addresses = fopen(made("addresses"), "w");
@@ -151,7 +151,7 @@ static bool read_line(FILE *from, char *out, size_t bytes)
     return true;
 }
 
-/* llvm-symbolizer gives an address without a line the file its symbol table names: that is no place. */
+/* For an address without a line llvm-symbolizer gives the file from the symbol table, which does not count. */
 static bool is_no_place(const char *line)
 {
     size_t bytes = strlen(line);

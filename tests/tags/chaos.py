@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: MIT
-"""chaos - whatever a program does with the API at once, it ends, and its profiles keep the promises of format.h."""
+"""chaos - whatever a program does with the API at the same time, it ends, and its profiles fulfil format.h."""
 
 import functools
 import sys
 
-# First, because it knows the way to tests/lib.
+# First, because it adds tests/lib to the path.
 from tagged import MODES, Place, Profile, expect, run
 import claims
 import plim
@@ -13,12 +13,12 @@ from claims import say
 
 MILLISECONDS = 700
 
-# What may be lost: pops of threads that popped too often. Threads that wait for no one share tables that are bounded.
+# These may be lost: surplus pops, nested visits, and frees that were missed.
 LOSSES = {"pops", "nested", "missed_free"}
 
 
-# In a copy that is made while others go on, a record's frees may be newer than its allocations.
-NEWER = ("given back", "samples freed")
+# In a copy that is made while threads go on, a record's frees may be newer than its allocations.
+NEWER = (" freed ",)
 
 
 def problems_of(path):

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: MIT
-"""control - what the program says about recording is done, to the call and to the byte."""
+"""control - what the program asks of the profiler is done, to the call and to the byte."""
 
 import functools
 import sys
 
-# First, because it knows the way to tests/lib.
+# First, because it adds tests/lib to the path.
 from tagged import Place, Profile, accounts, check, compare, merged, run, the_profile
 import claims
 import plim
@@ -20,25 +20,25 @@ def claim_in(modes, sentence, *words, **options):
 
 # ---- on and off ----
 
-claim_in(BOTH, "while stopped, calls and bytes are those of (off), and frees of what is known are recorded",
+claim_in(BOTH, "while stopped, calls and bytes are charged to (off), and frees of recorded blocks are recorded",
          "control", "stop")
-claim_in(BOTH, "a program that begins switched off is recorded from when it starts", "control", "begin", PLIMSOLL_OFF=1)
-claim_in(BOTH, "a thread that has paused is charged to (paused), alone, until it has resumed as often",
+claim_in(BOTH, "a program that begins switched off is recorded after its start", "control", "begin", PLIMSOLL_OFF=1)
+claim_in(BOTH, "only a thread that has paused is charged to (paused), until it has resumed as often",
          "control", "pause")
 
-# ---- beginning anew ----
+# ---- resets ----
 
-claim_in(BOTH, "after a reset everything before is gone", "control", "reset")
-claim_in(("exact",), "after a reset everything before is gone in the other threads too, and in those that rest",
+claim_in(BOTH, "a reset discards everything before it", "control", "reset")
+claim_in(("exact",), "a reset discards everything before it in other threads too, and in idle ones",
          "control", "crew-reset")
-claim_in(BOTH, "after a reset other threads begin anew when they next change their tag, at the latest",
+claim_in(BOTH, "a reset reaches other threads when they next change their tag, at the latest",
          "control", "crew-reset-later")
 
-# ---- how much ----
+# ---- sampling interval and sizes ----
 
 
 @claim
-def the_interval_of_sampling_can_be_changed_and_put_back():
+def the_sampling_interval_can_be_changed_and_restored():
     with Place() as place:
         pid = run(place, "control", "sample")
         account, profile = accounts(place), the_profile(place, pid)
@@ -46,22 +46,22 @@ def the_interval_of_sampling_can_be_changed_and_put_back():
     for name, counted in ((b"counted", True), (b"as it was", True), (b"sampled", False)):
         true, seen = account.cell[0, ((0, name),)], tables[((0, name),)]
         for figure in ("calls of malloc", "calls of calloc", "bytes", "entered"):
-            assert seen[figure] == true[figure], f"{name} {figure}: {seen[figure]}, in truth {true[figure]}"
+            assert seen[figure] == true[figure], f"{name} {figure}: {seen[figure]}, should be {true[figure]}"
         if counted:
             assert seen["counted calls"] == true.sum_of("calls") and not seen["sampled calls"], f"{name}: {seen}"
         else:
-            # 4,000 calls with charge 164 at T = 2,048: w = 13, sd 220; seven of them.
+            # 4,000 calls with charge 164 at T = 2,048: weight 13, standard deviation 220. Seven of these are allowed.
             assert not seen["counted calls"] and abs(seen["sampled calls"] - 4000) < 7 * 220, f"{name}: {seen}"
 
 
-claim_in(("exact",), "other sizes than those that are wanted are counted apart, per tag", "control", "sizes", peak=True)
-claim_in(("exact",), "the same by the environment, in several threads", "control", "bounds",
+claim_in(("exact",), "sizes that are not recorded are counted separately, per tag", "control", "sizes", peak=True)
+claim_in(("exact",), "sizes limited by the environment are counted separately, in several threads", "control", "bounds",
          PLIMSOLL_ABOVE=100, PLIMSOLL_BELOW=1000)
-claim_in(("sampled",), "other sizes do not change what is exact", "control", "sizes")
+claim_in(("sampled",), "limited sizes do not change exact figures", "control", "sizes")
 
 
 @claim
-def other_sizes_have_one_place_per_tag_and_stacks_are_of_the_sizes_that_are_wanted():
+def other_sizes_have_one_site_per_tag_and_stacks_have_only_the_recorded_sizes():
     _, profile = check("control", "bounds", PLIMSOLL_ABOVE=100, PLIMSOLL_BELOW=1000)
     places = [site[2] for site in profile.sites.values() if site[3] == plim.SITE_OTHER_SIZES]
     assert len(places) == len(set(places)) > 1, places
@@ -100,9 +100,9 @@ def check_snapshots(mode):
 
 
 for a_mode in BOTH:
-    claims.add(f"a copy that the program writes says what was true then, {a_mode}",
+    claims.add(f"a copy that the program writes has the figures of that time, {a_mode}",
                functools.partial(check_copies, a_mode))
-    claims.add(f"a snapshot that the program takes says what was true then, {a_mode}",
+    claims.add(f"a snapshot that the program takes has the figures of that time, {a_mode}",
                functools.partial(check_snapshots, a_mode))
 
 
@@ -114,9 +114,9 @@ def polled(every):
 
 
 @claim
-def snapshots_that_are_due_are_taken_and_no_others():
+def snapshots_are_taken_only_when_they_are_due():
     taken, copies = polled("1s")
-    assert taken == len(copies) == 2, f"{taken} said to be taken, {len(copies)} found"
+    assert taken == len(copies) == 2, f"{taken} reported, {len(copies)} found"
     assert copies[0].calls < copies[1].calls
     times = [(copy.snapshot_ns - copy.start_monotonic_ns) / 1e9 for copy in copies]
     assert times[0] >= 1 and times[1] >= 2, f"taken after {times} s"
@@ -124,7 +124,7 @@ def snapshots_that_are_due_are_taken_and_no_others():
 
 
 @claim
-def a_program_that_wants_no_output_leaves_none():
+def a_program_that_switches_output_off_leaves_no_profile():
     with Place() as place:
         run(place, "control", "output")
         assert not place.files(), place.files()

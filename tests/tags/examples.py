@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: MIT
-"""examples - the programs of examples/ that use tags show what they say they show."""
+"""examples - the programs of examples/ that use tags show what their comments promise."""
 
 import subprocess
 import sys
 from pathlib import Path
 
-# First, because it knows the way to tests/lib.
+# First, because it adds tests/lib to the path.
 from tagged import NAMED, Figures, Place, Profile
 import claims
 from built import BUILD, PLIMSOLL, environment, export
@@ -16,13 +16,13 @@ PYTHON = "/usr/bin/python3"
 
 
 class Finished:
-    """A program that was run bare, and under `plimsoll run --exact`: its output was the same."""
+    """A program that was run alone and under `plimsoll run --exact`, with the same output."""
 
     def __init__(self, place, *command, **settings):
         command = [str(word) for word in command]
         self.path = place.path / "example.plim"
         bare = subprocess.run(command, capture_output=True, text=True, env=environment(), check=False)
-        assert bare.returncode == 0, f"bare, {command[0]} says {bare.stderr}"
+        assert bare.returncode == 0, f"{command[0]} alone: {bare.stderr}"
         run = [PLIMSOLL, "run", "--exact", "-o", self.path, "--", *command]
         done = subprocess.run(run, capture_output=True, text=True, env=environment(**settings), check=False)
         assert (done.returncode, done.stdout) == (0, bare.stdout), f"{done.returncode}: {done.stdout} {done.stderr}"
@@ -30,7 +30,7 @@ class Finished:
         assert not self.profile.losses, self.profile.losses
 
     def table(self):
-        """Path of a tag, as people write it -> figures of all threads."""
+        """Path of a tag, as text -> figures of all threads."""
         table = {}
         for (_, tag), figures in self.profile.charged.items():
             table.setdefault(self.words(tag), Figures()).update(figures)
@@ -53,7 +53,7 @@ def live(figures):
 
 
 @claim
-def a_server_shows_which_requests_hold_its_memory_and_which_only_use_it():
+def the_server_shows_which_requests_keep_memory_and_which_only_use_it():
     with Place() as place:
         server = Finished(place, BUILD / "examples/server/server", 8, 500)
         table, report = server.table(), server.report("--by", "tag")
@@ -80,7 +80,7 @@ def the_workers_of_the_server_allocate_for_requests_only():
 
 
 @claim
-def a_program_over_tcmalloc_has_its_tags_and_tcmalloc_stays_in_charge():
+def a_program_with_tcmalloc_has_its_tags_and_still_uses_tcmalloc():
     program = BUILD / "examples/tcmalloc/words"
     if not program.exists():
         raise Skip("tcmalloc is not installed")
@@ -91,17 +91,17 @@ def a_program_over_tcmalloc_has_its_tags_and_tcmalloc_stays_in_charge():
         new = sum(thread.calls["new"] for thread in words.profile.threads.values())
         report = words.report("--by", "tag")
     say(report)
-    assert any("tcmalloc" in module.path for module in words.profile.modules.values()) or new, "tcmalloc is not there"
+    assert any("tcmalloc" in module.path for module in words.profile.modules.values()) or new, "tcmalloc is not used"
     assert new > 500, f"{new} calls of operator new"
     for text in texts:
         figures = table[f"{text}/words"]
         assert figures["entered"] == len(text.read_text().splitlines()), f"{text}: {figures}"
         assert figures["bytes"] == figures["counted bytes"] > 0, f"{text}: {figures}"
-    assert live(table[f"{texts[0]}/words"]) == 0, "the table of words is destroyed in the end"
+    assert live(table[f"{texts[0]}/words"]) == 0, "the table of words should have been destroyed"
 
 
 @claim
-def numpy_shows_its_native_frames_and_the_tags_that_python_gave_it():
+def numpy_shows_its_native_frames_and_the_tags_set_by_python():
     if subprocess.run([PYTHON, "-c", "import numpy"], capture_output=True, check=False).returncode:
         raise Skip("python3-numpy is not installed")
     with Place() as place:
@@ -121,7 +121,7 @@ def numpy_shows_its_native_frames_and_the_tags_that_python_gave_it():
             through += share.allocated.space
     assert through >= 10 * size, f"only {through} bytes were allocated on stacks that lead through numpy"
     names = {frame["function"] for frame in exported["frames"]}
-    assert any("PyArray" in name or "array" in name for name in names), "no frame has a name of numpy's"
+    assert any("PyArray" in name or "array" in name for name in names), "no frame has a name of numpy"
 
 
 if __name__ == "__main__":

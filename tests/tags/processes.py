@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: MIT
-"""processes - tags where processes begin and end: fork, vfork, exec, kill -9."""
+"""processes - tags at the beginning and the end of processes: fork, vfork, exec, kill -9."""
 
 import functools
 import random
 import sys
 
-# First, because it knows the way to tests/lib.
+# First, because it adds tests/lib to the path.
 from tagged import MODES, PROGRAMS, Comparison, Place, Profile, accounts, compare, expect, run, the_profile
 import claims
 from claims import claim, say
@@ -22,11 +22,11 @@ def check_fork(mode):
             profile = the_profile(place, account.tids[0])
             compare(account, profile, mode, {"pops": pops} if pops else {})
             inherited = account.cell[0, ((0, b"around"), (0, b"inside"))]
-            assert inherited["calls of malloc"], "nothing was allocated in the tag that was forked in"
+            assert inherited["calls of malloc"], "the child allocated nothing in the tag that it was forked in"
 
 
 for a_mode in ("exact", "sampled"):
-    claims.add(f"a child that was forked inside of a scope goes on there, in its own file, {a_mode}",
+    claims.add(f"a child forked inside a scope stays in it, with its own file, {a_mode}",
                functools.partial(check_fork, a_mode))
 
 
@@ -36,11 +36,11 @@ def a_child_that_only_execs_leaves_its_parents_scopes_alone():
         pid = run(place, "processes", "vfork")
         compare(accounts(place), the_profile(place, pid), "exact")
         others = [profile for profile in map(Profile, place.files()) if profile.pid != pid]
-        assert not any(profile.tags for profile in others), "an exec'ed program has tags that it did not make"
+        assert not any(profile.tags for profile in others), "a program after exec has tags that it did not create"
 
 
 def check_killed(mode, threads, seed):
-    """In exact mode all is there but the call that a thread was in; otherwise totals lag by less than a sample."""
+    """In exact mode only the calls in progress may be missing. Otherwise totals lag by less than a sample."""
     chance = random.Random(seed)
     sample, interval = MODES[mode]
     with Place() as place:
@@ -63,7 +63,7 @@ def check_killed(mode, threads, seed):
 for a_mode in ("exact", "sampled"):
     for a_number in (1, 3):
         for a_seed in range(KILLS):
-            claims.add(f"after kill -9 inside of scopes of {a_number} threads they add up, {a_mode}, {a_seed}",
+            claims.add(f"after kill -9 inside scopes of {a_number} threads their figures are right, {a_mode}, {a_seed}",
                        functools.partial(check_killed, a_mode, a_number, a_seed))
 
 

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
-"""reader - what `plimsoll export` says of tags is what the programs know: the reader adds nothing and loses nothing.
+"""reader - the figures of tags in `plimsoll export` agree with the accounts of the programs.
 
-The same comparison as in figures.py, with the reader's figures in place of those that the file itself says; and its
-intervals, which are to contain the truth as often as they promise.
+The same comparison as in figures.py, with the figures of the reader instead of those in the file; and its confidence
+intervals must contain the true value as often as they promise.
 """
 
 import functools
@@ -11,7 +11,7 @@ import subprocess
 import sys
 from collections import defaultdict
 
-# First, because it knows the way to tests/lib.
+# First, because it adds tests/lib to the path.
 from tagged import BUILD, FUNCTIONS, NAMED, Figures, Place, accounts, compare, environment, run, show, the_profile
 import claims
 from claims import claim, say
@@ -19,7 +19,7 @@ from claims import claim, say
 PLIMSOLL = BUILD / "plimsoll"
 KINDS = {"named": NAMED, "off": 1, "paused": 2}
 
-# 95% intervals that are independent contain the truth in 95% of cases; of so many, at most 5 standard deviations less.
+# Independent 95% intervals contain the true value in 95% of cases. This allows 5 standard deviations less.
 COVERAGE, INTERVALS_LEAST = 0.90, 500
 
 
@@ -38,7 +38,7 @@ def path_of(tags, index):
 
 
 class Exported:
-    """An export with the face of tagged.Profile, as far as a comparison looks."""
+    """An export with the interface of tagged.Profile that a comparison needs."""
 
     behind = ()
 
@@ -79,21 +79,21 @@ def check(program, *words, mode="exact", peak=False, **settings):
 
 for a_mode in ("exact", "sampled"):
     for a_sentence, *a_command in (
-        ("100 scopes inside each other", "nesting", "deep"),
-        ("200 threads at once", "nesting", "crowd"),
-        ("one thread that does everything at random", "mix", 1, 20000, "alone"),
-        ("four threads that free and move each other's blocks", "mix", 4, 5000, "together"),
-        ("what was stopped", "control", "stop"),
-        ("what was paused", "control", "pause"),
-        ("what was reset", "control", "reset"),
+        ("100 nested scopes are exported correctly", "nesting", "deep"),
+        ("200 concurrent threads are exported correctly", "nesting", "crowd"),
+        ("one thread with random operations is exported correctly", "mix", 1, 20000, "alone"),
+        ("four threads that free and move each other's blocks are exported correctly", "mix", 4, 5000, "together"),
+        ("calls while stopped are exported correctly", "control", "stop"),
+        ("calls while paused are exported correctly", "control", "pause"),
+        ("figures after a reset are exported correctly", "control", "reset"),
     ):
         is_alone = a_command[:2] in (["nesting", "deep"], ["mix", 1])
         claims.add(f"{a_sentence}, {a_mode}", functools.partial(check, *a_command, mode=a_mode, peak=is_alone))
-claims.add("other sizes, exact", functools.partial(check, "control", "sizes", peak=True))
+claims.add("other sizes are exported correctly, exact", functools.partial(check, "control", "sizes", peak=True))
 
 
 @claim
-def intervals_of_tags_contain_the_truth_as_often_as_they_promise():
+def confidence_intervals_of_tags_contain_the_true_value_as_often_as_promised():
     with Place() as place:
         pid = run(place, "mix", 1, 40000, "alone", mode="sampled")
         account, path = accounts(place), the_profile(place, pid).path

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: MIT
-"""resets - after plimsoll_reset() moments of the run, too, are about what was allocated since (programs/anew.c)."""
+"""resets - after plimsoll_reset() the history, too, has only what was allocated since (programs/anew.c)."""
 
 import functools
 import subprocess
 import sys
 
-# First, because it knows the way to tests/lib.
+# First, because it adds tests/lib to the path.
 from tagged import PROGRAMS, Place
 import claims
 from built import PLIMSOLL, environment, export
@@ -16,7 +16,7 @@ CALLS, BYTES = 400, 100
 
 @functools.cache
 def profile():
-    """Where it is, and where it stays until the test ends."""
+    """The place and the path of the profile. The place is removed when the test ends."""
     place = Place()
     path = place.path / "anew.plim"
     subprocess.run([PLIMSOLL, "run", "-q", "--exact", "-o", path, "--", PROGRAMS / "anew"], check=True,
@@ -29,7 +29,7 @@ def whole():
 
 
 def sums(metric, *options):
-    """function -> (before, after) of a stretch of time."""
+    """function -> (before, after) for a part of the run."""
     words = [PLIMSOLL, "export", "--format", "collapsed", "--metric", metric, *options, profile()[1]]
     done = subprocess.run(words, capture_output=True, text=True, env=environment())
     assert done.returncode == 0, done.stderr
@@ -45,14 +45,16 @@ def half():
 
 
 @claim
-def what_was_before_a_reset_is_in_no_moment_after_it():
-    for snapshot in whole()["snapshots"]:
+def the_history_after_a_reset_has_nothing_from_before():
+    snapshots = whole()["snapshots"]
+    assert snapshots, "there is no history, so nothing was tested"
+    for snapshot in snapshots:
         assert snapshot["live_bytes"] <= BYTES, snapshot
         assert snapshot["allocated_bytes"] <= CALLS * BYTES, snapshot
 
 
 @claim
-def whoever_has_all_there_is_since_a_reset_is_named():
+def the_site_of_all_allocations_since_a_reset_is_named():
     until = sums("calls", "--until", half())
     assert list(until) == ["after"] and until["after"][0] == 0 and 10 < until["after"][1] < CALLS - 10, until
     since = sums("calls", "--since", half())
@@ -60,7 +62,7 @@ def whoever_has_all_there_is_since_a_reset_is_named():
 
 
 @claim
-def and_nothing_is_live_that_was_freed():
+def freed_blocks_are_not_live_after_a_reset():
     until = sums("live", "--until", half())
     assert sum(after for _, after in until.values()) <= BYTES, until
 

@@ -1,20 +1,20 @@
 # SPDX-License-Identifier: MIT
-"""tagged - runs a program of this directory under the profiler, and holds its profile against its own account.
+"""tagged - runs a program of this directory under the profiler, and compares its profile with its own account.
 
 The account (programs/account.h) and the profile are both turned into tables: (thread, tag) -> Figures. A tag is the
-tuple of its path from the root, each part (kind, name), so that "a/b" and "b" in "a" are two. The profile is read by
-tests/lib/plim.py and what stands here, with nothing but format.h in hand.
+tuple of its path from the root. Each part is (kind, name), so that "a/b" and "b" inside "a" are two tags. This file and
+tests/lib/plim.py read the profile with nothing but format.h.
 
-What must be the same, to the call and to the byte:
+These must be the same, to the call and to the byte:
 
   in every mode   calls of each function, bytes, times entered: from the scopes
-  in exact mode   and calls, bytes, frees, freed bytes, what was live at the peak, other sizes: from the tallies
+  in exact mode   also calls, bytes, frees, freed bytes, what was live at the peak, other sizes: from the tallies
 
-Samples are held against the truth, too. The account knows the variance that their estimates have, for each allocation
-(1 - p)/p and that times its size squared, with p = 1 - exp(-(size + 64)/T) (docs/maths.md). An estimate may be off by
-SIGMAS standard deviations, which happens twice in 10^9 times where there are many samples, and by SAMPLES samples on
-top of that, for where there are few. What is freed or live is part of what was allocated, so its variance is no
-larger. Seeds are fixed.
+Samples are compared with the truth, too. The account knows the variance of their estimates: for each allocation
+(1 - p)/p, and for bytes that times its size squared, with p = 1 - exp(-(size + 64)/T) (docs/maths.md). An estimate may
+be off by SIGMAS standard deviations, which happens twice in 10^9 times with many samples, and by SAMPLES samples more,
+for cases with few. Freed and live blocks are part of the allocated ones, so their variance is not larger. Seeds are
+fixed.
 """
 
 import math
@@ -27,7 +27,7 @@ from pathlib import Path
 HERE = Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent / "exact"))
 
-# First, because it knows the way to tests/lib.
+# First, because it adds tests/lib to the path.
 from profiles import BUILD, Place, environment, expect  # noqa: E402, F401
 import plim  # noqa: E402
 
@@ -61,7 +61,7 @@ NAME_MOST, MARK_BYTES = 65536, 20
 
 
 def as_recorded(name):
-    """Names that are too long end in a mark of the whole."""
+    """A name that is too long is truncated and ends in a hash of the whole name."""
     if len(name) <= NAME_MOST:
         return name
     digest = 0xCBF29CE484222325
@@ -71,20 +71,20 @@ def as_recorded(name):
 
 
 class Figures(Counter):
-    """Figures by name; what is not there is 0."""
+    """Figures by name. A missing figure is 0."""
 
     def sum_of(self, prefix):
         return sum(self[f"{prefix} of {name}"] for name in FUNCTIONS)
 
 
 class Account:
-    """cell[thread, tag] -> Figures, of what counts: since the last reset, and not loose."""
+    """cell[thread, tag] -> Figures, for what is compared: since the last reset, and not loose."""
 
     def __init__(self, path):
         raw = Path(path).read_bytes()
         magic, self.threads, tags, cells, _, self.resets, *rest = HEAD.unpack_from(raw)
         self.live_bytes, self.peak_bytes, self.pops, self.lost = rest
-        assert magic == constant("ACCOUNT_MAGIC"), f"{path} is not an account, or was never begun"
+        assert magic == constant("ACCOUNT_MAGIC"), f"{path} is not an account, or was never started"
         self.tids = struct.unpack_from(f"={THREADS}I", raw, HEAD.size)
         at = HEAD.size + 4 * THREADS
         text = at + TAGS * TAG.size + CELLS * CELL.size
@@ -110,7 +110,7 @@ class Account:
 # ---- the profile ----
 
 class Profile(plim.Profile):
-    """charged[thread record, path of tag] -> Figures, beside what plim.Profile knows."""
+    """plim.Profile, and charged[thread record, path of tag] -> Figures."""
 
     def __init__(self, path):
         super().__init__(path)
@@ -118,7 +118,7 @@ class Profile(plim.Profile):
         self.charge()
 
     def charge(self):
-        """What a thread's record has beyond its scopes belongs to the tag that it names."""
+        """Calls in a thread's record that its scopes do not have belong to its current tag."""
         self.charged, self.behind, rest = defaultdict(Figures), [], {}
         for number, thread in self.threads.items():
             rest[number] = Figures()
@@ -132,7 +132,7 @@ class Profile(plim.Profile):
                 rest[scope.thread].subtract(figures)
         for number, figures in rest.items():
             self.charged[number, self.path_of_tag(self.threads[number].tag)].update(figures)
-            self.behind += [f"thread {number}: its scopes have {-n} {name} more than it has itself"
+            self.behind += [f"thread {number}: its scopes have {-n} {name} more than the thread"
                             for name, n in figures.items() if n < 0]
 
     # ---- tables like the account's ----
@@ -150,7 +150,7 @@ class Profile(plim.Profile):
         return table
 
     def counted(self):
-        """Rows and tallies that count, with their figures."""
+        """Rows and tallies since the last reset, with their figures."""
         tallies = [tally for tally in self.tallies.values() if tally.reset == self.resets & 0xFFFF]
         live = sum(tally.allocated.space - tally.gone.space for tally in tallies)
         for tally in tallies:
@@ -196,7 +196,7 @@ def show(key):
 
 
 def merged(table, key_of):
-    """The same figures under fewer keys."""
+    """The same figures under fewer keys, added."""
     sums = defaultdict(Figures)
     for key, figures in table.items():
         sums[key_of(key)].update(figures)
@@ -204,7 +204,7 @@ def merged(table, key_of):
 
 
 class Comparison:
-    """All figures of two tables. `mode`: exact, sampled, or totals (only what is exact in every mode)."""
+    """Compares all figures of two tables. `mode`: exact, sampled, or totals (only what is exact in every mode)."""
 
     def __init__(self, account, profile, mode, peak=False, slack=None, interval=0, ahead=0, per_thread=True):
         self.mode, self.peak, self.slack, self.interval, self.ahead = mode, peak, Figures(slack), interval, ahead
@@ -216,14 +216,14 @@ class Comparison:
     def figure(self, key, name, true, seen, more=0, less=0):
         if not true - less <= seen <= true + more:
             allowed = f" (-{less:.0f} +{more:.0f})" if more or less else ""
-            self.found.append(f"{show(key)}, {name}: {seen} in the profile, in truth {true}{allowed}")
+            self.found.append(f"{show(key)}, {name}: {seen} in the profile, should be {true}{allowed}")
 
     def problems(self):
         for key in sorted(set(self.truth) | set(self.seen), key=str):
             if key[1] in self.loose:
                 continue
             true, seen = self.truth.get(key, Figures()), self.seen.get(key, Figures())
-            at_start = math.inf if key in ((0, ()), ("all", ())) else 0  # what libraries do before main
+            at_start = math.inf if key in ((0, ()), ("all", ())) else 0  # libraries allocate before main
             self.compare_scope(key, true, seen, at_start)
             if self.mode == "exact" and (not key[1] or key[1][0][0] == NAMED):
                 self.compare_counts(key, true, seen, at_start)
@@ -232,7 +232,7 @@ class Comparison:
         return self.found
 
     def compare_scope(self, key, true, seen, at_start):
-        """Requests that failed are taken back when the profiler sees that: always in exact mode."""
+        """The profiler takes failed requests back if it sees them: always in exact mode."""
         failed = 0 if self.mode == "exact" else 1
         for function in FUNCTIONS:
             name = f"calls of {function}"
@@ -287,7 +287,7 @@ def the_profile(place, pid):
 
 
 def compare(account, profile, mode, losses=None, **options):
-    """Every figure that is wrong. In auto mode figures are exact as long as nothing was sampled."""
+    """Fails with every wrong figure. In auto mode figures are exact as long as nothing was sampled."""
     kind = {"exact": "exact", "auto": "totals" if profile.rows else "exact"}.get(mode, "sampled")
     problems = Comparison(account, profile, kind, interval=MODES[mode][1], **options).problems()
     if profile.losses != (losses or {}):
@@ -297,7 +297,7 @@ def compare(account, profile, mode, losses=None, **options):
 
 def check(program, *words, mode="exact", losses=None, peak=False, per_thread=True, slack=None, behind=(),
           compare_nothing=False, **settings):
-    """Runs a program to its end and compares everything. `losses` may depend on the account."""
+    """Runs a program to its end and compares everything. `losses` may be a function of the account."""
     with Place() as place:
         pid = run(place, program, *words, mode=mode, behind=behind, **settings)
         account, profile = accounts(place), the_profile(place, pid)

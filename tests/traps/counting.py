@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""counting - many samples in one place, few in another: the figures are right, and never below nothing."""
+"""counting - many samples at one address range, few at another: figures are right, and never negative."""
 
 import sys
 
@@ -24,7 +24,7 @@ def two_blocks_within_16_bytes_are_two_blocks():
 
 @claim
 def five_hundred_live_samples_in_one_granule_of_the_filter_are_all_found_again():
-    """The filter's bytes count to 255 and stick there: 8-byte blocks have 512 in 4 KiB."""
+    """A filter byte counts up to 255 and then stays there. 4 KiB hold 512 blocks of 8 bytes."""
     for name, path in dense():
         profile = run("granule", settings=EVERYTHING, preload=(RUNTIME, path)).succeeds().profile()
         figures = Figures(profile, "granule_allocate")
@@ -33,7 +33,7 @@ def five_hundred_live_samples_in_one_granule_of_the_filter_are_all_found_again()
 
 
 @claim
-def freeing_null_is_nothing_even_where_a_sampled_block_shares_its_place_in_the_filter():
+def freeing_null_is_not_counted_even_if_a_sampled_block_shares_its_filter_byte():
     ran = behaves("null", over=(PROGRAMS / "libround_addresses.so",))["everything"]
     profile = ran.profile()
     figures = Figures(profile, "null_allocate")
@@ -49,7 +49,7 @@ def live_figures_are_never_negative_while_they_are_read():
         try:
             profile = plim.Profile(plim.find(process.place.live)[0])
         except (plim.NotAProfile, FileNotFoundError, IndexError):
-            continue  # not yet, or no longer
+            continue  # it does not exist yet, or no longer
         problems = [p for p in profile.problems() if "beyond the end" not in p]
         assert not problems, problems
         readings += 1
@@ -57,8 +57,8 @@ def live_figures_are_never_negative_while_they_are_read():
 
 
 @claim
-def estimates_stand_for_the_interval_their_gap_was_drawn_with():
-    """Two sites, at 1 KiB and at 64 KiB, in turn: with the interval of the moment each would get the other's weights."""
+def samples_are_weighted_by_the_interval_that_their_gap_was_drawn_with():
+    """Two sites alternate, at 1 KiB and at 64 KiB. With the current interval each would get the other's weights."""
     for seed in range(5):
         profile = run("phases", settings={"PLIMSOLL_SAMPLE": "1K", "PLIMSOLL_SEED": str(seed)}).succeeds().profile()
         for function in ("fine_allocate", "coarse_allocate"):

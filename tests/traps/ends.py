@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""ends - exec, exit, and everything a process may leave behind before it goes: the profile is there."""
+"""ends - however a process ends, and whatever it gave up before, its profile is there."""
 
 import os
 import subprocess
@@ -8,7 +8,7 @@ from pathlib import Path
 
 from traps import *
 
-# How it ends: the status the shell would see, what the profile says of it, and whether somebody could move the file.
+# How it ends: the status that the shell sees, the ending in the profile, and whether the process could move the file.
 ENDINGS = {
     "return": (0, "exit", True),
     "exit": (5, "exit", True),
@@ -50,13 +50,13 @@ def the_profile_is_there_however_the_process_ends():
 
 
 @claim
-def a_moved_profile_does_not_ask_to_be_moved_again():
+def a_moved_profile_has_no_destination_any_more():
     profile = run("ends", "exit", settings=EVERYTHING).profile()
     assert profile.destination == "", profile.destination
 
 
 @claim
-def a_running_process_can_be_read_and_nothing_of_it_is_lost_by_kill():
+def the_profile_of_a_running_process_can_be_read_and_survives_a_kill():
     process = start(("ends", "return", "wait"), settings=EVERYTHING)
     assert process.stdout.readline() == b"ready\n"
     live = plim.find(process.place.live)
@@ -73,7 +73,7 @@ def frees_and_allocations_after_our_exit_handler_are_harmless():
 
 
 @claim
-def a_profile_moved_while_threads_go_on_allocating_is_whole():
+def a_profile_moved_while_threads_go_on_allocating_is_consistent():
     for i in range(30):
         run("late", 1000 * i, settings=EVERYTHING).succeeds().profile()
 
@@ -82,7 +82,7 @@ def a_profile_moved_while_threads_go_on_allocating_is_whole():
 
 
 @claim
-def a_file_that_is_in_the_way_is_never_overwritten():
+def an_existing_file_is_never_overwritten():
     at = place()
     settings = {"PLIMSOLL_OUT": "out.plim", **EVERYTHING}
     (at.work / "out.plim").write_text("precious")
@@ -99,7 +99,7 @@ def a_file_that_is_in_the_way_is_never_overwritten():
 
 
 @claim
-def with_a_plain_name_the_first_process_gets_it_and_its_children_get_their_pids_added():
+def the_first_process_gets_the_plain_name_and_its_children_append_their_pids():
     at = place()
     ran = run("forks", "fork", 3, at=at, settings={"PLIMSOLL_OUT": "out.plim", **EVERYTHING}).succeeds()
     profiles = {Path(p.path).name: p for p in ran.profiles()}
@@ -121,7 +121,7 @@ def a_pattern_is_expanded():
 
 
 @claim
-def processes_that_are_pid_1_in_their_own_name_spaces_do_not_collide():
+def processes_that_are_pid_1_in_their_own_namespaces_do_not_collide():
     need_root()
     at = place()
     settings = {"PLIMSOLL_ONLY": "late", **EVERYTHING}
@@ -140,7 +140,7 @@ def processes_that_are_pid_1_in_their_own_name_spaces_do_not_collide():
 
 
 @claim
-def every_exec_leaves_a_profile_of_what_was_before():
+def every_exec_leaves_a_profile_of_the_program_before_it():
     for how in EXECS:
         behaves("execs", how, 1)
         ran = run("execs", how, 3, settings=EVERYTHING).succeeds()
@@ -153,7 +153,7 @@ def every_exec_leaves_a_profile_of_what_was_before():
 
 
 @claim
-def an_exec_that_fails_leaves_no_trace():
+def a_failed_exec_does_not_end_the_profile():
     ran = behaves("execs", "failing")["everything"]
     profile = ran.profile()
     assert plim.ENDS[profile.end] == "exit" and len(ran.files()) == 1
@@ -161,17 +161,17 @@ def an_exec_that_fails_leaves_no_trace():
 
 
 @claim
-def a_process_killed_after_an_exec_that_failed_has_its_profile():
+def a_process_killed_after_a_failed_exec_has_its_profile():
     ran = run("execs", "failing", "kill", settings=EVERYTHING)
     assert ran.status == signalled("SIGKILL")
     assert Figures(ran.profile(), "execs_allocate").allocated.samples >= 30
 
 
-# ---- leaving everything behind ----
+# ---- daemons ----
 
 
 def daemon(*words, **options):
-    """The daemon's profile: a child's, if it forked. All its stacks must be there."""
+    """The daemon's profile, which is that of a child if it forked. All its stacks must be there."""
     ran = behaves("daemon", *words, **options)["everything"]
     profile = next(p for p in ran.profiles() if ("fork" in words) == bool(p.flags & 1))
     assert Figures(profile, "daemon_allocate").allocated.samples == 2000, lost(profile)
@@ -186,21 +186,41 @@ def closing_every_descriptor_does_not_stop_the_profile_from_growing():
 
 
 @claim
-def descriptors_that_take_our_old_numbers_are_not_written_to():
+def a_program_finds_no_descriptor_of_ours():
+    daemon("list")
+    daemon("fork", "list")
+
+
+@claim
+def descriptors_that_reuse_our_numbers_are_not_written_to():
     for limit in (1024, 256):
         for settings in WAYS.values():
             run("daemon", "close", "reuse", settings=settings, **limited(NOFILE=limit)).succeeds().profiles()
 
 
 @claim
-def a_program_that_changes_its_directory_leaves_its_profile_where_it_started():
+def a_program_that_changes_its_directory_leaves_its_profile_in_the_first_one():
     for words in (["chdir=/"], ["fork", "chdir=/"]):
         profile, ran = daemon(*words)
         assert Path(profile.path).parent == ran.place.work and ran.live_files() == []
 
 
 @claim
-def relative_directories_are_those_of_the_start():
+def the_process_that_starts_first_gets_a_fixed_name():
+    """Its child ends first. While it runs, and after a kill, the name is a link to its live profile."""
+    at = place()
+    run("daemon", "fork", at=at, settings={"PLIMSOLL_OUT": "out.plim", **EVERYTHING}).succeeds()
+    profiles = plim.find(at.work)
+    assert len(profiles) == 2 and not plim.Profile(at.work / "out.plim").flags & 1
+    out = at.work / "killed.plim"
+    for _ in range(2):
+        run("ends", "SIGKILL", at=at, settings={"PLIMSOLL_OUT": out.name, **EVERYTHING})
+        assert out.is_symlink() and plim.Profile(out).comm == "ends", out
+        out.resolve().unlink()  # the next process replaces a link to nothing
+
+
+@claim
+def relative_directories_start_in_the_first_working_directory():
     for words in (["chdir=/"], ["fork", "chdir=/"]):
         at = place()
         (at.work / "live").mkdir()
@@ -220,8 +240,9 @@ def a_program_that_changes_its_root_keeps_its_profile():
     for words in ([f"chroot={root}"], ["close", f"chroot={root}"], ["fork", f"chroot={root}"]):
         for settings in WAYS.values():
             run("daemon", *words, at=place(), settings=settings).succeeds().profiles()
+    daemon("close", f"chroot={root}", "user")
     profile, ran = daemon(f"chroot={root}")
-    assert len(ran.live_files()) == 1, "outside, where it can still be read"
+    assert len(ran.live_files()) == 1, "the profile should stay outside of the new root"
 
 
 @claim
@@ -230,12 +251,12 @@ def a_program_that_drops_its_privileges_keeps_its_profile():
     daemon("user")
     daemon("fork", "user")
     for settings in WAYS.values():
-        for profile in run("daemon", "close", "user", settings=settings).succeeds().profiles():
-            assert profile.calls > 0
+        profiles = run("daemon", "close", "user", settings=settings).succeeds().profiles()
+        assert profiles and all(profile.calls > 0 for profile in profiles), profiles
 
 
 @claim
-def a_program_that_leaves_its_name_spaces_keeps_its_profile():
+def a_program_that_leaves_its_namespaces_keeps_its_profile():
     need_root()
     daemon("unshare")
 

@@ -1,14 +1,14 @@
 # SPDX-License-Identifier: MIT
-"""traps - what the trap tests share: running a program bare and profiled, and reading what was left behind.
+"""traps - shared by the trap tests: runs a program with and without us, and reads the profile.
 
-A claim is a function; its name is the sentence that is shown. It fails by raising, is skipped by raising Skip, and
-prints whatever helps. Claims come in files by subject; each file is a TAP producer:
+A claim is a function, and its name is the sentence that is shown. It fails by raising, is skipped by raising Skip, and
+may print what helps. Each file has the claims of one subject and prints TAP:
 
-    python3 startup.py             all of them
+    python3 startup.py             all of its claims
     python3 startup.py seccomp     those with "seccomp" in their names
 
-A program of programs/ checks its own behaviour and ends with 0 if all is as it should be. What it says on stdout and
-stderr must be the same with and without us. What it did with its heap is held against the profile.
+A program of programs/ checks its own behaviour and ends with 0 if everything is right. Its stdout and stderr must be
+the same with and without us. Its use of the heap is compared with the profile.
 """
 
 import bisect
@@ -38,7 +38,7 @@ RUNTIME_CXX = BUILD / "libplimsoll-cxx.so"
 ALLOCATORS = {name: path for name in allocators.LIBRARIES if (path := allocators.find(name))}
 TIMEOUT_S = int(os.environ.get("TRAPS_TIMEOUT", PATIENCE_S))
 
-# How every behaviour is tried: all sampled, nearly nothing sampled, and all sampled into a file that is soon full.
+# Behaviour is tested in three ways: all sampled, nearly nothing sampled, and all sampled into a file that is soon full.
 EVERYTHING = {"PLIMSOLL_SAMPLE": "1"}
 RARELY = {"PLIMSOLL_SAMPLE": "512K"}
 CRAMPED = {"PLIMSOLL_SAMPLE": "1", "PLIMSOLL_MAX_FILE": "256K"}
@@ -49,7 +49,7 @@ WAYS = {"everything": EVERYTHING, "rarely": RARELY, "cramped": CRAMPED}
 
 
 class Run:
-    """One run of a program in directories of its own."""
+    """One run of a program in its own directories."""
 
     def __init__(self, completed, place):
         self.status = completed.returncode
@@ -62,11 +62,11 @@ class Run:
         return plim.find(self.place.work)
 
     def live_files(self):
-        """Profiles that nobody moved."""
+        """Profiles that have not been moved."""
         return plim.find(self.place.live)
 
     def profiles(self):
-        """All of them, wherever they are; each must keep every promise of format.h."""
+        """All of them, moved or not. Each must fulfil every rule of format.h."""
         return [sound(path) for path in self.files() + self.live_files()]
 
     def profile(self):
@@ -83,7 +83,7 @@ class Run:
 
 
 class Place:
-    """Where a program runs (work) and where its profile lives meanwhile (live, on tmpfs)."""
+    """Where a program runs (work), and where its live profile is (live, on tmpfs)."""
 
     def __init__(self):
         self.work = Path(tempfile.mkdtemp(prefix="traps."))
@@ -100,7 +100,7 @@ places = []
 
 
 def place():
-    """A new place, removed when the claim has been tried."""
+    """A new place, removed at the end of the claim."""
     places.append(Place())
     return places[-1]
 
@@ -110,7 +110,7 @@ def program(name):
 
 
 def environment(at, settings, preload):
-    """What a profiled program sees: nothing of the caller's PLIMSOLL_*, and settings of None left out."""
+    """The environment of a profiled program: without the caller's PLIMSOLL_*, and without settings that are None."""
     words = {"PLIMSOLL_LIVE_DIR": at.live, **settings}
     if preload:
         words["LD_PRELOAD"] = " ".join(str(library) for library in preload)
@@ -118,7 +118,7 @@ def environment(at, settings, preload):
 
 
 def start(command, settings=None, preload=(RUNTIME,), at=None, before=(), **options):
-    """Starts `command` (a name of programs/ and its arguments), `before` it whatever is to start it."""
+    """Starts `command` (a name of programs/ and its arguments). `before` is a command that starts it."""
     at = at or place()
     words = [*before, program(command[0]), *command[1:]]
     options.setdefault("cwd", at.work)
@@ -139,9 +139,9 @@ def bare(*command, preload=(), **options):
 
 
 def behaves(*command, ways=WAYS, over=(), runtime=RUNTIME, **options):
-    """Runs the program bare and in each way; it must succeed and say the same. Returns the runs by way.
+    """Runs the program without us and in each way. It must succeed and print the same. Returns the runs by way.
 
-    `over` are the libraries that lie behind us (another allocator): without us they are preloaded alone.
+    `over` are libraries behind us, such as another allocator. Without us they are preloaded alone.
     """
     without = bare(*command, preload=over, **options).succeeds()
     runs = {}
@@ -195,7 +195,7 @@ def names(profile, stack):
 
 
 class Figures:
-    """What a function allocated, called directly or through others."""
+    """The figures of all stacks that contain a function."""
 
     def __init__(self, profile, function):
         chosen = [row for row in profile.rows.values() if function in names(profile, profile.sites[row.site][1])]
@@ -229,7 +229,7 @@ def need_root():
 
 @contextlib.contextmanager
 def small_tmpfs(options):
-    """A file system of its own, mounted for the time of a claim."""
+    """A file system that is mounted during a claim."""
     need_root()
     at = Path(tempfile.mkdtemp(prefix="traps.mount."))
     if subprocess.run(["mount", "-t", "tmpfs", "-o", options, "traps", at], capture_output=True).returncode:
@@ -243,7 +243,7 @@ def small_tmpfs(options):
 
 
 def limited(**limits):
-    """For run(): the limits the program starts with."""
+    """An option for run(): the limits that the program starts with."""
 
     def set_limits():
         for name, value in limits.items():

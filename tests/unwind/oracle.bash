@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
 #
-# What the tests that preload the oracle share (see oracle.c).
+# Shared by the tests that preload the oracle (see oracle.c).
 
 PROGRAMS=$PLIMSOLL_BUILD/tests/unwind/programs
 ORACLE=$PLIMSOLL_BUILD/tests/unwind/unwind-oracle.so
@@ -10,7 +10,7 @@ setup() {
     cd "$BATS_TEST_TMPDIR"
 }
 
-# Runs a program under the oracle, and fails as it fails.
+# Runs a program under the oracle, and fails if the program fails.
 watch() {
     LD_PRELOAD=$ORACLE "$@" >/dev/null
 }
@@ -24,7 +24,7 @@ sum() {
                       END { print total + 0 }' "$UNWIND_LOG"
 }
 
-# agree MINIMUM: every comparison agreed, and there were at least so many.
+# agree MINIMUM: every comparison agreed, and there were at least this many.
 agree() {
     local compared different
     compared=$(sum compared)
@@ -37,14 +37,14 @@ agree() {
     echo "$compared" >>"$BATS_FILE_TMPDIR/compared"
 }
 
-# reached NAME MINIMUM: the program went where the test needs it to go.
+# reached NAME MINIMUM: the counter NAME shows that the program did what the test needs.
 reached() {
     local count
     count=$(sum "$1")
     [ "$count" -ge "$2" ] || { echo "$1: $count, at least $2 expected"; return 1; }
 }
 
-# Every walk ended for one of these reasons.
+# ended_only_by REASON...: every walk ended for one of these reasons.
 ended_only_by() {
     local reason allowed
     for reason in end depth no_cfi bounds zero bad_cfi foreign; do

@@ -1,19 +1,18 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * oracle.c - a preload that unwinds every allocation twice: with pl_unwind and with libgcc, and compares.
+ * oracle.c - a preload that unwinds every allocation twice, with pl_unwind and with libgcc, and compares.
  *
  *   LD_PRELOAD=oracle.so UNWIND_LOG=file program
  *
  * writes one "compared" line per process, and a "DIFFERS" line for each difference.
  *
- *   UNWIND_TRACE=1      ours are the frames first seen with the hash that pl_trace_stack gives: see recall_traced()
- *   UNWIND_SNAPSHOT=1   modules are found in a snapshot, as without _dl_find_object
- *   UNWIND_REMEMBER=1   nothing is forgotten when a module goes: there must be differences
+ *   UNWIND_TRACE=1      our frames are those first seen with the hash of pl_trace_stack: see recall_traced()
+ *   UNWIND_REMEMBER=1   rules are kept when a module is unloaded: there must be differences
  *
- * A program that must not allocate where it wants a comparison (in a signal handler) calls oracle_compare() instead.
+ * Code that must not allocate where it wants a comparison (a signal handler) calls oracle_compare() instead.
  *
- * The two agree when they name the same frames, all the way out, and the same frames as interrupted. Where our walk
- * guesses, the other one must have ended.
+ * The two agree if they have the same frames, up to the outermost, and the same frames as interrupted. Where our walk
+ * guesses, libgcc must have ended.
  */
 #include <dlfcn.h>
 #include <errno.h>
@@ -28,12 +27,11 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "compiler.h"
-#include "find.h"
+#include "core/compiler.h"
+#include "core/unwind/find.h"
+#include "core/unwind/trace.h"
+#include "core/unwind/unwind.h"
 #include "reference.h"
-#include "snapshot.h"
-#include "trace.h"
-#include "unwind.h"
 
 #define EXPORT __attribute__((visibility("default")))
 #define THREAD_LOCAL static __thread INITIAL_EXEC
@@ -48,8 +46,7 @@ extern void __libc_free(void *block);
 static struct {
     uint64_t compared;
     uint64_t different;
-    uint64_t unlisted; /* ended in a module that is not in the snapshot yet: it is being loaded */
-    uint64_t nested;   /* a signal inside of a comparison */
+    uint64_t nested; /* signals inside a comparison */
     uint64_t deepest;
     uint64_t frames;
     uint64_t exact;
@@ -60,13 +57,12 @@ static struct {
 } counts;
 
 static bool ready;
-static bool snapshots;
 static bool remember;
 static bool tracing;
 static uint32_t generation = 1;
 static pid_t process;
 static char log_path[4096];
-static struct pl_found loader;
+static struct pl_found_module loader;
 
 THREAD_LOCAL volatile bool busy;
 THREAD_LOCAL struct pl_walk walk;
@@ -94,14 +90,14 @@ __attribute__((format(printf, 1, 2))) static void say(const char *format, ...)
 
 static const char *describe(char *text, size_t bytes, uintptr_t pc)
 {
-    struct pl_found module;
-    bool found = pl_module_find(pc, &module);
+    struct pl_found_module module;
+    bool found = pl_find_module(pc, &module);
     const char *name = found && module.map && *module.map->l_name ? module.map->l_name : found ? "program" : "nowhere";
     snprintf(text, bytes, "%s+0x%lx", name, (unsigned long) (pc - (found ? module.bias : 0)));
     return text;
 }
 
-/* The frame's number in the whole stack; the gap's own place has none. */
+/* The frame's number in the whole stack. The place of the gap has none. */
 static size_t number_of(uint32_t slot)
 {
     bool outer = walk.walked > PL_WALK_FRAMES && slot > PL_WALK_FRAMES / 2;
@@ -131,7 +127,7 @@ static long first_difference(void)
     return walk.walked == reference.count ? -1 : (long) walk.walked;
 }
 
-/* Flags that say something about the walk as a whole. */
+/* Flags about the walk as a whole. */
 static bool flags_agree(void)
 {
     bool cut = walk.frame[walk.frames - 1] & PL_FRAME_CUT;
@@ -139,16 +135,6 @@ static bool flags_agree(void)
     if (deep != (walk.stop == PL_STOP_DEPTH) || deep != (walk.frames == PL_WALK_FRAMES + 1))
         return false;
     return deep || cut == (walk.stop != PL_STOP_END);
-}
-
-/* Constructors of a module run before dlopen returns, and so before the next snapshot. */
-static bool ended_unlisted(long number)
-{
-    struct pl_found module;
-    uintptr_t pc;
-    bool exact;
-    return snapshots && number > 0 && reference_frame(&reference, (size_t) number - 1, &pc, &exact) &&
-           !pl_module_find(pc - !exact, &module);
 }
 
 static void show_difference(long number)
@@ -186,7 +172,7 @@ static void count_walk(void)
 
 /* ---- tracing ---- */
 
-/* A walk as it was when its hash was new. */
+/* A walk, as it was when its hash was new. */
 struct remembered {
     uint64_t hash;
     uint32_t frames;
@@ -227,7 +213,7 @@ static struct remembered *remember_walk(uint64_t hash)
     return stack;
 }
 
-/* Traces the stack, and makes `walk` what it was when its hash was seen first: by any thread, maybe long ago. False:
+/* Traces the stack, and replaces `walk` by the walk that was stored when its hash was first seen, by any thread. False:
  * not traced. */
 static bool recall_traced(const struct pl_start *start)
 {
@@ -257,7 +243,7 @@ static void forget_modules(void)
 {
     if (remember)
         return;
-    pl_unwind_forget();
+    pl_rule_forget();
     __atomic_fetch_add(&generation, 1, __ATOMIC_RELEASE);
 }
 
@@ -271,9 +257,7 @@ static __attribute__((noinline)) void compare(const struct pl_start *start)
     bool started = reference_walk(&reference, start->sp);
     count_walk();
     long number = started ? first_difference() : 0;
-    if (number >= 0 && ended_unlisted(number))
-        fetch_add(&counts.unlisted, 1);
-    else if (number >= 0 || !flags_agree())
+    if (number >= 0 || !flags_agree())
         show_difference(number);
 }
 
@@ -307,9 +291,8 @@ static void report(void)
     for (ssize_t i = 0; i < bytes - 1; i++)
         if (command[i] < ' ')
             command[i] = ' ';
-    say("compared %lu different %lu unlisted %lu nested %lu deepest %lu frames %lu exact %lu guessed %lu",
-        counts.compared, counts.different, counts.unlisted, counts.nested, counts.deepest, counts.frames, counts.exact,
-        counts.guessed);
+    say("compared %lu different %lu nested %lu deepest %lu frames %lu exact %lu guessed %lu", counts.compared,
+        counts.different, counts.nested, counts.deepest, counts.frames, counts.exact, counts.guessed);
     for (int i = 0; i < PL_STOP_COUNT; i++)
         say(" %s %lu", stop_names[i], counts.stops[i]);
     say(" traced %lu stacks %lu command %s\n", counts.traced, counts.stacks, command);
@@ -318,7 +301,7 @@ static void report(void)
 static void forked(void)
 {
     memset(&counts, 0, sizeof counts);
-    stacks_lock = 0; /* of a thread that is not here */
+    stacks_lock = 0; /* its owner does not exist in the child */
     process = getpid();
 }
 
@@ -328,7 +311,6 @@ __attribute__((constructor)) static void begin(void)
     if (path == NULL)
         return;
     snprintf(log_path, sizeof log_path, "%s", path);
-    snapshots = getenv("UNWIND_SNAPSHOT") != NULL;
     remember = getenv("UNWIND_REMEMBER") != NULL;
     tracing = getenv("UNWIND_TRACE") != NULL;
     if (tracing) {
@@ -336,12 +318,8 @@ __attribute__((constructor)) static void begin(void)
         stack_memory = stack_end = map(STACK_BYTES);
     }
     process = getpid();
-    pl_module_find((uintptr_t) _r_debug.r_brk, &loader);
-    if (snapshots) {
-        pl_module_find_force_snapshot(true);
-        pl_snapshot_refill();
-    }
-    reference_walk(&reference, 0); /* libgcc sets itself up */
+    pl_find_module((uintptr_t) _r_debug.r_brk, &loader);
+    reference_walk(&reference, 0); /* initialises libgcc */
     pthread_atfork(NULL, NULL, forked);
     atexit(report);
     ready = true;
@@ -400,7 +378,7 @@ EXPORT int posix_memalign(void **out, size_t alignment, size_t bytes)
     return block == NULL ? ENOMEM : 0;
 }
 
-/* The loader frees its record of a module when that is gone: every free of its own may be one. */
+/* The loader frees its record of a module after unloading it: every free from the loader may be one. */
 EXPORT void free(void *block)
 {
     uintptr_t caller = (uintptr_t) __builtin_return_address(0);
@@ -409,22 +387,11 @@ EXPORT void free(void *block)
     __libc_free(block);
 }
 
-EXPORT void *dlopen(const char *path, int flags)
-{
-    void *(*next)(const char *, int) = (void *(*) (const char *, int) ) dlsym(RTLD_NEXT, "dlopen");
-    void *handle = next(path, flags);
-    if (snapshots)
-        pl_snapshot_refill();
-    return handle;
-}
-
 EXPORT int dlclose(void *handle)
 {
     int (*next)(void *) = (int (*)(void *)) dlsym(RTLD_NEXT, "dlclose");
     int result = next(handle);
     forget_modules();
-    if (snapshots)
-        pl_snapshot_refill();
     return result;
 }
 

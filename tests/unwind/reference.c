@@ -21,7 +21,7 @@ static _Unwind_Reason_Code visit(struct _Unwind_Context *context, void *argument
     uintptr_t pc = _Unwind_GetIPInfo(context, &before_instruction);
     if (!reference->started && _Unwind_GetCFA(context) == reference->start_sp)
         reference->started = true;
-    if (reference->started && pc != 0) /* the step out of the outermost frame is reported as pc 0 */
+    if (reference->started && pc != 0) /* the step out of the outermost frame has pc 0 */
         keep(reference, pc, before_instruction);
     return _URC_NO_REASON;
 }

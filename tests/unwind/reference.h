@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * reference.h - the same stack, as libgcc's unwinder sees it.
+ * reference.h - the same stack, unwound by libgcc.
  *
- * A file of its own, because <unwind.h> is libgcc's here and ours elsewhere.
+ * It is a separate file because <unwind.h> is libgcc's here and ours elsewhere.
  */
 #ifndef REFERENCE_H
 #define REFERENCE_H
@@ -19,11 +19,11 @@ struct reference {
     size_t count;
     uintptr_t inner[REFERENCE_HALF];
     uintptr_t outer[REFERENCE_HALF];  /* a ring: frame n is at n % REFERENCE_HALF */
-    bool inner_exact[REFERENCE_HALF]; /* interrupted there, not called */
+    bool inner_exact[REFERENCE_HALF]; /* the frame was interrupted, it did not call */
     bool outer_exact[REFERENCE_HALF];
 };
 
-/* Walks from the frame whose stack pointer is start_sp outwards. False: there was no such frame. */
+/* Walks outwards from the frame whose stack pointer is start_sp. False: there is no such frame. */
 bool reference_walk(struct reference *reference, uintptr_t start_sp);
 
 /* Frame `number`, counted from the innermost; false if it does not exist or was not kept. */

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""stack_budget - how deep a walk, and a trace, go into the stack of the program, pl_unwind and pl_trace_stack included.
+"""stack_budget - how much of the program's stack a walk and a trace use, including pl_unwind and pl_trace_stack.
 
-The whole cold path has 1 KiB (tests/layers/stack.py); this is the unwinder's part of it, so that growth is seen where it
-happens.
+The limit of the whole cold path is 1 KiB (tests/layers/stack.py). This limits the unwinder's part, so that growth is
+seen where it happens.
 """
 
 import os

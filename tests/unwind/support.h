@@ -13,15 +13,15 @@
 #include <cmocka.h>
 #include <link.h>
 
-#include "find.h"
-#include "unwind.h"
+#include "core/unwind/find.h"
+#include "core/unwind/unwind.h"
 
 #define NOINLINE __attribute__((noinline))
 
-/* Keeps a call from becoming a jump: put behind it. */
+/* Placed after a call, keeps it from becoming a jump. */
 #define NOT_LAST() __asm__ volatile("" ::: "memory")
 
-/* Unwinds from the caller of the function that this is expanded in. */
+/* Unwinds from the caller of the function in which this is expanded. */
 #define WALK(walk)                                                                                                     \
     do {                                                                                                               \
         struct pl_start start_;                                                                                        \

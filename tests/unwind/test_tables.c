@@ -1,26 +1,26 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * test_tables.c - unwind tables, whole and broken; expressions; and the snapshot that names the modules they are in.
+ * test_tables.c - unwind tables, correct and broken; expressions; and how their modules are found.
  *
- * Broken tables are made of real ones: those of libc are copied into a module of our own, which only the snapshot
- * knows, right below a page that cannot be read, and then changed where they matter.
+ * Broken tables are made from real ones: those of libc are copied into an invented module, directly before an
+ * unreadable page, and are then changed in sensitive places. This file defines _dl_find_object, so that the unwinder
+ * finds the invented module.
  */
 #include "support.h"
 
-#include <pthread.h>
 #include <string.h>
 #include <sys/mman.h>
 
-#include "expression.h"
-#include "rules.h"
-#include "walk.h"
+#include "core/unwind/expression.h"
+#include "core/unwind/rules.h"
+#include "core/unwind/walk.h"
 
 #define PAGE_BYTES 4096ul
 
 static struct pl_walk walk;
 static struct images images;
 
-/* The module with the most to say: libc, or what it is linked into. */
+/* The module with the largest tables: libc, or the program that it is linked into. */
 static const struct image *largest_image(void)
 {
     const struct image *largest = &images.image[0];
@@ -30,18 +30,18 @@ static const struct image *largest_image(void)
     return largest;
 }
 
-/* ---- a module of our own ---- */
+/* ---- an invented module ---- */
 
 struct copy {
     char *memory;
     size_t bytes;
     uint8_t *tables;
     uintptr_t tables_bytes;
-    uintptr_t shift; /* from the original to the copy: of tables, and of the code they speak of */
-    struct pl_found module;
+    uintptr_t shift; /* from the original to the copy, for tables and for their code */
+    struct pl_found_module module;
 };
 
-/* An ELF header that says where the tables are, so that they are bounded exactly. */
+/* An ELF header that says where the tables are, so that their limits are exact. */
 static void write_header(struct copy *copy)
 {
     Elf64_Ehdr *elf = (Elf64_Ehdr *) (void *) copy->memory;
@@ -74,7 +74,7 @@ static void make_copy(struct copy *copy, const struct image *image)
     copy->bytes = page_up(before) + page_up(image->tables_bytes) + page_up(after) + 4 * PAGE_BYTES;
     copy->memory = mmap(NULL, copy->bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     uintptr_t end = (uintptr_t) copy->memory + PAGE_BYTES + page_up(before) + page_up(image->tables_bytes) + PAGE_BYTES;
-    copy->shift = (end - image->tables_bytes - image->header) & ~15ul; /* what PLT stubs need depends on pc & 15 */
+    copy->shift = (end - image->tables_bytes - image->header) & ~15ul; /* the rules of PLT stubs depend on pc & 15 */
     copy->tables = (uint8_t *) (image->header + copy->shift);
     copy->tables_bytes = image->tables_bytes;
     uintptr_t first = (uintptr_t) copy->tables & ~(PAGE_BYTES - 1);
@@ -82,7 +82,7 @@ static void make_copy(struct copy *copy, const struct image *image)
     mprotect(copy->memory, PAGE_BYTES, PROT_READ | PROT_WRITE);
     memcpy(copy->tables, (const void *) image->header, image->tables_bytes);
     write_header(copy);
-    copy->module = (struct pl_found){
+    copy->module = (struct pl_found_module){
         .start = (uintptr_t) copy->memory,
         .end = (uintptr_t) copy->memory + copy->bytes,
         .bias = (uintptr_t) copy->memory,
@@ -90,15 +90,31 @@ static void make_copy(struct copy *copy, const struct image *image)
     };
 }
 
-static uint64_t generation;
-
-static void publish(const struct copy *copy)
-{
-    pl_module_find_publish(&copy->module, 1, ++generation);
-    pl_unwind_forget();
-}
-
 static struct copy copied;
+static bool inventing; /* the invented module is the only one */
+
+/* In place of the loader's function. */
+int _dl_find_object(void *address, struct dl_find_object *result)
+{
+    static int (*next)(void *, struct dl_find_object *);
+    static struct link_map map;
+    const struct pl_found_module *module = &copied.module;
+    if (!inventing) {
+        if (!next)
+            next = (int (*)(void *, struct dl_find_object *)) dlsym(RTLD_NEXT, "_dl_find_object");
+        return next(address, result);
+    }
+    if ((uintptr_t) address < module->start || (uintptr_t) address >= module->end)
+        return -1;
+    map.l_addr = module->bias;
+    *result = (struct dl_find_object){
+        .dlfo_map_start = (void *) module->start,
+        .dlfo_map_end = (void *) module->end,
+        .dlfo_link_map = &map,
+        .dlfo_eh_frame = (void *) (uintptr_t) module->eh_frame_hdr,
+    };
+    return 0;
+}
 
 static int begin(void **state)
 {
@@ -108,16 +124,16 @@ static int begin(void **state)
     images.count = 0;
     dl_iterate_phdr(collect_image, &images);
     make_copy(&copied, largest_image());
-    publish(&copied);
-    pl_module_find_force_snapshot(true);
+    inventing = true;
+    pl_rule_forget();
     return 0;
 }
 
 static int end(void **state)
 {
     (void) state;
-    pl_module_find_force_snapshot(false);
-    pl_unwind_forget();
+    inventing = false;
+    pl_rule_forget();
     munmap(copied.memory, copied.bytes);
     return 0;
 }
@@ -130,11 +146,11 @@ static uintptr_t random_code(const struct image *image, struct random *random)
 static uint32_t rule_of(uintptr_t where)
 {
     uint32_t rule = pl_rule_learn(where, pl_walk_scratch(&walk));
-    pl_unwind_forget();
+    pl_rule_forget();
     return rule;
 }
 
-/* ---- whole tables ---- */
+/* ---- correct tables ---- */
 
 static void a_copied_module_has_the_rules_of_its_original(void **state)
 {
@@ -144,16 +160,16 @@ static void a_copied_module_has_the_rules_of_its_original(void **state)
     unsigned plain = 0;
     for (int i = 0; i < 3000; i++) {
         uintptr_t where = random_code(image, &random);
-        pl_module_find_force_snapshot(false);
+        inventing = false;
         uint32_t original = rule_of(where);
-        pl_module_find_force_snapshot(true);
+        inventing = true;
         assert_int_equal(rule_of(where + copied.shift), original);
         plain += PL_RULE_BASE(original) <= PL_RULE_FP;
     }
     assert_true(plain > 1500);
 }
 
-static void without_a_sorted_table_the_entries_are_gone_through(void **state)
+static void without_a_sorted_table_the_entries_are_searched_one_by_one(void **state)
 {
     (void) state;
     const struct image *image = largest_image();
@@ -170,7 +186,7 @@ static void without_a_sorted_table_the_entries_are_gone_through(void **state)
 
 /* ---- broken tables ---- */
 
-/* Where the description of an address lies: what is worth breaking. */
+/* Where the entry of an address lies, which is worth breaking. */
 struct target {
     uint8_t *start;
     size_t bytes;
@@ -190,7 +206,7 @@ static struct target pick_target(struct pl_cfi *cfi, struct random *random)
     }
 }
 
-/* A frame of the copied module on a stack of nonsense, with every register known. */
+/* Steps out of a frame of the copied module, on a stack of random words, with every register known. */
 static void step_through(uintptr_t where, struct random *random)
 {
     static uintptr_t stack[512];
@@ -205,9 +221,9 @@ static void step_through(uintptr_t where, struct random *random)
     for (unsigned i = 0; i < PL_ARCH_REGISTERS; i++)
         scratch->registers.value[i] = (uintptr_t) &stack[next_random(random) % 512];
     scratch->registers.known = ~0u;
-    scratch->here = (struct pl_place){where + 1, start.sp, start.fp, where, start.sp, 0};
+    scratch->here = (struct pl_walk_place){where + 1, start.sp, start.fp, where, start.sp, 0};
     scratch->registers_known = true;
-    struct pl_place place = scratch->here;
+    struct pl_walk_place place = scratch->here;
     pl_registers_step(&walk, &place);
 }
 
@@ -231,12 +247,12 @@ static void no_change_to_the_tables_crashes_a_walk(void **state)
         refused += pl_ehframe_find(cfi, where) == PL_CFI_BAD;
         step_through(where, &random);
         memcpy(target.start, saved, target.bytes);
-        pl_unwind_forget();
+        pl_rule_forget();
     }
-    assert_true(refused > 1000); /* the changes did matter */
+    assert_true(refused > 1000); /* many changes had an effect */
 }
 
-static void tables_cut_off_anywhere_are_refused_or_found_but_never_read_beyond(void **state)
+static void truncated_tables_are_never_read_beyond_their_end(void **state)
 {
     (void) state;
     struct random random = {20002};
@@ -249,7 +265,7 @@ static void tables_cut_off_anywhere_are_refused_or_found_but_never_read_beyond(v
         enum pl_cfi_result result = pl_ehframe_find(cfi, where);
         if (result == PL_CFI_FOUND)
             assert_true((uintptr_t) cfi->cursor.end <= (uintptr_t) copied.tables + program->p_filesz);
-        pl_unwind_forget();
+        pl_rule_forget();
     }
     program->p_filesz = copied.tables_bytes;
 }
@@ -331,7 +347,7 @@ static bool compute(struct pl_machine *machine, struct pl_cfi *cfi, const uint8_
     return pl_expression_compute(machine, (uintptr_t) table, &first, out);
 }
 
-static void expressions_compute_what_they_say(void **state)
+static void expressions_are_evaluated_correctly(void **state)
 {
     (void) state;
     struct pl_registers registers = {.known = ~0u};
@@ -348,7 +364,7 @@ static void expressions_compute_what_they_say(void **state)
     }
 }
 
-static void expressions_load_what_can_be_read_and_nothing_else(void **state)
+static void expressions_load_only_readable_memory(void **state)
 {
     (void) state;
     static const uint64_t memory = 0x1122334455667788;
@@ -360,94 +376,54 @@ static void expressions_load_what_can_be_read_and_nothing_else(void **state)
     assert_int_equal(value, memory);
     assert_true(compute(&machine, &cfi, (const uint8_t[]){BREG(0), 4, 0x94, 2}, 4, &value));
     assert_int_equal(value, 0x3344);
-    assert_false(compute(&machine, &cfi, (const uint8_t[]){BREG(0), 4, 0x94, 8}, 4, &value)); /* would straddle */
+    assert_false(compute(&machine, &cfi, (const uint8_t[]){BREG(0), 4, 0x94, 8}, 4, &value)); /* crosses the limit */
     assert_false(compute(&machine, &cfi, (const uint8_t[]){LIT(8), 0x06}, 2, &value));
-    assert_false(compute(&machine, &cfi, (const uint8_t[]){BREG(1), 0}, 2, &value)); /* not known */
+    assert_false(compute(&machine, &cfi, (const uint8_t[]){BREG(1), 0}, 2, &value)); /* the register is not known */
     machine.memory = NULL;
     assert_false(compute(&machine, &cfi, (const uint8_t[]){BREG(0), 0, 0x06}, 3, &value));
 }
 
-/* ---- the snapshot ---- */
+/* ---- modules ---- */
 
-static void a_snapshot_finds_the_module_around_an_address(void **state)
+static void a_module_is_found_by_any_address_in_it(void **state)
 {
     (void) state;
-    const struct pl_found modules[] = {{.start = 0x1000, .end = 0x3000, .bias = 1},
-                                       {.start = 0x3000, .end = 0x4000, .bias = 2},
-                                       {.start = 0x8000, .end = 0x9000, .bias = 3}};
-    static const struct {
-        uintptr_t pc;
-        uintptr_t bias; /* 0: in no module */
-    } questions[] = {{0, 0},      {0xfff, 0},  {0x1000, 1}, {0x2fff, 1}, {0x3000, 2}, {0x3fff, 2},
-                     {0x4000, 0}, {0x7fff, 0}, {0x8000, 3}, {0x8fff, 3}, {0x9000, 0}, {~0ul, 0}};
-    pl_module_find_publish(modules, 3, ++generation);
-    for (unsigned i = 0; i < sizeof questions / sizeof *questions; i++) {
-        struct pl_found found = {.bias = 0};
-        assert_int_equal(pl_module_find(questions[i].pc, &found), questions[i].bias != 0);
-        assert_int_equal(found.bias, questions[i].bias);
+    const struct pl_found_module *module = &copied.module;
+    const uintptr_t inside[] = {module->start, module->start + 1, module->end - 1};
+    const uintptr_t outside[] = {0, module->start - 1, module->end, ~0ul};
+    struct pl_found_module found;
+    for (unsigned i = 0; i < sizeof inside / sizeof *inside; i++) {
+        assert_true(pl_find_module(inside[i], &found));
+        assert_true(found.start == module->start && found.end == module->end && found.bias == module->bias);
+        assert_ptr_equal(found.eh_frame_hdr, module->eh_frame_hdr);
+        assert_true(pl_find_same_module(inside[i], module->start));
+    }
+    for (unsigned i = 0; i < sizeof outside / sizeof *outside; i++) {
+        assert_false(pl_find_module(outside[i], &found));
+        assert_false(pl_find_same_module(outside[i], module->start) || pl_find_same_module(module->start, outside[i]));
     }
 }
 
-static void an_older_snapshot_does_not_replace_a_newer_one(void **state)
+static void functions_of_two_modules_are_not_in_the_same_module(void **state)
 {
     (void) state;
-    struct pl_found found;
-    const struct pl_found newer = {.start = 0x1000, .end = 0x2000, .bias = 2};
-    const struct pl_found older = {.start = 0x1000, .end = 0x2000, .bias = 1};
-    pl_module_find_publish(&newer, 1, generation + 2);
-    pl_module_find_publish(&older, 1, generation + 1);
-    generation += 2;
-    assert_true(pl_module_find(0x1000, &found));
-    assert_int_equal(found.bias, 2);
-}
-
-static volatile bool publishing;
-
-/* Snapshots of different lengths in which every module's bias is its number of modules. */
-static void *publish_many(void *unused)
-{
-    static struct pl_found modules[PL_SNAPSHOT_MODULES];
-    for (unsigned round = 0; publishing; round++) {
-        unsigned count = 1 + round * 37 % PL_SNAPSHOT_MODULES;
-        for (unsigned i = 0; i < count; i++)
-            modules[i] = (struct pl_found){.start = 0x10000 * (i + 1), .end = 0x10000 * (i + 2), .bias = count};
-        pl_module_find_publish(modules, count, ++generation);
-    }
-    return unused;
-}
-
-static void an_answer_comes_from_one_snapshot_however_often_they_change(void **state)
-{
-    (void) state;
-    pthread_t thread;
-    unsigned answers = 0;
-    publishing = true;
-    assert_int_equal(pthread_create(&thread, NULL, publish_many, NULL), 0);
-    for (unsigned i = 0; answers < 20000; i++) {
-        struct pl_found found;
-        uintptr_t pc = 0x10000ul * (1 + i % 1000) + 1;
-        if (!pl_module_find(pc, &found))
-            continue;
-        answers++;
-        assert_true(pc >= found.start && pc < found.end);
-        assert_true(found.start / 0x10000 <= found.bias);
-    }
-    publishing = false;
-    pthread_join(thread, NULL);
+    inventing = false;
+    assert_true(pl_find_same_module((uintptr_t) memcpy, (uintptr_t) mprotect));
+    assert_true(pl_find_same_module((uintptr_t) begin, (uintptr_t) end));
+    assert_false(pl_find_same_module((uintptr_t) begin, (uintptr_t) _r_debug.r_brk));
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(a_copied_module_has_the_rules_of_its_original, begin, end),
-        cmocka_unit_test_setup_teardown(without_a_sorted_table_the_entries_are_gone_through, begin, end),
+        cmocka_unit_test_setup_teardown(without_a_sorted_table_the_entries_are_searched_one_by_one, begin, end),
         cmocka_unit_test_setup_teardown(no_change_to_the_tables_crashes_a_walk, begin, end),
-        cmocka_unit_test_setup_teardown(tables_cut_off_anywhere_are_refused_or_found_but_never_read_beyond, begin, end),
-        cmocka_unit_test_setup_teardown(expressions_compute_what_they_say, begin, end),
-        cmocka_unit_test_setup_teardown(expressions_load_what_can_be_read_and_nothing_else, begin, end),
-        cmocka_unit_test_setup_teardown(a_snapshot_finds_the_module_around_an_address, begin, end),
-        cmocka_unit_test_setup_teardown(an_older_snapshot_does_not_replace_a_newer_one, begin, end),
-        cmocka_unit_test_setup_teardown(an_answer_comes_from_one_snapshot_however_often_they_change, begin, end),
+        cmocka_unit_test_setup_teardown(truncated_tables_are_never_read_beyond_their_end, begin, end),
+        cmocka_unit_test_setup_teardown(expressions_are_evaluated_correctly, begin, end),
+        cmocka_unit_test_setup_teardown(expressions_load_only_readable_memory, begin, end),
+        cmocka_unit_test_setup_teardown(a_module_is_found_by_any_address_in_it, begin, end),
+        cmocka_unit_test_setup_teardown(functions_of_two_modules_are_not_in_the_same_module, begin, end),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

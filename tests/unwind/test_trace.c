@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * test_trace.c - a trace's hash names a stack: equal frames have equal hashes, and different ones different.
+ * test_trace.c - the hash of a trace identifies a stack: equal frames have equal hashes, different frames different
+ * ones.
  *
- * Each test leads to observe() by other stacks. It traces, walks plainly as well, and compares with all that it has
- * seen in this test.
+ * Each test calls observe() through other stacks. observe() traces the stack, walks it, too, and compares with
+ * everything seen before in this test.
  */
 #include "support.h"
 
@@ -15,8 +16,8 @@
 #include <sys/time.h>
 #include <ucontext.h>
 
-#include "rules.h"
-#include "trace.h"
+#include "core/unwind/rules.h"
+#include "core/unwind/trace.h"
 
 #define SEEN_MAX 4096
 
@@ -31,8 +32,8 @@ static struct pl_trace *trace;
 static uint32_t generation;
 static struct seen *seen;
 static unsigned seen_count;
-static unsigned retried; /* traces that gave 0 at first */
-static unsigned refused; /* and then again */
+static unsigned retried; /* traces that gave 0 the first time */
+static unsigned refused; /* and also the second time */
 static unsigned given;
 
 static NOINLINE void walk_here(void)
@@ -40,7 +41,7 @@ static NOINLINE void walk_here(void)
     WALK(&walk);
 }
 
-/* As much of the stack as these tests need is proven, so that no trace is refused for that. */
+/* Proves as much of the stack as these tests need, so that no trace is refused for that reason. */
 static NOINLINE void prove_stack(void)
 {
     void *space = alloca(131072);
@@ -75,7 +76,7 @@ static bool is_walk(const struct seen *stack)
     return stack->frames == walk.frames && memcmp(stack->frame, walk.frame, walk.frames * sizeof *walk.frame) == 0;
 }
 
-/* The hash and the frames of the same stack: both are known, as one, or both are new. */
+/* Hash and frames of a stack are either both known, together, or both new. */
 static void check(uint64_t hash)
 {
     for (unsigned i = 0; i < seen_count; i++) {
@@ -94,7 +95,7 @@ static uint64_t observe_from(const struct pl_start *start)
 {
     uint64_t hash = pl_trace_stack(trace, &walk, start, generation);
     pl_unwind(&walk, start);
-    if (hash == 0) /* maybe for want of a rule, or of room in a way that is not deep: not so again */
+    if (hash == 0) /* a rule or room was missing the first time; not the second time */
         retried++, hash = pl_trace_stack(trace, &walk, start, generation);
     if (hash == 0) {
         refused++;
@@ -113,9 +114,9 @@ static NOINLINE uint64_t observe(void)
     return observe_from(&start);
 }
 
-/* ---- where it begins ---- */
+/* ---- the first trace ---- */
 
-/* Of a loop that shall stay one: a call in it that the compiler doubles is two stacks. */
+/* Keeps a loop from being unrolled: a call that the compiler duplicates would be two stacks. */
 #define COUNTER volatile int
 
 static NOINLINE uint64_t trace_here(bool walk_too)
@@ -134,22 +135,22 @@ static void a_stack_is_traced_once_a_walk_has_proven_it(void **state)
     memset(&walk.own, 0, sizeof walk.own);
     for (COUNTER i = 0; i < 6; i++)
         assert_int_equal(trace_here(i == 2) != 0, i > 2);
-    walk.own.proven = walk.own.hi; /* as in a new thread */
+    walk.own.proven = walk.own.hi; /* like in a new thread */
     pl_trace_forget(trace);
     assert_int_equal(trace_here(true), 0);
-    assert_int_equal(trace_here(false), 0); /* called from elsewhere: that rule is not known */
+    assert_int_equal(trace_here(false), 0); /* another call site, whose rule is not known */
     assert_int_not_equal(observe(), 0);
 }
 
-static void a_rule_is_learnt_by_a_walk_and_not_by_a_trace(void **state)
+static void a_walk_learns_rules_and_a_trace_does_not(void **state)
 {
     (void) state;
-    pl_unwind_forget();
+    pl_rule_forget();
     for (COUNTER i = 0; i < 6; i++)
         assert_int_equal(trace_here(i == 2) != 0, i > 2);
 }
 
-static void a_stack_pointer_outside_of_what_is_proven_is_refused(void **state)
+static void a_stack_pointer_outside_of_the_proven_stack_is_refused(void **state)
 {
     (void) state;
     observe();
@@ -164,9 +165,9 @@ static void a_stack_pointer_outside_of_what_is_proven_is_refused(void **state)
     assert_int_equal(pl_trace_stack(trace, &walk, &start, generation), 0);
 }
 
-/* ---- what changes from one stack to the next ---- */
+/* ---- changes from one stack to the next ---- */
 
-/* Before and after a call: keeps it from becoming one with another. */
+/* Before and after a call: keeps the compiler from merging it with another. */
 #define OTHER_CALL() __asm__ volatile("nop" ::: "memory")
 
 static NOINLINE void descend(int depth)
@@ -178,7 +179,7 @@ static NOINLINE void descend(int depth)
     NOT_LAST();
 }
 
-static void recursion_up_and_down(void **state)
+static void recursion_of_changing_depth_is_traced_correctly(void **state)
 {
     (void) state;
     struct random random = {7};
@@ -188,7 +189,7 @@ static void recursion_up_and_down(void **state)
     assert_true(refused == 0);
 }
 
-/* Two call sites at each level, one of them in a function with a larger frame: `sizes` says which. */
+/* Two call sites at each level, one of them in a function with a larger frame: `sizes` chooses. */
 static NOINLINE void path_of(unsigned path, unsigned sizes, int levels);
 
 static NOINLINE void large_frame(unsigned path, unsigned sizes, int levels)
@@ -216,7 +217,7 @@ static NOINLINE void path_of(unsigned path, unsigned sizes, int levels)
     NOT_LAST();
 }
 
-static void one_frame_in_the_middle(void **state)
+static void a_change_of_one_frame_in_the_middle_is_traced_correctly(void **state)
 {
     (void) state;
     for (COUNTER i = 0; i < 90; i++)
@@ -225,7 +226,51 @@ static void one_frame_in_the_middle(void **state)
     assert_int_equal(refused, 0);
 }
 
-static void some_frames_of_other_sizes(void **state)
+/* Stacks of one layout: each is recalled although another was traced after it, and none before it was traced. */
+static uint64_t recalled;
+
+static NOINLINE void recall_below(unsigned path, int levels)
+{
+    if (levels == 0) {
+        struct pl_start start;
+        PL_START_HERE(&start);
+        recalled = pl_trace_recall(trace, &start, generation);
+        if (!recalled)
+            observe_from(&start);
+    } else if (path & 1)
+        recall_below(path >> 1, levels - 1);
+    else {
+        OTHER_CALL();
+        recall_below(path >> 1, levels - 1);
+        OTHER_CALL();
+    }
+    NOT_LAST();
+}
+
+static void a_stack_is_recalled_if_it_was_traced_before(void **state)
+{
+    (void) state;
+    uint64_t hash[64];
+    for (COUNTER i = 0; i < 3 * 64; i++) {
+        recall_below((unsigned) i % 64, 20);
+        assert_int_equal(recalled != 0, i >= 64);
+        for (COUNTER j = 0; recalled && j < i % 64; j++)
+            assert_int_not_equal(recalled, hash[j]);
+        if (i >= 128)
+            assert_int_equal(recalled, hash[i % 64]);
+        hash[i % 64] = recalled;
+    }
+    for (COUNTER i = 0; i < 6; i++) {
+        if (i == 2) /* other hashes: what was seen so far no longer counts */
+            generation++, seen_count = 0;
+        if (i == 4)
+            pl_trace_forget(trace);
+        recall_below(1, 20);
+        assert_int_equal(recalled != 0, i % 2);
+    }
+}
+
+static void changes_of_frame_sizes_are_traced_correctly(void **state)
 {
     (void) state;
     struct random random = {3};
@@ -236,8 +281,8 @@ static void some_frames_of_other_sizes(void **state)
     assert_int_equal(seen_count, 32); /* 3 bits of path, 2 of sizes */
 }
 
-/* More places than there are slots and ways. */
-static void many_places_at_once(void **state)
+/* More call sites than slots and ways. */
+static void many_alternating_call_sites_are_traced_correctly(void **state)
 {
     (void) state;
     struct random random = {11};
@@ -246,7 +291,7 @@ static void many_places_at_once(void **state)
     assert_int_equal(refused, 0);
 }
 
-/* ---- frames that are not found by sp alone ---- */
+/* ---- frames that need more than sp ---- */
 
 static NOINLINE void growing(size_t bytes)
 {
@@ -256,7 +301,7 @@ static NOINLINE void growing(size_t bytes)
     space[0] = 2;
 }
 
-static void frames_that_grow(void **state)
+static void growing_frames_are_traced_correctly(void **state)
 {
     (void) state;
     for (COUNTER i = 0; i < 50; i++)
@@ -290,7 +335,7 @@ static NOINLINE void out_of_line_too(size_t bytes, size_t shift)
     space[0] = 3;
 }
 
-static void realigned_frames(void **state)
+static void realigned_frames_are_traced_correctly(void **state)
 {
     (void) state;
     for (COUNTER i = 0; i < 40; i++)
@@ -300,8 +345,8 @@ static void realigned_frames(void **state)
     assert_int_equal(retried, 1);
 }
 
-/* What is below the realigned frame stays where it is, and the caller's words move: only the kept CFA tells. */
-static void realigned_frames_with_other_callers(void **state)
+/* The stack below the realigned frame stays where it is, and its caller's words move: only the stored CFA shows it. */
+static void realigned_frames_with_other_callers_are_traced_correctly(void **state)
 {
     (void) state;
     for (COUNTER i = 0; i < 200; i++)
@@ -311,8 +356,8 @@ static void realigned_frames_with_other_callers(void **state)
 }
 
 /*
- * Both come to observe() with the same sp. In between growing() has moved, but what it left at its old place still
- * looks like a return address: nothing but fp tells the two apart.
+ * Both call observe() with the same sp. In between growing() has moved, but its old place still contains what looks
+ * like a return address: only fp distinguishes the two.
  */
 static NOINLINE void pad_one(size_t pad, size_t bytes)
 {
@@ -330,7 +375,7 @@ static NOINLINE void pad_two(size_t pad, size_t bytes)
     space[0] = 3;
 }
 
-static void a_saved_fp_that_changes_while_return_addresses_do_not(void **state)
+static void a_change_of_only_the_saved_fp_is_detected(void **state)
 {
     (void) state;
     for (COUNTER i = 0; i < 64; i++)
@@ -341,7 +386,7 @@ static void a_saved_fp_that_changes_while_return_addresses_do_not(void **state)
 
 /* ---- depth ---- */
 
-static void a_stack_of_as_many_frames_as_are_kept_is_traced_and_no_deeper_one(void **state)
+static void a_stack_is_traced_up_to_the_number_of_kept_frames_and_not_deeper(void **state)
 {
     (void) state;
     descend(0);
@@ -351,7 +396,7 @@ static void a_stack_of_as_many_frames_as_are_kept_is_traced_and_no_deeper_one(vo
         for (COUNTER i = 0; i < 5; i++)
             descend(fits);
         assert_int_equal(walk.walked, PL_WALK_FRAMES);
-        assert_true(given >= 4); /* the first may want for both a rule and room */
+        assert_true(given >= 4); /* the first may lack both a rule and room */
         given = 0;
         descend(fits + 1);
         descend(fits + 500);
@@ -361,7 +406,7 @@ static void a_stack_of_as_many_frames_as_are_kept_is_traced_and_no_deeper_one(vo
     assert_int_equal(given, 1);
 }
 
-static void deep_and_shallow_stacks_in_turn(void **state)
+static void alternating_deep_and_shallow_stacks_are_traced_correctly(void **state)
 {
     (void) state;
     struct random random = {5};
@@ -413,7 +458,7 @@ static NOINLINE void go_to_array(void)
     NOT_LAST();
 }
 
-static void coroutines_on_an_array_of_the_own_stack_are_told_apart(void **state)
+static void coroutines_on_an_array_of_the_threads_own_stack_have_their_own_hashes(void **state)
 {
     (void) state;
     for (COUNTER i = 0; i < 5; i++) {
@@ -438,7 +483,7 @@ static void raise_here(int flags)
     sigaction(SIGUSR1, &old, NULL);
 }
 
-static void below_a_signal_handler_nothing_is_traced(void **state)
+static void stacks_below_a_signal_handler_are_not_traced(void **state)
 {
     (void) state;
     stack_t stack = {.ss_sp = malloc(65536), .ss_size = 65536}, old;
@@ -455,7 +500,7 @@ static void below_a_signal_handler_nothing_is_traced(void **state)
     free(stack.ss_sp);
 }
 
-/* ---- thrown out ---- */
+/* ---- jumps out of a trace ---- */
 
 static sigjmp_buf out;
 static volatile sig_atomic_t inside;
@@ -492,7 +537,7 @@ static NOINLINE void trace_path(unsigned path, int levels)
     NOT_LAST();
 }
 
-static void a_trace_that_is_thrown_out_leaves_nothing_false_behind(void **state)
+static void a_trace_left_by_a_jump_leaves_nothing_wrong(void **state)
 {
     (void) state;
     struct random random = {17};
@@ -521,7 +566,7 @@ static void a_trace_that_is_thrown_out_leaves_nothing_false_behind(void **state)
 
 /* ---- generations ---- */
 
-static void another_generation_has_other_hashes(void **state)
+static void hashes_of_another_generation_are_different(void **state)
 {
     (void) state;
     struct pl_start start;
@@ -568,7 +613,7 @@ static void equal_stacks_of_two_threads_have_equal_hashes(void **state)
     assert_int_equal(hash[0], hash[1]);
 }
 
-/* ---- anything ---- */
+/* ---- random stacks ---- */
 
 enum { WORDS = 512 };
 
@@ -590,8 +635,8 @@ static uintptr_t plausible_word(struct random *random, const struct images *imag
     }
 }
 
-/* A few words change from one trace to the next, whatever they mean. */
-static void no_state_of_a_stack_gets_anothers_hash(void **state)
+/* A few random words change from one trace to the next. */
+static void different_stacks_never_have_the_same_hash(void **state)
 {
     (void) state;
     static uintptr_t stack[WORDS];
@@ -623,25 +668,26 @@ int main(void)
 #define TEST(name) cmocka_unit_test_setup_teardown(name, begin, finish)
     const struct CMUnitTest tests[] = {
         TEST(a_stack_is_traced_once_a_walk_has_proven_it),
-        TEST(a_rule_is_learnt_by_a_walk_and_not_by_a_trace),
-        TEST(a_stack_pointer_outside_of_what_is_proven_is_refused),
-        TEST(recursion_up_and_down),
-        TEST(one_frame_in_the_middle),
-        TEST(some_frames_of_other_sizes),
-        TEST(many_places_at_once),
-        TEST(frames_that_grow),
-        TEST(realigned_frames),
-        TEST(realigned_frames_with_other_callers),
-        TEST(a_saved_fp_that_changes_while_return_addresses_do_not),
-        TEST(a_stack_of_as_many_frames_as_are_kept_is_traced_and_no_deeper_one),
-        TEST(deep_and_shallow_stacks_in_turn),
+        TEST(a_walk_learns_rules_and_a_trace_does_not),
+        TEST(a_stack_pointer_outside_of_the_proven_stack_is_refused),
+        TEST(recursion_of_changing_depth_is_traced_correctly),
+        TEST(a_change_of_one_frame_in_the_middle_is_traced_correctly),
+        TEST(a_stack_is_recalled_if_it_was_traced_before),
+        TEST(changes_of_frame_sizes_are_traced_correctly),
+        TEST(many_alternating_call_sites_are_traced_correctly),
+        TEST(growing_frames_are_traced_correctly),
+        TEST(realigned_frames_are_traced_correctly),
+        TEST(realigned_frames_with_other_callers_are_traced_correctly),
+        TEST(a_change_of_only_the_saved_fp_is_detected),
+        TEST(a_stack_is_traced_up_to_the_number_of_kept_frames_and_not_deeper),
+        TEST(alternating_deep_and_shallow_stacks_are_traced_correctly),
         TEST(coroutines_on_the_heap_are_refused),
-        TEST(coroutines_on_an_array_of_the_own_stack_are_told_apart),
-        TEST(below_a_signal_handler_nothing_is_traced),
-        TEST(a_trace_that_is_thrown_out_leaves_nothing_false_behind),
-        TEST(another_generation_has_other_hashes),
+        TEST(coroutines_on_an_array_of_the_threads_own_stack_have_their_own_hashes),
+        TEST(stacks_below_a_signal_handler_are_not_traced),
+        TEST(a_trace_left_by_a_jump_leaves_nothing_wrong),
+        TEST(hashes_of_another_generation_are_different),
         TEST(equal_stacks_of_two_threads_have_equal_hashes),
-        TEST(no_state_of_a_stack_gets_anothers_hash),
+        TEST(different_stacks_never_have_the_same_hash),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

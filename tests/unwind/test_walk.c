@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * test_walk.c - what a walk keeps, where it stops, and what it says about that.
+ * test_walk.c - what a walk keeps, where it stops, and the reason that it gives.
  */
 #include "support.h"
 
@@ -9,8 +9,8 @@
 #include <sys/mman.h>
 #include <ucontext.h>
 
-#include "arch.h"
-#include "rules.h"
+#include "core/arch.h"
+#include "core/unwind/rules.h"
 
 static struct pl_walk walk;
 
@@ -38,7 +38,7 @@ static NOINLINE void descend(int depth)
     NOT_LAST();
 }
 
-/* A stack of exactly `frames` frames, however many main() has below it. */
+/* Walks a stack of exactly `frames` frames, however many main() has below it. */
 static void walk_frames(uint32_t frames)
 {
     descend(0);
@@ -48,7 +48,7 @@ static void walk_frames(uint32_t frames)
     assert_int_equal(walk.walked, frames);
 }
 
-static void a_stack_that_fits_is_kept_whole(void **state)
+static void a_stack_that_fits_is_kept_completely(void **state)
 {
     (void) state;
     walk_frames(PL_WALK_FRAMES);
@@ -58,7 +58,7 @@ static void a_stack_that_fits_is_kept_whole(void **state)
         assert_int_equal(walk.frame[i] >> PL_FRAME_FLAG_SHIFT, 0);
 }
 
-/* Stacks from one place, that differ in nothing but how often descend() is in them. The first one just fits. */
+/* Stacks from one call site that differ only in the number of descend() frames. The first one just fits. */
 static void compare_depths(const uint32_t *depths, unsigned count)
 {
     static uint64_t kept[PL_WALK_FRAMES + 1][PL_WALK_FRAMES + 1];
@@ -82,7 +82,7 @@ static void a_stack_one_frame_too_deep_has_a_gap_in_the_middle(void **state)
     compare_depths((const uint32_t[]){PL_WALK_FRAMES, PL_WALK_FRAMES + 1}, 2);
 }
 
-/* Wherever the ring that the outer half goes round in happens to end. */
+/* Wherever the ring of the outer half happens to end. */
 static void both_ends_of_a_very_deep_stack_are_kept(void **state)
 {
     (void) state;
@@ -92,22 +92,22 @@ static void both_ends_of_a_very_deep_stack_are_kept(void **state)
     compare_depths(depths, PL_WALK_FRAMES + 1);
 }
 
-/* ---- bounds ---- */
+/* ---- limits of the stack ---- */
 
-static void the_main_threads_stack_is_found_without_asking(void **state)
+static void the_main_threads_stack_is_found_without_a_system_call(void **state)
 {
     (void) state;
     struct pl_stack_bounds bounds;
-    uintptr_t sp = pl_stack_pointer();
-    pl_stack_bounds_find(&bounds, sp);
+    uintptr_t sp = pl_arch_stack_pointer();
+    pl_bounds_find(&bounds, sp);
     assert_true(bounds.lo < sp && sp < bounds.hi);
     assert_int_equal(bounds.proven, bounds.hi);
 }
 
 static void *find_in_thread(void *argument)
 {
-    pl_stack_bounds_find(argument, pl_stack_pointer());
-    return (void *) pl_thread_pointer();
+    pl_bounds_find(argument, pl_arch_stack_pointer());
+    return (void *) pl_arch_thread_pointer();
 }
 
 static void a_threads_stack_ends_at_its_thread_pointer(void **state)
@@ -126,7 +126,7 @@ static void a_walk_proves_the_stack_down_to_its_start_and_no_further(void **stat
     (void) state;
     descend(0);
     uintptr_t shallow = walk.own.proven;
-    assert_in_range(shallow, pl_stack_pointer() - 8192, pl_stack_pointer());
+    assert_in_range(shallow, pl_arch_stack_pointer() - 8192, pl_arch_stack_pointer());
     descend(2000);
     assert_true(walk.own.proven < shallow);
     uintptr_t deep = walk.own.proven;
@@ -134,7 +134,7 @@ static void a_walk_proves_the_stack_down_to_its_start_and_no_further(void **stat
     assert_int_equal(walk.own.proven, deep);
 }
 
-static void without_asking_the_own_stack_is_still_walked_to_its_end(void **state)
+static void without_system_calls_the_threads_own_stack_is_still_walked_to_its_end(void **state)
 {
     (void) state;
     walk.may_probe = false;
@@ -150,7 +150,7 @@ static void *walk_in_thread(void *unused)
     return unused;
 }
 
-static void a_thread_born_where_nothing_may_be_asked_is_walked_to_its_end(void **state)
+static void a_thread_started_without_system_calls_is_walked_to_its_end(void **state)
 {
     (void) state;
     pthread_t thread;
@@ -184,7 +184,7 @@ static void walk_on_other_stack(void)
     munmap(stack, bytes);
 }
 
-static void another_stack_is_asked_for_and_walked(void **state)
+static void another_stack_is_found_by_a_system_call_and_walked(void **state)
 {
     (void) state;
     walk_on_other_stack();
@@ -192,10 +192,10 @@ static void another_stack_is_asked_for_and_walked(void **state)
     assert_int_equal(walk.walked, 13); /* descend(10) .. descend(0), on_other_stack, makecontext's end */
 }
 
-static void where_nothing_may_be_asked_another_stack_ends_the_walk(void **state)
+static void without_system_calls_another_stack_ends_the_walk(void **state)
 {
     (void) state;
-    descend(0); /* its own stack is known */
+    descend(0); /* now the thread's own stack is known */
     walk.may_probe = false;
     walk_on_other_stack();
     assert_int_equal(walk.stop, PL_STOP_FOREIGN);
@@ -212,9 +212,9 @@ static void other_stacks_do_not_become_the_threads_own(void **state)
     assert_memory_equal(&walk.own, &before, sizeof before);
 }
 
-/* ---- nonsense ---- */
+/* ---- invalid stacks ---- */
 
-static void a_stack_pointer_to_nowhere_ends_the_walk_at_its_first_frame(void **state)
+static void an_invalid_stack_pointer_ends_the_walk_at_its_first_frame(void **state)
 {
     (void) state;
     static const uintptr_t nowhere[] = {0, 8, 4096, 0x7fffffffffff8, ~7ul, 0xffff800000000000};
@@ -228,19 +228,19 @@ static void a_stack_pointer_to_nowhere_ends_the_walk_at_its_first_frame(void **s
     }
 }
 
-static void an_address_beyond_the_processors_reach_is_no_code(void **state)
+static void a_non_canonical_address_is_not_code(void **state)
 {
     (void) state;
     uintptr_t stack[64] = {0};
-    walk_here(); /* its rules are known now */
+    walk_here(); /* now its rules are known */
     struct pl_start start = {frame_address(&walk, 0) | 1ul << 47, (uintptr_t) stack, 1};
     pl_unwind(&walk, &start);
     assert_int_equal(walk.frames, 1);
     assert_int_equal(walk.stop, PL_STOP_NO_CFI);
 }
 
-/* Without tables, and with fp = 0: the ABI's mark of an outermost frame. */
-static void a_zero_frame_pointer_outside_of_all_tables_is_an_end(void **state)
+/* No tables, and fp = 0, which marks an outermost frame in the ABI. */
+static void a_zero_frame_pointer_outside_of_all_tables_ends_the_walk(void **state)
 {
     (void) state;
     uintptr_t stack[64] = {0};
@@ -250,7 +250,7 @@ static void a_zero_frame_pointer_outside_of_all_tables_is_an_end(void **state)
     assert_int_equal(walk.stop, PL_STOP_END);
 }
 
-static void a_chain_of_frame_pointers_that_does_not_climb_is_not_followed(void **state)
+static void a_chain_of_frame_pointers_that_does_not_ascend_is_not_followed(void **state)
 {
     (void) state;
     uintptr_t stack[64] = {0};
@@ -260,7 +260,7 @@ static void a_chain_of_frame_pointers_that_does_not_climb_is_not_followed(void *
     pl_unwind(&walk, &start);
     assert_int_equal(walk.frames, 1);
     assert_int_equal(walk.stop, PL_STOP_NO_CFI);
-    stack[8] = (uintptr_t) &stack[16]; /* now it does, and then it does not */
+    stack[8] = (uintptr_t) &stack[16]; /* now it ascends once, and then no more */
     stack[16] = (uintptr_t) &stack[16];
     stack[17] = 0x10003;
     pl_unwind(&walk, &start);
@@ -309,8 +309,7 @@ static void walk_garbage(struct garbage *garbage)
     assert_true(walk.stop < PL_STOP_COUNT);
 }
 
-/* Stacks full of plausible addresses, next to memory that cannot be read: nothing is asserted as hard as not crashing.
- */
+/* Stacks full of plausible addresses, next to unreadable memory. The main claim is that nothing crashes. */
 static void no_state_of_a_stack_crashes_a_walk(void **state)
 {
     (void) state;
@@ -337,7 +336,7 @@ static void no_state_of_a_stack_crashes_a_walk(void **state)
 static void a_rule_is_remembered_for_its_own_address_only(void **state)
 {
     (void) state;
-    pl_unwind_forget();
+    pl_rule_forget();
     walk_here();
     uintptr_t where = frame_address(&walk, 0) - 1;
     const uint32_t unknown = PL_RULE_MAKE_SPECIAL(PL_SPECIAL_UNKNOWN);
@@ -345,22 +344,22 @@ static void a_rule_is_remembered_for_its_own_address_only(void **state)
     assert_int_not_equal(pl_rule_recall(where), unknown);
     for (unsigned bit = 0; bit < 64; bit++) {
         uint32_t rule = pl_rule_recall(where ^ 1ul << bit);
-        assert_true(rule == unknown || bit < 12); /* close by, other frames of this walk are remembered too */
+        assert_true(rule == unknown || bit < 12); /* other frames of this walk are close, and remembered too */
     }
 }
 
-static void forgetting_forgets_every_rule(void **state)
+static void clearing_the_cache_removes_every_rule(void **state)
 {
     (void) state;
     walk_here();
-    pl_unwind_forget();
+    pl_rule_forget();
     for (unsigned i = 0; i < PL_RULE_WORDS; i++)
         assert_int_equal(pl_rules[i], 0);
     walk_here();
     assert_int_equal(walk.stop, PL_STOP_END);
 }
 
-/* More addresses than words: lines overflow, and rules make room for each other. */
+/* More addresses than words: lines overflow, and rules replace each other. */
 static void a_full_cache_gives_the_same_rules_as_an_empty_one(void **state)
 {
     (void) state;
@@ -374,36 +373,36 @@ static void a_full_cache_gives_the_same_rules_as_an_empty_one(void **state)
         const struct image *image = &images.image[next_random(&random) % images.count];
         where[i] = image->code + next_random(&random) % image->code_bytes;
         rule[i] = pl_rule_learn(where[i], pl_walk_scratch(&walk));
-        pl_unwind_forget();
+        pl_rule_forget();
     }
     for (unsigned i = 0; i < PL_RULE_WORDS; i++)
-        pl_rules[i] = ~0ul << PL_RULE_BITS | PL_RULE_MAKE_SPECIAL(PL_SPECIAL_END); /* of addresses nobody asks for */
+        pl_rules[i] = ~0ul << PL_RULE_BITS | PL_RULE_MAKE_SPECIAL(PL_SPECIAL_END); /* of addresses never looked up */
     for (int i = 0; i < ADDRESSES; i++)
         assert_int_equal(pl_rule_learn(where[i], pl_walk_scratch(&walk)), rule[i]);
-    pl_unwind_forget();
+    pl_rule_forget();
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup(a_stack_that_fits_is_kept_whole, begin),
+        cmocka_unit_test_setup(a_stack_that_fits_is_kept_completely, begin),
         cmocka_unit_test_setup(a_stack_one_frame_too_deep_has_a_gap_in_the_middle, begin),
         cmocka_unit_test_setup(both_ends_of_a_very_deep_stack_are_kept, begin),
-        cmocka_unit_test_setup(the_main_threads_stack_is_found_without_asking, begin),
+        cmocka_unit_test_setup(the_main_threads_stack_is_found_without_a_system_call, begin),
         cmocka_unit_test_setup(a_threads_stack_ends_at_its_thread_pointer, begin),
         cmocka_unit_test_setup(a_walk_proves_the_stack_down_to_its_start_and_no_further, begin),
-        cmocka_unit_test_setup(without_asking_the_own_stack_is_still_walked_to_its_end, begin),
-        cmocka_unit_test_setup(a_thread_born_where_nothing_may_be_asked_is_walked_to_its_end, begin),
-        cmocka_unit_test_setup(another_stack_is_asked_for_and_walked, begin),
-        cmocka_unit_test_setup(where_nothing_may_be_asked_another_stack_ends_the_walk, begin),
+        cmocka_unit_test_setup(without_system_calls_the_threads_own_stack_is_still_walked_to_its_end, begin),
+        cmocka_unit_test_setup(a_thread_started_without_system_calls_is_walked_to_its_end, begin),
+        cmocka_unit_test_setup(another_stack_is_found_by_a_system_call_and_walked, begin),
+        cmocka_unit_test_setup(without_system_calls_another_stack_ends_the_walk, begin),
         cmocka_unit_test_setup(other_stacks_do_not_become_the_threads_own, begin),
-        cmocka_unit_test_setup(a_stack_pointer_to_nowhere_ends_the_walk_at_its_first_frame, begin),
-        cmocka_unit_test_setup(an_address_beyond_the_processors_reach_is_no_code, begin),
-        cmocka_unit_test_setup(a_zero_frame_pointer_outside_of_all_tables_is_an_end, begin),
-        cmocka_unit_test_setup(a_chain_of_frame_pointers_that_does_not_climb_is_not_followed, begin),
+        cmocka_unit_test_setup(an_invalid_stack_pointer_ends_the_walk_at_its_first_frame, begin),
+        cmocka_unit_test_setup(a_non_canonical_address_is_not_code, begin),
+        cmocka_unit_test_setup(a_zero_frame_pointer_outside_of_all_tables_ends_the_walk, begin),
+        cmocka_unit_test_setup(a_chain_of_frame_pointers_that_does_not_ascend_is_not_followed, begin),
         cmocka_unit_test_setup(no_state_of_a_stack_crashes_a_walk, begin),
         cmocka_unit_test_setup(a_rule_is_remembered_for_its_own_address_only, begin),
-        cmocka_unit_test_setup(forgetting_forgets_every_rule, begin),
+        cmocka_unit_test_setup(clearing_the_cache_removes_every_rule, begin),
         cmocka_unit_test_setup(a_full_cache_gives_the_same_rules_as_an_empty_one, begin),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

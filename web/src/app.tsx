@@ -1,35 +1,38 @@
 // SPDX-License-Identifier: MIT
-// app.tsx - the page: one selection at the top of it, and every view below.
+// app.tsx - the page: the selection at the top, and below it the views, which all follow it.
 
 import { useCallback, useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { Bar } from "./bar";
 import type { Profile } from "./data/profile";
 import type { Look } from "./look";
-import { intervalDataset, wholeDataset, type Dataset } from "./model/dataset";
-import { INSTANT_END, INSTANT_START, instantNear } from "./model/instant";
-import { includedSites, isNarrowed } from "./model/narrow";
-import { isMetric, metricInfo, type Metric } from "./model/metric";
-import { selectionTotals } from "./model/totals";
+import { intervalDataset, wholeDataset, type Dataset } from "./model/figures/dataset";
+import { INSTANT_END, INSTANT_START, instantNear } from "./model/figures/instant";
+import { includedSites, isNarrowed } from "./model/figures/narrow";
+import { isMetric, metricInfo, type Metric } from "./model/figures/metric";
+import { selectionTotals } from "./model/figures/totals";
 import { NO_SUCH_TAG, readState, usualState, writeState, type Change, type State } from "./state";
 import { Tabs } from "./tabs";
-import { Flame } from "./views/flame";
-import { Facts, Findings, Losses, Strip } from "./views/overview";
-import { Timeline } from "./views/timeline";
+import { Flame } from "./views/flame/flame";
+import { Facts } from "./views/overview/facts";
+import { Findings } from "./views/overview/findings";
+import { Losses } from "./views/overview/losses";
+import { Strip } from "./views/overview/strip";
+import { Timeline } from "./views/timeline/timeline";
 
-/** Calls back with every new reading of a profile, and with what is wrong, or null. Returns what ends that. */
+/** Calls back with every new reading of a profile, and with an error message or null. Returns a function that stops. */
 export type Feed = (
   onProfile: (profile: Profile) => void,
   onTrouble: (message: string | null) => void,
 ) => () => void;
 
-/** What is looked at first. */
+/** The first selection. */
 function usualFor(profile: Profile): State {
   const { page, diff } = profile.header;
   const state = usualState(isMetric(page.metric) ? page.metric : "live", diff ? "changes" : "sites");
   return { ...state, since: page.since_s ?? null, until: page.until_s ?? null };
 }
 
-/** Of a stretch of time where one was chosen: before and after, so every site is there twice. */
+/** If a time interval is chosen, its dataset, which has every site twice: at the start and at the end. */
 function inTime(
   whole: Dataset,
   included: Uint8Array,
@@ -71,7 +74,7 @@ function useLook(profile: Profile, state: State, set: (change: Change) => void):
   return metric === state.metric ? { ...look, state } : { ...look, state: { ...state, metric }, asked: state.metric };
 }
 
-/** The selection, in the URL. Steps that one may want to undo get an entry of the history. */
+/** A change of one of these gets an entry in the browser's history, so that the user can undo it. */
 const STEPS: readonly (keyof State)[] = [
   "metric",
   "by",
@@ -86,13 +89,12 @@ const STEPS: readonly (keyof State)[] = [
   "tab",
 ];
 
-/** Browsers refuse where there is no address to write to, and when it happens too often: the view is the same
- * without. */
+/** Browsers refuse this for some addresses, and if it happens too often. The view does not need it. */
 function writeAddress(fragment: string, step: boolean): void {
   try {
     history[step ? "pushState" : "replaceState"](null, "", fragment);
   } catch {
-    /* the next change writes all of it */
+    /* the next change writes the whole selection */
   }
 }
 
@@ -111,7 +113,7 @@ function useSelection(usual: State, profile: Profile): [State, (change: Change) 
   }, []);
   const follow = useCallback(() => setState((now.current = readState(location.hash, usual, keys.current))), []);
   useEffect(() => {
-    if (now.current.tag === NO_SUCH_TAG) follow(); /* a program that runs may have come to it */
+    if (now.current.tag === NO_SUCH_TAG) follow(); /* a running program may have used the tag since */
   }, [profile]);
   useEffect(() => {
     addEventListener("popstate", follow);

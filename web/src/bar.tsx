@@ -1,23 +1,22 @@
 // SPDX-License-Identifier: MIT
-// bar.tsx - the bar at the top: what this is, and the selection that everything below follows.
+// bar.tsx - the bar at the top: the title, and the selection that all views follow.
 
 import { useEffect, useRef, useState } from "preact/hooks";
 import type { Liveness } from "./app";
 import type { Header } from "./data/header";
 import type { Profile } from "./data/profile";
 import type { Look } from "./look";
-import { searchProblem } from "./model/flame_search";
-import { describeMethod } from "./model/facts";
-import { METRICS, metricTitle, type Metric } from "./model/metric";
+import { searchProblem } from "./model/flame/find";
+import { describeMethod } from "./model/overview/facts";
+import { METRICS, metricTitle, type Metric } from "./model/figures/metric";
 import { GROUPINGS, type Grouping } from "./state";
-import { About } from "./views/about";
+import { About, Help } from "./views/dialogs";
 import { Choice } from "./views/choice";
-import { Help } from "./views/help";
 import { useTheme } from "./theme";
 
 const GROUPING_TITLES: Record<Grouping, string> = { stack: "Stack", tag: "Tag", thread: "Thread" };
 
-/** Whose profile this is; of a comparison, which two. */
+/** The program; for a comparison, both profiles. */
 function title(look: Look): string {
   const { page, diff } = look.profile.header;
   return diff ? `${diff.before.subject} → ${diff.after.subject}` : page.title;
@@ -54,7 +53,7 @@ function GroupingChoice({ look }: { look: Look }) {
 
 const SHOWN_MOST = 24;
 
-/** What is wrong with what is typed, and what is marked meanwhile. */
+/** What is wrong with the typed text, and which search is still shown. */
 function describeProblem(problem: string, shown: string): string {
   const short = shown.length > SHOWN_MOST ? `${shown.slice(0, SHOWN_MOST)}…` : shown;
   return `not a regular expression (${problem})${short && `; still showing ${short}`}`;
@@ -108,7 +107,7 @@ function LiveControl({ liveness, header }: { liveness: Liveness; header: Header 
           aria-pressed={liveness.frozen}
           onClick={() => liveness.setFrozen(!liveness.frozen)}
         >
-          {liveness.frozen ? "Frozen: go on" : "Live: freeze"}
+          {liveness.frozen ? "Frozen: resume" : "Live: freeze"}
         </button>
       )}
       {liveness.over && (
@@ -123,15 +122,15 @@ function LiveControl({ liveness, header }: { liveness: Liveness; header: Header 
 
 function nameTag({ header }: Profile, tag: number): string {
   const found = header.tags[tag];
-  return found ? `tag ${found.path || "(none)"}` : "a tag that is not in this profile";
+  return found ? `tag ${found.path || "(none)"}` : "unknown tag";
 }
 
-/** What has been left out of the view, each with a button to take it back. */
+/** What the selection is narrowed to, each with a button that removes it. */
 function Narrowings({ look }: { look: Look }) {
   const { state, set, profile } = look;
   const name = (key: string) => {
     const index = profile.functionOfKey(key);
-    return index === undefined ? "a function that is not in this profile" : profile.functionName(index);
+    return index === undefined ? "unknown function" : profile.functionName(index);
   };
   const chips: { text: string; undo: () => void }[] = [];
   if (state.tag !== null)
@@ -146,12 +145,12 @@ function Narrowings({ look }: { look: Look }) {
   return (
     <div class="chips" aria-label="Only">
       {selection !== null && (
-        <span class="chip fixed" title="This is all that the page was given">
+        <span class="chip fixed" title="The page contains only this part of the profile">
           <span>only {selection}</span>
         </span>
       )}
       {chips.map((chip) => (
-        <button key={chip.text} type="button" class="chip" onClick={chip.undo} title="Take this back">
+        <button key={chip.text} type="button" class="chip" onClick={chip.undo} title="Remove">
           <span>{chip.text}</span> <span aria-hidden="true">×</span>
         </button>
       ))}
@@ -159,7 +158,7 @@ function Narrowings({ look }: { look: Look }) {
   );
 }
 
-/** Keys that work wherever nothing is being typed. */
+/** Keys that work except while the user types text. */
 function useKeys(look: Look, openHelp: () => void): void {
   useEffect(() => {
     const press = (event: KeyboardEvent) => {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// boot.ts - where page data comes from: the document itself, or whoever serves it.
+// boot.ts - gets page data: from the document itself, or from its server.
 
 const ELEMENT = "profile";
 
@@ -15,7 +15,7 @@ function fromBase64(text: string): Uint8Array {
   return bytes;
 }
 
-/** The profile in the document; null where the document has none. */
+/** The profile in the document; null if it has none. */
 export async function embeddedData(): Promise<Uint8Array | null> {
   const element = document.getElementById(ELEMENT);
   if (!element) return null;
@@ -29,7 +29,7 @@ export interface Served {
   etag: string | null;
 }
 
-/** What is served now; null if it is still what `etag` names. */
+/** The server's newest data; null if it is still that of `etag`. */
 export async function servedData(etag: string | null): Promise<Served | null> {
   const headers: Record<string, string> = etag ? { "If-None-Match": etag } : {};
   const answer = await fetch("data", { headers, cache: "no-store", credentials: "omit", redirect: "error" });

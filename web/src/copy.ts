@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// copy.ts - text to the clipboard, where the browser allows it.
+// copy.ts - copies text to the clipboard, if the browser allows it.
 
-/** The way of before there was a clipboard to write to: select something, and copy the selection. */
+/** The fallback without the clipboard API: select a hidden text and copy the selection. */
 function copySelection(text: string): boolean {
   const before = document.activeElement;
   const area = document.createElement("textarea");
@@ -16,7 +16,7 @@ function copySelection(text: string): boolean {
   return copied;
 }
 
-/** False: it was refused. */
+/** False: the browser refused. */
 export async function copyText(text: string): Promise<boolean> {
   try {
     await navigator.clipboard.writeText(text);

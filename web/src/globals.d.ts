@@ -1,3 +1,3 @@
-// What the build defines (build.mjs), and what bundlers take for modules.
+// Constants that build.mjs defines, and style sheets, which the bundler imports as modules.
 declare const LICENCES: { name: string; version: string; licence: string; text: string }[];
 declare module "*.css";

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
-// look.ts - everything that a view needs to know: the profile, the selection, and the sites that it leaves.
+// look.ts - the input of every view: the profile, the selection, and the sites that are included in it.
 
 import type { Estimates } from "./data/header";
 import type { Profile } from "./data/profile";
-import type { Dataset } from "./model/dataset";
-import type { Metric } from "./model/metric";
+import type { Dataset } from "./model/figures/dataset";
+import type { Metric } from "./model/figures/metric";
 import type { Change, State } from "./state";
 
 export interface Look {
@@ -13,19 +13,19 @@ export interface Look {
   /** Changes the selection: the URL and every view follow. */
   set: (change: Change) => void;
   dataset: Dataset;
-  /** By site of the dataset: 1 where tag, thread, focus and hide leave it in. */
+  /** By site of the dataset: 1 if tag, thread, focus and hide include it. */
   included: Uint8Array;
-  /** Something is left out by them. */
+  /** They exclude something. */
   narrowed: boolean;
-  /** By site: the figure of state.metric; negative for what is compared with; 0 where it is left out. */
+  /** By site: the value of state.metric; negative for sites before dataset.base; 0 if it is not included. */
   values: Float64Array;
-  /** Of all that is included. */
+  /** Of all included sites. */
   totals: Estimates;
-  /** The metric that was asked for, where another is shown: of a stretch of time some are not known. */
+  /** The metric that was asked for, if another one is shown: some are unknown for a time interval. */
   asked?: Metric;
 }
 
-/** What every view is called with. */
+/** The properties of every view. */
 export interface ViewProps {
   look: Look;
 }

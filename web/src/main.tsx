@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// main.tsx - the beginning: fetch the data, show the page, and keep it up to date while a program runs.
+// main.tsx - the entry point: gets the data, shows the page, and updates it while the program runs.
 
 import { render } from "preact";
 import { App, type Feed } from "./app";
@@ -10,7 +10,7 @@ import { applyTheme } from "./theme";
 
 const PAUSE_MS = 1000;
 const LONGEST_PAUSE_MS = 30_000;
-const UNREACHABLE = "plimsoll view cannot be reached: these are its last figures";
+const UNREACHABLE = "plimsoll view does not answer; these are its last figures";
 
 function showFailure(root: HTMLElement, failure: unknown): void {
   const message = failure instanceof Error ? failure.message : String(failure);
@@ -23,7 +23,7 @@ function showFailure(root: HTMLElement, failure: unknown): void {
   );
 }
 
-/** Asks again and again, until the program has ended. Where nobody answers, ever less often: he may come back. */
+/** Polls the server until the program has ended. If it does not answer, polls less and less often: it may come back. */
 function follow(first: Served): Feed {
   return (onProfile, onTrouble) => {
     let etag = first.etag;
@@ -65,7 +65,7 @@ async function main(): Promise<void> {
     const embedded = await embeddedData();
     const served = embedded ? null : await servedData(null);
     const bytes = embedded ?? served?.bytes;
-    if (!bytes) throw new Error("there is no profile");
+    if (!bytes) throw new Error("the page has no profile");
     const profile: Profile = openProfile(bytes);
     root.textContent = "";
     render(<App first={profile} feed={served && profile.header.page.live ? follow(served) : null} />, root);

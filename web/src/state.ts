@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT
-// state.ts - what is being looked at: one selection that drives every view and lives in the URL.
+// state.ts - the selection, which all views follow and which is stored in the URL.
 //
-// Functions are named by keys (profile.functionKey), and in the URL so are tags: a link means the same in every reading
-// of the profile, and in profiles of other runs. A value that is the usual one is not in the URL; one that makes no
-// sense is taken for the usual one.
+// Functions are identified by keys (profile.functionKey), and in the URL so are tags: a link means the same in every
+// reading of the profile, and in profiles of other runs. Default values are omitted from the URL; invalid values are
+// replaced by the default.
 
 import type { Profile } from "./data/profile";
-import { isMetric, type Metric } from "./model/metric";
+import { isMetric, type Metric } from "./model/figures/metric";
 
 export const GROUPINGS = ["stack", "tag", "thread"] as const;
 export type Grouping = (typeof GROUPINGS)[number];
@@ -27,7 +27,7 @@ export const TABS = [
 ] as const;
 export type Tab = (typeof TABS)[number];
 
-/** What the timeline is divided by. */
+/** How the timeline is divided. */
 export const CHARTS = ["total", "site", "tag"] as const;
 export type Chart = (typeof CHARTS)[number];
 
@@ -42,34 +42,34 @@ export interface State {
   /** Only this tag and those below it: an index, or NO_SUCH_TAG. Only threads of this name. null: all. */
   tag: number | null;
   thread: string | null;
-  /** Function keys: only stacks that go through all of these, and through none of those. */
+  /** Function keys: only stacks that go through all of `focus`, and through none of `hide`. */
   focus: string[];
   hide: string[];
-  /** The function that was picked: highlighted in every view. "" none. */
+  /** The picked function, which is highlighted in every view. "" none. */
   picked: string;
   /** The function whose callers and callees are shown. "" none. */
   sandwich: string;
-  /** The way to the frame that the graph is zoomed to, as the flame graph writes it. "" none. */
+  /** The path to the box that the flame graph is zoomed to (model/flame/find.ts). "" none. */
   zoom: string;
   inverted: boolean;
   colour: Colouring;
-  /** Every frame, those of allocators and of what starts programs included. */
+  /** "all" includes the frames of allocators and of startup code. */
   frames: "usual" | "all";
   chart: Chart;
   tab: Tab;
-  /** Of tables: "column" or "-column" (descending); columns as chosen, by commas; text to filter by. "" usual. */
+  /** Of tables: "column" or "-column" (descending); the chosen columns, separated by commas; the filter. "" default. */
   sort: string;
   columns: string;
   filter: string;
 }
 
-/** That of a link to a tag which this profile does not have: nothing is under it. */
+/** For a link to a tag that this profile does not have: it has no sites. */
 export const NO_SUCH_TAG = 0xffffffff;
 
-/** What URLs are written and read with. */
+/** Needed to write and read URLs. */
 export type Keys = Pick<Profile, "tagKey" | "tagOfKey">;
 
-/** A selection, or the change that a selection calls for. */
+/** New values, or a function that computes them from the current selection. */
 export type Change = Partial<State> | ((now: State) => Partial<State>);
 
 export function usualState(metric: Metric, tab: Tab = "sites"): State {
@@ -124,7 +124,7 @@ function writeTag(tag: number | null, keys: Keys): string {
   return tag === NO_SUCH_TAG ? UNKNOWN : keys.tagKey(tag);
 }
 
-/** One row for each member: how it is spelled in a URL, and read back. */
+/** How each member is written to a URL and read back. */
 const CODECS: { [K in keyof State]: Codec<K> } = {
   metric: { write: (value) => value, read: (word, usual) => (isMetric(word) ? word : usual) },
   by: { write: (value) => value, read: (word, usual) => oneOf(GROUPINGS, word, usual) },
@@ -158,12 +158,12 @@ function readMember<K extends keyof State>(state: State, key: K, word: string, k
 
 const MEMBERS = Object.keys(CODECS) as (keyof State)[];
 
-/** Time runs forward: of a stretch that ends before it begins nothing could be said. */
+/** An interval that ends before it begins is invalid. */
 function isForward({ since, until }: State): boolean {
   return since === null || until === null || since < until;
 }
 
-/** The part of a URL behind "#", without it. */
+/** The part of a URL after "#". */
 export function writeState(state: State, usual: State, keys: Keys): string {
   const parameters = new URLSearchParams();
   for (const key of MEMBERS) {

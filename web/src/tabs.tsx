@@ -2,18 +2,19 @@
 // tabs.tsx - the views below the graph, one at a time.
 
 import type { ComponentType } from "preact";
+import { useLayoutEffect, useRef } from "preact/hooks";
 import type { Profile } from "./data/profile";
 import type { ViewProps } from "./look";
 import type { Tab } from "./state";
-import { Changes } from "./views/changes";
-import { Functions } from "./views/functions";
-import { Leaks } from "./views/leaks";
-import { Lifetimes } from "./views/lifetimes";
-import { Sites } from "./views/sites";
-import { Sizes } from "./views/sizes";
-import { Source } from "./views/source";
-import { Tags } from "./views/tags";
-import { Threads } from "./views/threads";
+import { Changes } from "./views/tables/changes";
+import { Functions } from "./views/tables/functions";
+import { Leaks } from "./views/tables/leaks";
+import { Lifetimes } from "./views/histograms/lifetimes";
+import { Sites } from "./views/tables/sites";
+import { Sizes } from "./views/histograms/sizes";
+import { Source } from "./views/tables/source";
+import { Tags } from "./views/tags/tags";
+import { Threads } from "./views/tables/threads";
 
 interface Row {
   tab: Tab;
@@ -37,10 +38,24 @@ const ROWS: readonly Row[] = [
   { tab: "source", title: "Source", view: Source, offered: (profile) => profile.header.sources.length > 0 },
 ];
 
+/** On a phone the list is wider than the window: scrolls it, but not the page, to the selected tab. */
+function useInSight(tab: Tab) {
+  const list = useRef<HTMLDivElement>(null);
+  useLayoutEffect(() => {
+    const selected = document.getElementById(`tab-${tab}`);
+    if (!list.current || !selected) return;
+    const [outside, inside] = [list.current.getBoundingClientRect(), selected.getBoundingClientRect()];
+    if (inside.right > outside.right) list.current.scrollLeft += inside.right - outside.right;
+    if (inside.left < outside.left) list.current.scrollLeft -= outside.left - inside.left;
+  }, [tab]);
+  return list;
+}
+
 export function Tabs({ look }: ViewProps) {
   const rows = ROWS.filter((row) => row.offered(look.profile));
   const row = rows.find((each) => each.tab === look.state.tab) ?? rows[0];
   const View = row.view;
+  const list = useInSight(row.tab);
   const walk = (event: KeyboardEvent) => {
     const step = event.key === "ArrowRight" ? 1 : event.key === "ArrowLeft" ? -1 : 0;
     if (step === 0) return;
@@ -51,7 +66,7 @@ export function Tabs({ look }: ViewProps) {
   };
   return (
     <section class="tabs" aria-label="Details">
-      <div role="tablist" aria-label="Details" onKeyDown={walk}>
+      <div ref={list} role="tablist" aria-label="Details" onKeyDown={walk}>
         {rows.map((each) => (
           <button
             key={each.tab}

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// theme.ts - light, dark, or as the system has it; remembered where the browser allows.
+// theme.ts - light, dark, or the system's choice; remembered if the browser allows it.
 
 import { useLayoutEffect, useState } from "preact/hooks";
 
@@ -20,16 +20,16 @@ function remember(theme: Theme): void {
   try {
     localStorage.setItem(KEY, theme);
   } catch {
-    /* a browser that keeps nothing for files */
+    /* some browsers have no storage for local files */
   }
 }
 
-/** What is drawn on a canvas has to be drawn again when this event comes. */
+/** After this event, canvases must be redrawn. */
 export const THEME_EVENT = "plimsoll-theme";
 
 const SYSTEM_DARK = "(prefers-color-scheme: dark)";
 
-/** What style.css knows is light or dark; what "auto" is, the system says. */
+/** style.css knows only light and dark; for "auto", the system decides. */
 export function applyTheme(theme = remembered()): void {
   const dark = theme === "auto" ? matchMedia(SYSTEM_DARK).matches : theme === "dark";
   document.documentElement.dataset["theme"] = dark ? "dark" : "light";

@@ -1,20 +1,19 @@
 // SPDX-License-Identifier: MIT
-// colours.test.ts - a module has one colour on the page, whatever is drawn.
+// colours.test.ts - a module has the same colour in all views.
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { wholeDataset } from "../src/model/dataset";
-import { classesOf, packageName, slotOf, slotsOfModules, SLOTS } from "../src/model/flame_colours";
-import { findNoise } from "../src/model/flame_noise";
-import type { Metric } from "../src/model/metric";
-import { makeTree } from "../src/model/tree";
+import { wholeDataset } from "../src/model/figures/dataset";
+import { classesOf, findNoise, packageName, slotOf, SLOTS, slotsOfModules } from "../src/model/flame/colours";
+import type { Metric } from "../src/model/figures/metric";
+import { makeTree } from "../src/model/flame/tree";
 import { buildProfile } from "./lib/build";
 
-/** Two names that want the same colour. */
+/** Two names whose hashes choose the same colour. */
 function rivals(): [string, string] {
   const names = Array.from({ length: 2 * SLOTS }, (_, i) => `lib${i}.so`);
   for (const a of names) for (const b of names) if (a < b && slotOf(a) === slotOf(b)) return [a, b];
-  throw new Error("there are none");
+  throw new Error("no two names collide");
 }
 
 test("the colour of a module does not change with the metric", () => {
@@ -38,7 +37,7 @@ test("the colour of a module does not change with the metric", () => {
   assert.equal(slotIn("live"), slotsOfModules(profile).get(second));
 });
 
-test("a name with a namespace goes by it, whatever is before it, and a lambda by its file", () => {
+test("the package of a name is its namespace, whatever precedes it, and that of a lambda its directory", () => {
   const full = "void std::basic_string<char>::_M_construct<char const*>(char const*)";
   assert.equal(packageName(["std::string::_M_construct<char const*>", full], "bits/basic_string.tcc", "app"), "std");
   assert.equal(packageName(["…::shared_ptr<int>", "std::shared_ptr<int>::shared_ptr(int*)"], "bits/p.h", "app"), "std");
@@ -47,7 +46,7 @@ test("a name with a namespace goes by it, whatever is before it, and a lambda by
   assert.equal(packageName(lambda, "src/m.cpp", "app"), "src");
 });
 
-test("of a difference, a box that changed by no more than its error is noise; what was counted never is", () => {
+test("in a difference, a box that changed by no more than its error is noise, unless it was counted", () => {
   const change = (samples: number | undefined, before: number, after: number) => {
     const sites = [
       { stack: ["f"], calls: before / 100, bytes: before, before: true, ...(samples ? { samples } : {}) },

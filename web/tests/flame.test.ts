@@ -1,17 +1,32 @@
 // SPDX-License-Identifier: MIT
-// flame.test.ts - claims about what the flame graph finds, links to, shows and paints.
+// flame.test.ts - the model of the flame graph: search, links, visible boxes, colours, facts.
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { Role } from "../src/data/profile";
-import { wholeDataset } from "../src/model/dataset";
-import { between, boxAt, extentOf, findVisible, LEAST_PX, newVisible } from "../src/model/flame_boxes";
-import { assignSlots, classesOf, contrast, legendOf, packageName } from "../src/model/flame_colours";
-import { relativeChange, SCHEMES, SLOTS } from "../src/model/flame_colours";
-import { announce, factsOf, stackText } from "../src/model/flame_facts";
-import { findPath, writePath } from "../src/model/flame_path";
-import { findMatches, keyMatcher, nextMatch, searchExpression } from "../src/model/flame_search";
-import { keyName, makeTree, type Shape, type Subject, type Tree } from "../src/model/tree";
+import { wholeDataset } from "../src/model/figures/dataset";
+import { between, boxAt, extentOf, findVisible, LEAST_PX, newVisible } from "../src/model/flame/boxes";
+import {
+  assignSlots,
+  classesOf,
+  contrast,
+  legendOf,
+  packageName,
+  relativeChange,
+  SCHEMES,
+  SLOTS,
+} from "../src/model/flame/colours";
+import { announce, factsOf, stackText } from "../src/model/flame/box_texts";
+import {
+  findMatches,
+  findPath,
+  keyMatcher,
+  nextMatch,
+  searchExpression,
+  searchProblem,
+  writePath,
+} from "../src/model/flame/find";
+import { keyName, makeTree, type Shape, type Subject, type Tree } from "../src/model/flame/tree";
 import { buildProfile, type BuiltSite } from "./lib/build";
 
 const USUAL: Shape = { by: "stack", inverted: false, frames: "usual" };
@@ -44,13 +59,13 @@ function search(of: Subject, tree: Tree, words: string) {
   return findMatches(tree, keyMatcher(of.dataset.profile, expression));
 }
 
-test("what is found within something found counts once", () => {
+test("a match inside another match counts once", () => {
   const of = subjectOf(SITES);
   const found = search(of, makeTree(of, USUAL), "^f$");
   assert.deepEqual([found.boxes, found.value], [2, 90]);
 });
 
-test("full names are searched, capitals matter if there are any, and half an expression is none", () => {
+test("a search covers complete names, is case-sensitive if it has a capital, and ignores invalid expressions", () => {
   const of = subjectOf(SITES);
   const tree = makeTree(of, USUAL);
   assert.equal(search(of, tree, "NS::").boxes, 0);
@@ -60,7 +75,7 @@ test("full names are searched, capitals matter if there are any, and half an exp
   assert.equal(searchExpression(""), null);
 });
 
-test("matches are walked around, both ways", () => {
+test("the next match wraps around in both directions", () => {
   const of = subjectOf(SITES);
   const tree = makeTree(of, USUAL);
   const found = search(of, tree, "^f$");
@@ -72,7 +87,7 @@ test("matches are walked around, both ways", () => {
   assert.equal(nextMatch(search(of, tree, "nothing"), 0, 1), -1);
 });
 
-test("a way is found again in another reading, and as far as it leads where it is gone", () => {
+test("a path is found in another reading, or as much of it as exists", () => {
   const of = subjectOf(SITES);
   const tree = makeTree(of, USUAL);
   const path = writePath(of.dataset.profile, tree, boxCalled(of, tree, "g"));
@@ -86,7 +101,7 @@ test("a way is found again in another reading, and as far as it leads where it i
   assert.equal(findPath(of.dataset.profile, tree, ""), 0);
 });
 
-test("ways go through tags and threads, whatever these are called", () => {
+test("paths go through tags and threads with any names", () => {
   for (const by of ["tag", "thread"] as const) {
     const of = subjectOf([site("main", 5, { tag: "a.b,c/d&%", thread: "x._-.\ud800<script>" }), site("main", 3)]);
     const tree = makeTree(of, { ...USUAL, by });
@@ -95,7 +110,7 @@ test("ways go through tags and threads, whatever these are called", () => {
   }
 });
 
-test("what is too narrow becomes one rest, and nothing in it is looked at", () => {
+test("boxes that are too narrow become one rest, and are not descended into", () => {
   const many = Array.from({ length: 2000 }, (_, i) => site(`main > narrow${i} > below${i}`, 1));
   const of = subjectOf([site("main > wide > deeper", 2000), ...many]);
   const tree = makeTree(of, USUAL);
@@ -108,7 +123,7 @@ test("what is too narrow becomes one rest, and nothing in it is looked at", () =
   for (let i = 0; i < visible.count; i++) assert.ok(visible.right[i] - visible.left[i] >= LEAST_PX);
 });
 
-test("zoomed, only what is inside is looked at, and a point is in the box that is drawn there", () => {
+test("with a zoom, only boxes inside it are visible, and a point is in the box that is drawn there", () => {
   const of = subjectOf(SITES);
   const tree = makeTree(of, USUAL);
   const h = boxCalled(of, tree, "h");
@@ -121,11 +136,11 @@ test("zoomed, only what is inside is looked at, and a point is in the box that i
     const where = (((visible.left[i] + visible.right[i]) / 2) * tree.size[0]) / 300;
     assert.equal(boxAt(tree, where, tree.depth[visible.box[i]]), visible.box[i]);
   }
-  assert.equal(boxAt(tree, 65, 3), -1); /* f's own */
+  assert.equal(boxAt(tree, 65, 3), -1); /* f's own part */
   assert.equal(boxAt(tree, 100, 0), -1);
 });
 
-test("a zoom begins and ends where it should, and never leaves the way between", () => {
+test("the animation of a zoom begins and ends at the right extents, and stays between them", () => {
   const whole = { from: 0, to: 1000 };
   const part = { from: 600, to: 610 };
   assert.deepEqual(between(whole, part, 0), whole);
@@ -136,7 +151,7 @@ test("a zoom begins and ends where it should, and never leaves the way between",
   assert.ok(Math.abs(between(whole, part, 1).from - 600) < 1e-6);
 });
 
-test("text is readable on every colour, in light and in dark", () => {
+test("text has enough contrast on every colour, in light and in dark", () => {
   for (const scheme of Object.values(SCHEMES)) {
     for (const slot of [null, ...Array(SLOTS).keys()])
       for (const pale of [false, true])
@@ -147,7 +162,7 @@ test("text is readable on every colour, in light and in dark", () => {
   assert.ok(Math.abs(contrast([0, 0, 0], [255, 255, 255]) - 21) < 1e-9);
 });
 
-test("a name has the same colour in every run, and names share one only if they must", () => {
+test("a name has the same colour in every run, and names share a colour only if there are too many", () => {
   const names = ["libc.so.6", "server", "libz.so.1", "libssl.so.3", "libcrypto.so.3", "libpython3.11.so.1.0"];
   const slots = assignSlots(names);
   assert.deepEqual(assignSlots([...names].reverse()), slots);
@@ -155,7 +170,7 @@ test("a name has the same colour in every run, and names share one only if they 
   assert.equal(assignSlots(Array.from({ length: 100 }, (_, i) => `m${i}`)).size, 100);
 });
 
-test("a package is what is before the first ::, or the directory, or the module", () => {
+test("a package is the namespace, or the directory, or the module", () => {
   assert.equal(packageName("std::vector<int>::push_back", "bits/vector.h", "app"), "std");
   assert.equal(packageName("<alloc::vec::Vec<T> as core::clone::Clone>::clone", "", "app"), "alloc");
   assert.equal(packageName("Map<int>::get", "", "app"), "Map");
@@ -163,7 +178,7 @@ test("a package is what is before the first ::, or the directory, or the module"
   assert.equal(packageName("parse_line", "parse.c", "app"), "app");
 });
 
-test("by tag, a box has a colour if all of it has the tag; the legend is by area", () => {
+test("by tag, a box has the colour of a tag if all of it has that tag; the legend is sorted by area", () => {
   const of = subjectOf(SITES);
   const tree = makeTree(of, USUAL);
   const classes = classesOf(of.dataset.profile, tree, "tag", of);
@@ -173,7 +188,7 @@ test("by tag, a box has a colour if all of it has the tag; the legend is by area
   assert.deepEqual([modules.rows[0].name, modules.rows[0].pale, modules.others], ["program", false, 1]);
 });
 
-test("a change is between gone and new", () => {
+test("a relative change is from -1 (gone) to 1 (new)", () => {
   const before = [site("gone", 5, { before: true }), site("half", 4, { before: true })];
   const of = subjectOf([...before, site("half", 8), site("new", 3)], true);
   const tree = makeTree(of, USUAL);
@@ -181,7 +196,7 @@ test("a change is between gone and new", () => {
   assert.deepEqual([change("gone"), change("half"), change("new")], [-1, 0.5, 1]);
 });
 
-test("facts tell the full name, module, file and every line, and shares of all and of the parent", () => {
+test("facts include the complete name, module, file, lines, shares and figures", () => {
   const of = subjectOf(SITES);
   const tree = makeTree(of, USUAL);
   const totals = of.dataset.profile.header.totals;
@@ -189,13 +204,13 @@ test("facts tell the full name, module, file and every line, and shares of all a
   assert.deepEqual([facts.name, facts.where, facts.note], ["ns::f(int)", "program · f.c:10, 11", ""]);
   const texts = Object.fromEntries(facts.facts.map(({ label, text }) => [label, text]));
   assert.equal(texts["of all"], "90.0%");
-  assert.equal(texts["by itself"], "30 B");
+  assert.equal(texts["self"], "30 B");
   assert.equal(texts["calls"], "2");
   assert.equal(texts["mean size"], "45 B");
   assert.match(announce(of, tree, boxCalled(of, tree, "h")), /^h, 10 B, 10\.0%, depth 2 of 4, 1 inside$/);
 });
 
-test("a root that is not the total says so", () => {
+test("the facts of the root say if the total differs from the sum of sites", () => {
   const of = subjectOf(SITES);
   const tree = makeTree(of, USUAL);
   const { totals } = of.dataset.profile.header;
@@ -204,10 +219,18 @@ test("a root that is not the total says so", () => {
   assert.equal(factsOf(of, tree, 1, counted).note, "");
 });
 
-test("a copied stack is innermost first, one frame a line, either way around", () => {
+test("a copied stack is innermost first, one frame per line, also in the inverted graph", () => {
   const of = subjectOf(SITES);
   const tree = makeTree(of, USUAL);
   assert.equal(stackText(of, tree, boxCalled(of, tree, "g"), true), "g g.c:1\nns::f(int) f.c:10\nmain m.c:1");
   const inverted = makeTree(of, { ...USUAL, inverted: true });
   assert.equal(stackText(of, inverted, boxCalled(of, inverted, "g"), false), "ns::f(int) f.c:20\ng g.c:1");
+});
+
+test("an invalid regular expression has a message that says why", () => {
+  assert.equal(searchProblem("foo.*bar"), null);
+  assert.equal(searchProblem(""), null);
+  assert.match(searchProblem("foo(") ?? "", /^unterminated group/);
+  assert.match(searchProblem("a: [") ?? "", /^unterminated character class/);
+  assert.equal(searchExpression("foo("), null);
 });

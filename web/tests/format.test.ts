@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
-// format.test.ts - figures read as in reports: hundreds of them against what figure.c makes of the same numbers.
+// format.test.ts - figures are formatted as in reports: compares thousands of them with the output of figure.c.
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import * as format from "../src/model/format";
+import * as format from "../src/model/figures/format";
 import { NOTHING_GIVEN, readGiven } from "./lib/given";
 
 type Write = (value: number, error: number, high: number) => string;
@@ -21,7 +21,7 @@ const WRITERS: Record<string, Write> = {
   "estimate-count": (value, error, high) => format.formatEstimate("blocks", { value, error, low: 0, high }),
 };
 
-test("every figure reads as figure.c writes it", { skip: NOTHING_GIVEN }, () => {
+test("every figure is formatted as by figure.c", { skip: NOTHING_GIVEN }, () => {
   const lines = readGiven("figures.txt").trimEnd().split("\n");
   const wrong = lines.filter((line) => {
     const [name, value, error, high, text] = line.split("\t");
@@ -36,7 +36,7 @@ test("every figure reads as figure.c writes it", { skip: NOTHING_GIVEN }, () => 
   assert.equal(wrong.length, 0, `${wrong.length} are wrong:\n${shown.join("\n")}`);
 });
 
-test("figures that are exactly between two go to the even one", () => {
+test("ties are rounded to even", () => {
   assert.equal(format.formatBytes(1280), "1.2 KiB");
   assert.equal(format.formatBytes(1408), "1.4 KiB");
   assert.equal(format.formatBytes(1.75 * 2 ** 20), "1.8 MiB");
@@ -51,17 +51,19 @@ test("changes have a sign, and zero has none", () => {
   assert.equal(format.formatChangeEstimate("calls", { value: 7, error: 0, low: 7, high: 7 }), "+7");
 });
 
-test("an exact figure has no error, and one without a sample is at most so much", () => {
+test("an exact figure has no error, and one without a sample is written as \"at most\"", () => {
   assert.equal(format.formatEstimate("bytes", { value: 2048, error: 0, low: 2048, high: 2048 }), "2.0 KiB");
   assert.equal(format.formatEstimate("blocks", { value: 0, error: 5, low: 0, high: 5 }), "at most 5");
+  assert.equal(format.formatEstimate("blocks", { value: 1, error: 50859, low: 1, high: 50860 }), "at most 50,860");
+  assert.equal(format.formatEstimate("blocks", { value: 1, error: 9, low: 1, high: 19 }), "1 ± 9");
   assert.equal(format.formatEstimate("blocks", { value: 0, error: 0, low: 0, high: 0 }), "0");
 });
 
-test("a word behind a figure has the right end", () => {
+test("a noun after a figure has the right ending", () => {
   assert.deepEqual(["1", "at most 1", "2", "11", "1 M", "1,001"].map(format.plural), ["", "", "s", "s", "s", "s"]);
 });
 
-test("what is no number is written as something short", () => {
+test("NaN, infinities and huge numbers are written as short texts", () => {
   const { formatBytes, formatCount, formatSeconds, formatSpan, formatExact } = format;
   for (const value of [NaN, Infinity, -Infinity, 1e300])
     for (const write of [formatBytes, formatCount, formatSeconds, formatSpan, formatExact])

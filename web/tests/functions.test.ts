@@ -4,9 +4,9 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { Role } from "../src/data/profile";
-import { wholeDataset } from "../src/model/dataset";
-import { makeFunctionRows, type FunctionRows } from "../src/model/functions";
-import { METRICS } from "../src/model/metric";
+import { wholeDataset } from "../src/model/figures/dataset";
+import { makeFunctionRows, type FunctionRows } from "../src/model/tables/functions";
+import { METRICS } from "../src/model/figures/metric";
 import { buildProfile, type BuiltSite } from "./lib/build";
 import { givenProfiles, NOTHING_GIVEN } from "./lib/given";
 
@@ -32,18 +32,26 @@ const TREE: BuiltSite[] = [
   { stack: ["_start", "main", "malloc"], calls: 1, bytes: 1 },
 ];
 
-test("self is of the innermost usual frame, total of all that go through", () => {
+test("self counts stacks with the function as innermost usual frame, total all stacks through it", () => {
   assert.deepEqual(bytes(build(TREE)), { main: [1, 16], f: [10, 15], g: [5, 5] });
 });
 
-test("all frames are all: the allocator has everything itself", () => {
+test("with all frames, the allocator has everything as self", () => {
   const all = bytes(build(TREE, "all"));
   assert.deepEqual(all["malloc"], [16, 16]);
   assert.deepEqual(all["_start"], [0, 16]);
   assert.deepEqual(all["f"], [0, 15]);
 });
 
-test("a stack in which a function is several times counts once", () => {
+test("among functions with equal figures, the program's own come first", () => {
+  const functions = { ...FUNCTIONS, insert: { role: Role.Library }, grow: { role: Role.Library } };
+  const sites = [{ stack: ["main", "f", "insert", "grow", "malloc"], calls: 1, bytes: 10 }];
+  const dataset = wholeDataset(buildProfile({ sites, functions }));
+  const { index } = makeFunctionRows(dataset, new Uint8Array(dataset.count).fill(1), "usual");
+  assert.deepEqual(Array.from(index, dataset.profile.functionName), ["f", "main", "grow", "insert"]);
+});
+
+test("a stack with several frames of a function counts once", () => {
   const rows = build([
     { stack: ["main", "f", "g", "f", "f", "malloc"], calls: 1, bytes: 10 },
     { stack: ["main", "f", "g", "malloc"], calls: 1, bytes: 1 },
@@ -59,7 +67,7 @@ test("sites of one stack in several threads are added up", () => {
   assert.deepEqual(bytes(rows), { main: [0, 15], f: [15, 15] });
 });
 
-test("of a difference figures are changes", () => {
+test("in a difference, figures are changes", () => {
   const rows = build(
     [
       { stack: ["main", "f", "malloc"], calls: 1, bytes: 30, before: true },
@@ -72,7 +80,7 @@ test("of a difference figures are changes", () => {
   assert.equal(rows.totalEstimates(Array.from(rows.total("allocated")).indexOf(-20)).alloc_space.value, -20);
 });
 
-test("of a sampled profile figures have their errors, and of more samples smaller ones", () => {
+test("figures of a sampled profile have errors, which are smaller with more samples", () => {
   const rows = build([
     { stack: ["main", "f", "malloc"], calls: 100, bytes: 1000, samples: 100 },
     { stack: ["main", "g", "malloc"], calls: 100, bytes: 1000, samples: 4 },
@@ -83,7 +91,7 @@ test("of a sampled profile figures have their errors, and of more samples smalle
   assert.ok(f.alloc_space.error > 0 && f.alloc_space.error < g.alloc_space.error);
 });
 
-test("self of all functions adds up to all sites, and no function has more in total", { skip: NOTHING_GIVEN }, () => {
+test("self of all functions adds up to all sites, and no total exceeds that", { skip: NOTHING_GIVEN }, () => {
   for (const given of givenProfiles())
     for (const frames of ["usual", "all"] as const) {
       const dataset = wholeDataset(given.open());

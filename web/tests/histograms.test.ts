@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: MIT
-// histograms.test.ts - sizes, lifetimes and ages: sums, quantiles, bytes by size, and what allocators make of a size.
+// histograms.test.ts - sizes, lifetimes and ages: sums, quantiles, bytes by size, slack of allocators,
+// and when the live blocks of a leak were made.
 
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import type { Profile } from "../src/data/profile";
-import { wholeDataset } from "../src/model/dataset";
+import { wholeDataset } from "../src/model/figures/dataset";
 import {
   ageScale,
   AGE_BUCKETS,
@@ -24,11 +25,13 @@ import {
   sumHistogram,
   sumOf,
   sumResizing,
-} from "../src/model/histograms";
+  survivorHeights,
+  survivorsAt,
+} from "../src/model/tables/histograms";
 import { buildProfile, type BuiltSite } from "./lib/build";
 import { givenProfiles, NOTHING_GIVEN } from "./lib/given";
 
-/** Sites with their smallest and largest block. */
+/** A profile with the smallest and largest size of each site. */
 function made(sites: (BuiltSite & { smallest: number; largest: number })[], allocator = ""): Profile {
   const profile = buildProfile({ sites, functions: { malloc: { module: allocator || "/app/program" } } });
   profile.sites.smallest = Float64Array.from(sites, (site) => site.smallest);
@@ -48,7 +51,7 @@ const TWO = () =>
   );
 
 describe("histograms", () => {
-  test("are sums over the sites that are chosen", () => {
+  test("are sums over the chosen sites", () => {
     const { sizes } = TWO().sites;
     assert.deepEqual([...sumHistogram(sizes, null, SIZE_BUCKETS)].slice(0, 5), [0, 10, 2, 0, 2]);
     assert.deepEqual([...sumHistogram(sizes, Uint8Array.of(0, 1), SIZE_BUCKETS)].slice(0, 5), [0, 0, 2, 0, 2]);
@@ -56,7 +59,7 @@ describe("histograms", () => {
     assert.equal(bucketRange([0, 0]), null);
   });
 
-  test("quantiles are interpolated inside of their bucket", () => {
+  test("quantiles are interpolated within their bucket", () => {
     assert.equal(quantile([0, 10], [0, 16], 0.5), 24);
     assert.equal(quantile([10, 10, 0], [0, 16, 32], 0.75), 24);
     assert.equal(quantile([], [], 0.5), 0);
@@ -80,7 +83,7 @@ describe("histograms", () => {
     assert.equal(lifeScale(header)[11], 1024e-9);
   });
 
-  test("classes of ages without time are left out, and the others keep their numbers", () => {
+  test("empty age classes are omitted, and the others keep their numbers", () => {
     const { header } = TWO();
     header.scales.ages_until_s = [0, 1, 1, 3];
     assert.deepEqual(ageScale(header), [
@@ -91,7 +94,7 @@ describe("histograms", () => {
 });
 
 describe("bytes by size", () => {
-  test("are exact where a site's sizes are in one bucket, and add up to what was allocated", () => {
+  test("are exact if a site's sizes are in one bucket, and add up to the allocated bytes", () => {
     const profile = TWO();
     const { bytes, least, most } = bytesBySize(profile, null, wholeDataset(profile).values("allocated"));
     assert.equal(bytes[1], 200);
@@ -101,15 +104,15 @@ describe("bytes by size", () => {
     assert.equal(most[4], 320);
   });
 
-  test("stay within their bounds where samples disagree", () => {
+  test("stay within their bounds even if samples disagree", () => {
     const profile = TWO();
     const { bytes, most } = bytesBySize(profile, null, Float64Array.of(1e9, 1e9));
     assert.deepEqual([...bytes], [...most]);
   });
 });
 
-describe("what allocators add", () => {
-  test("is told from the library that has malloc", () => {
+describe("bytes that allocators add", () => {
+  test("follow the rule of the library that has malloc", () => {
     assert.equal(sizingOf(TWO())?.name, "glibc");
     const site = { stack: ["malloc"], calls: 1, bytes: 8, smallest: 8, largest: 8 };
     assert.equal(sizingOf(made([site], "/usr/lib/libjemalloc.so.2"))?.name, "jemalloc");
@@ -126,7 +129,7 @@ describe("what allocators add", () => {
     assert.equal(meanAdded(glibc, 70000, 70000), 0);
   });
 
-  test("is a sum over calls", () => {
+  test("are summed over calls", () => {
     const profile = TWO();
     const { added } = bytesBySize(profile, Uint8Array.of(1, 0), wholeDataset(profile).values("allocated"));
     assert.equal(sumOf(added), 120);
@@ -137,7 +140,7 @@ describe("histograms of real profiles", { skip: NOTHING_GIVEN }, () => {
   const near = (one: number, other: number) => Math.abs(one - other) <= 1e-9 * Math.max(1, Math.abs(other));
   const profiles = givenProfiles().filter((each) => !each.exported().extent.difference);
   for (const given of profiles)
-    test(`${given.name}: sums over sites are the totals of the export`, () => {
+    test(`${given.name}: sums over sites equal the totals of the export`, () => {
       const { sites, header } = given.open();
       const { totals } = given.exported();
       const same = (ours: Float64Array, theirs: number[]) =>
@@ -155,7 +158,7 @@ describe("histograms of real profiles", { skip: NOTHING_GIVEN }, () => {
     });
 
   for (const given of profiles.filter((each) => each.exported().sampling.exact))
-    test(`${given.name}: bytes by size add up to what was allocated`, () => {
+    test(`${given.name}: bytes by size add up to the allocated bytes`, () => {
       const profile = given.open();
       const allocated = wholeDataset(profile).values("allocated");
       const { bytes } = bytesBySize(profile, null, allocated);
@@ -165,4 +168,25 @@ describe("histograms of real profiles", { skip: NOTHING_GIVEN }, () => {
       for (const site of known) sum += allocated[site];
       assert.ok(near(sumOf(bytes), sum), `${sumOf(bytes)} is not ${sum}`);
     });
+});
+
+const live = { blocks: 1, bytes: 1 };
+
+test("a leak counts the blocks of all stacks that look like its own, and of no others", () => {
+  const profile = buildProfile({
+    sites: [
+      { stack: ["main", "f f.c:1", "malloc"], calls: 9, bytes: 9, live, ages: { 0: 3, 2: 1 } },
+      { stack: ["main", "f f.c:1", "malloc"], calls: 9, bytes: 9, live, ages: { 2: 4 }, thread: "other" },
+      { stack: ["main", "f f.c:2", "malloc"], calls: 9, bytes: 9, live, ages: { 1: 7 } },
+    ],
+  });
+  const { node } = profile.sites;
+  const [f1, f2] = survivorsAt(profile, [node[0], node[2]]);
+  assert.deepEqual(Array.from(f1.subarray(0, 4)), [3, 0, 5, 0]);
+  assert.deepEqual(Array.from(f2.subarray(0, 4)), [0, 7, 0, 0]);
+});
+
+test("bars are as high as in reports: 8 for the largest count, at least 1 for any block", () => {
+  assert.deepEqual(survivorHeights([100, 50, 1, 0], [0, 1, 2, 3]), [8, 4, 1, 0]);
+  assert.deepEqual(survivorHeights([0, 0], [0, 1]), [0, 0]);
 });

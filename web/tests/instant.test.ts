@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT
-// instant.test.ts - moments: which are known, and what sites with and without a share of their own had then.
+// instant.test.ts - figures at earlier times: which times are known, and what named and unnamed sites had then.
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { Snapshot } from "../src/data/header";
-import { intervalDataset } from "../src/model/dataset";
-import { estimateSite } from "../src/model/figures";
-import { amountsAt, INSTANT_END, INSTANT_START, instantNear, instantSeconds } from "../src/model/instant";
+import { intervalDataset } from "../src/model/figures/dataset";
+import { estimateSite } from "../src/model/figures/figures";
+import { amountsAt, INSTANT_END, INSTANT_START, instantNear, instantSeconds } from "../src/model/figures/instant";
 import { buildProfile } from "./lib/build";
 
 function snapshotAt(time_s: number, others: Partial<Snapshot> = {}): Snapshot {
@@ -15,7 +15,7 @@ function snapshotAt(time_s: number, others: Partial<Snapshot> = {}): Snapshot {
   return { time_s, ...nothing, ...none, unnamed_bytes: 0, unnamed_calls: 0, ...others };
 }
 
-/** Ten seconds, two looks: one site with shares, three without. */
+/** A run of ten seconds with two heap compositions: one site has shares, three have none. */
 const profile = buildProfile({
   sites: [
     { stack: ["main", "named"], calls: 100, bytes: 10000, live: { blocks: 10, bytes: 1000 } },
@@ -37,7 +37,7 @@ const profile = buildProfile({
 });
 const SITES = 4;
 
-test("the nearest moment is taken, the start and the end among them", () => {
+test("the nearest known time is used, which may be the start or the end", () => {
   const at = (seconds: number) => instantNear(profile, seconds);
   assert.deepEqual([0, 0.9].map(at), [INSTANT_START, INSTANT_START]);
   assert.deepEqual([1.1, 3.9, 4.1, 7.9].map(at), [0, 0, 1, 1]);
@@ -46,7 +46,7 @@ test("the nearest moment is taken, the start and the end among them", () => {
   assert.deepEqual(known.map((instant) => instantSeconds(profile, instant)), [0, 2, 6, 10]);
 });
 
-test("a site with a share had what its share says", () => {
+test("a site with a share has the figures of its share", () => {
   const { amounts } = amountsAt(profile, 0, 1);
   const then = estimateSite(amounts, 0);
   assert.deepEqual(then.alloc_objects, { value: 40, error: 0, low: 40, high: 40 });
@@ -55,18 +55,18 @@ test("a site with a share had what its share says", () => {
   assert.deepEqual([later.alloc_objects.value, later.inuse_objects.value], [80, 20]);
 });
 
-test("sites without one had a part of what they have in the end, in whole numbers that add up", () => {
+test("sites without a share have a fraction of their final figures, in whole numbers that add up", () => {
   const { amounts, guessed } = amountsAt(profile, 0, 1);
   const { objects, space } = amounts.allocated;
   assert.ok(guessed);
   assert.deepEqual([...objects.subarray(1, SITES)], [2, 1, 1]);
   assert.equal(space[1] + space[2] + space[3], 40);
   const { alloc_objects: guess } = estimateSite(amounts, 1);
-  assert.ok(guess.error > 0, "which is a guess");
+  assert.ok(guess.error > 0, "a guess has an error");
   assert.deepEqual([...objects.subarray(SITES + 1)], [0, 0, 0]);
 });
 
-test("nothing was there at the start, and at the end is what there is", () => {
+test("figures are 0 at the start, and the final ones at the end", () => {
   const { amounts, guessed } = amountsAt(profile, INSTANT_START, INSTANT_END);
   assert.ok(!guessed);
   for (let site = 0; site < SITES; site++) {
@@ -78,14 +78,14 @@ test("nothing was there at the start, and at the end is what there is", () => {
   }
 });
 
-test("a stretch of time has both ends, and what it is compared with first", () => {
+test("an interval has the sites at its start first, then those at its end", () => {
   const dataset = intervalDataset(profile, 2.1, 5);
   assert.deepEqual([dataset.since, dataset.until, dataset.base, dataset.count], [2, 6, SITES, 2 * SITES]);
   assert.deepEqual([dataset.values("allocated")[0], dataset.values("allocated")[SITES]], [4000, 8000]);
   assert.equal(dataset.site(SITES + 2), 2);
 });
 
-test("of counted and then sampled calls, the counted came first", () => {
+test("the share of a site is taken from its counted calls first, then from its sampled ones", () => {
   const mixed = buildProfile({
     sites: [{ stack: ["main"], calls: 100, bytes: 1000, samples: 10 }],
     snapshots: [snapshotAt(5)],
@@ -97,17 +97,17 @@ test("of counted and then sampled calls, the counted came first", () => {
   assert.deepEqual([allocated.exactObjects[0], allocated.objects[0], allocated.samples[0]], [50, 10, 1]);
 });
 
-test("a hundred thousand sites are moved in time at once", () => {
+test("figures of a hundred thousand sites at an earlier time take less than 500 ms of CPU time", () => {
   const sites = Array.from({ length: 100000 }, () => ({ stack: ["main"], calls: 3, bytes: 64 }));
   const large = buildProfile({ sites, snapshots: [snapshotAt(5, { others_calls: 0.4, others_allocated: 0.4 })] });
   amountsAt(large, 0, INSTANT_END);
-  const begin = process.cpuUsage(); /* not the clock, which goes on while others have the processor */
+  const begin = process.cpuUsage(); /* CPU time, which does not depend on other processes */
   amountsAt(large, 0, INSTANT_END);
   const took = process.cpuUsage(begin).user / 1000;
-  assert.ok(took < 500, `${took} ms, where about 20 are usual`);
+  assert.ok(took < 500, `${took} ms; about 20 are usual`);
 });
 
-test("a site without a share had no more than all of them together, however much it has in the end", () => {
+test("a site without a share has no more than all such sites together, however large its final figures are", () => {
   const late = buildProfile({
     sites: [
       { stack: ["main", "named"], calls: 100, bytes: 10000 },

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// layers.test.ts - claims about who held the heap over time.
+// layers.test.ts - who held the heap over time.
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
@@ -15,7 +15,7 @@ import {
   sitesThrough,
   spreadRows,
   stackLayers,
-} from "../src/model/layers";
+} from "../src/model/time/layers";
 import { buildProfile, type BuiltSite } from "./lib/build";
 
 function snapshot(time_s: number, live_bytes: number, more: Partial<Snapshot> = {}): Snapshot {
@@ -48,7 +48,7 @@ const SITES: BuiltSite[] = [
   { stack: ["main", "keep", "malloc"], calls: 1, bytes: 50, live: { blocks: 1, bytes: 50 } },
 ];
 
-/** Sites 0 and 1 are named by both snapshots, site 2 by none. */
+/** A profile in which both snapshots name sites 0 and 1, and none names site 2. */
 function made() {
   const share = (snapshot: number, site: number, bytes: number) => ({
     snapshot,
@@ -66,11 +66,11 @@ function made() {
   });
 }
 
-test("who held what is known at the start, at snapshots and at the end", () => {
+test("the composition of the heap is known at the start, at snapshots and at the end", () => {
   assert.deepEqual(knownMoments(made()).time, [0, 2, 6, 10]);
 });
 
-test("sites are one layer by what they are called, and all layers together are what was live", () => {
+test("sites of one name are one layer, and all layers add up to live memory", () => {
   const { layers, others } = makeLayers(made(), "site");
   assert.deepEqual(
     layers.map((layer) => layer.name),
@@ -82,7 +82,7 @@ test("sites are one layer by what they are called, and all layers together are w
   assert.deepEqual([...others], [0, 30, 50, 0]);
 });
 
-test("by tag, what has none is a layer of its own", () => {
+test("by tag, sites without a tag are a layer of their own", () => {
   const { layers } = makeLayers(made(), "tag");
   assert.deepEqual(
     layers.map((layer) => layer.name),
@@ -91,7 +91,7 @@ test("by tag, what has none is a layer of its own", () => {
   assert.deepEqual([...layers[1].bytes], [0, 100, 150, 100]);
 });
 
-test("only the heaviest are layers, the rest is in the others", () => {
+test("only the heaviest sites are layers; the layer of others has the rest", () => {
   const sites = Array.from({ length: 20 }, (_, i): BuiltSite => ({
     stack: [`f${i}`],
     calls: 1,
@@ -121,13 +121,13 @@ test("snapshots may be in any order", () => {
   assert.deepEqual([...makeLayers(profile, "site").layers[0].bytes], [0, 20, 50, 50]);
 });
 
-test("what some sites held includes a guess for those that a snapshot does not name", () => {
+test("what some sites held includes an estimate for those that a snapshot does not name", () => {
   const profile = made();
   assert.deepEqual([...heldBy(profile, Uint8Array.of(1, 1, 0))], [0, 300, 650, 500]);
   assert.deepEqual([...heldBy(profile, Uint8Array.of(0, 0, 1))], [0, 30, 0, 50]);
 });
 
-test("stacks through a function are those of its callees, too", () => {
+test("stacks through a function include those of its callees", () => {
   const profile = made();
   const named = (name: string) =>
     Array.from({ length: profile.functions.count }, (_, i) => i).find((i) => profile.functionName(i) === name) ?? -1;
@@ -136,7 +136,7 @@ test("stacks through a function are those of its callees, too", () => {
   assert.deepEqual([...sitesThrough(profile, named("helper"))], [0, 1, 0]);
 });
 
-test("a layer keeps its colour while others come and go, and no two share one", () => {
+test("a layer keeps its colour while others come and go, and no two layers have the same colour", () => {
   const first = assignSlots(new Map(), ["a", "b", "c"]);
   const second = assignSlots(first, ["x", "y", "c", "z", "a"]);
   assert.equal(second.get("a"), first.get("a"));
@@ -150,11 +150,11 @@ test("a layer keeps its colour while others come and go, and no two share one", 
   for (const slot of full.values()) assert.ok(slot >= 0 && slot < LAYERS);
 });
 
-test("the colour of a layer that is alone comes from its name", () => {
+test("the colour of a single layer depends on its name alone", () => {
   assert.deepEqual(assignSlots(new Map(), ["index_add_term"]), assignSlots(new Map(), ["index_add_term"]));
 });
 
-test("between known moments shares change where live memory does, and layers still are all of it", () => {
+test("between known times, shares change when live memory does, and layers add up to it", () => {
   const time = [0, 1, 2, 3, 4, 5];
   const live = [0, 100, 100, 100, 300, 300];
   const known = [0, 2, 5];
@@ -166,12 +166,12 @@ test("between known moments shares change where live memory does, and layers sti
   assert.deepEqual(stackLayers([first, others])[1].map(Math.round), live);
 });
 
-test("while nothing changes, shares go over from one known moment to the next evenly", () => {
+test("while live memory is constant, shares are interpolated linearly", () => {
   const progress = progressOf([0, 1, 2], [50, 50, 50], [0, 2]);
   assert.deepEqual(spreadRows(progress, [50, 50, 50], [50, 50], [0, 40]), [0, 20, 40]);
 });
 
-test("where live memory does not move, shares change with time", () => {
+test("while live memory is constant, progress is proportional to time", () => {
   const { moment, part } = progressOf([0, 1, 2, 4], [5, 5, 5, 5], [0, 4]);
   assert.deepEqual([...moment], [0, 0, 0, 1]);
   assert.deepEqual([...part], [0, 0.25, 0.5, 0]);

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
-// narrow.test.ts - which sites are left of a selection, and that functions are named by keys of their own.
+// narrow.test.ts - which sites a selection includes, and keys of functions.
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { wholeDataset } from "../src/model/dataset";
-import { includedSites, type Narrowing } from "../src/model/narrow";
+import { wholeDataset } from "../src/model/figures/dataset";
+import { includedSites, type Narrowing } from "../src/model/figures/narrow";
 import { buildProfile } from "./lib/build";
 
 const NOTHING: Narrowing = { tag: null, thread: null, focus: [], hide: [] };
@@ -27,7 +27,7 @@ function left(narrowing: Partial<Narrowing>): number[] {
   return Array.from(included.keys()).filter((site) => included[site]);
 }
 
-test("a focus leaves the stacks that go through all of its functions, and hiding those through none", () => {
+test("focus includes stacks that go through all of its functions, hide excludes stacks through any", () => {
   assert.deepEqual(left({}), [0, 1, 2]);
   assert.deepEqual(left({ focus: [keyOf("parse")] }), [0, 1]);
   assert.deepEqual(left({ focus: [keyOf("parse"), keyOf("g")] }), [1]);
@@ -35,7 +35,7 @@ test("a focus leaves the stacks that go through all of its functions, and hiding
   assert.deepEqual(left({ focus: [keyOf("g")], hide: [keyOf("parse")] }), [2]);
 });
 
-test("nothing goes through a function that the profile does not know", () => {
+test("no stack goes through an unknown function", () => {
   assert.deepEqual(left({ focus: ["nosuch"] }), []);
   assert.deepEqual(left({ focus: [keyOf("parse"), "nosuch"] }), []);
   assert.deepEqual(left({ hide: ["nosuch"] }), [0, 1, 2]);

@@ -1,18 +1,26 @@
 // SPDX-License-Identifier: MIT
-// profiles.test.ts - what the page computes from a profile is what `plimsoll export --format json` says of it: of every
-// site, of stretches of time, and of parts.
+// profiles.test.ts - the page computes the same figures as `plimsoll export --format json`: for every site, for time
+// intervals, and for parts of a profile.
 
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import type { Estimates } from "../src/data/header";
 import type { Profile } from "../src/data/profile";
-import { intervalDataset, wholeDataset, type Dataset } from "../src/model/dataset";
-import { addSites, estimateSite, estimateSums, newSums, siteValues } from "../src/model/figures";
-import { METRICS } from "../src/model/metric";
-import { includedSites, type Narrowing } from "../src/model/narrow";
-import { selectionTotals } from "../src/model/totals";
-import { differences, givenDifferences, givenProfiles, NOTHING_GIVEN } from "./lib/given";
-import type { Exported, Given, Part } from "./lib/given";
+import { intervalDataset, wholeDataset, type Dataset } from "../src/model/figures/dataset";
+import { addSites, estimateSite, estimateSums, newSums, siteValues } from "../src/model/figures/figures";
+import { METRICS } from "../src/model/figures/metric";
+import { includedSites, type Narrowing } from "../src/model/figures/narrow";
+import { selectionTotals } from "../src/model/figures/totals";
+import { makeSiteRows } from "../src/model/tables/sites";
+import {
+  differences,
+  givenDifferences,
+  givenProfiles,
+  NOTHING_GIVEN,
+  type Exported,
+  type Given,
+  type Part,
+} from "./lib/given";
 
 const ALL_GIVEN = [...givenProfiles(), ...givenDifferences()];
 const EVERYTHING: Narrowing = { tag: null, thread: null, focus: [], hide: [] };
@@ -41,7 +49,7 @@ interface Chosen {
   included: Uint8Array;
 }
 
-/** As the page does it: what is left of the whole, and then, of that, a stretch of time. */
+/** As on the page: first the selection without its interval, then the interval of that. */
 function choose(profile: Profile, { since, until }: Part, narrowing: Narrowing): Chosen {
   const whole = wholeDataset(profile);
   const left = includedSites(whole, narrowing);
@@ -50,12 +58,12 @@ function choose(profile: Profile, { since, until }: Part, narrowing: Narrowing):
   return { dataset, included: Uint8Array.of(...left, ...left) };
 }
 
-/** From the start of the run there is nothing to compare with: the page has sites without figures, the export none. */
+/** If an interval begins at the start of the run, the page has sites without figures for it; the export has none. */
 function firstExported(dataset: Dataset): number {
   return dataset.kind === "interval" && dataset.since === 0 ? dataset.base : 0;
 }
 
-/** What is not known of a stretch of time is zero in the export, and never shown on the page. */
+/** Metrics that are unknown for a time interval are 0 in the export, and never shown on the page. */
 function withoutUnknown(dataset: Dataset, estimates: Estimates): Estimates {
   if (dataset.kind !== "interval") return estimates;
   const known = { ...estimates };
@@ -72,7 +80,7 @@ function checkSites(dataset: Dataset, included: Uint8Array, exported: Exported):
     if (!theirs) continue;
     wrong.push(...differences(`site ${i}`, withoutUnknown(dataset, estimateSite(dataset.amounts, i)), theirs));
   }
-  assert.equal(at, exported.sites.length, "as many sites");
+  assert.equal(at, exported.sites.length, "the number of sites differs");
   expectNone(wrong);
 }
 
@@ -94,6 +102,34 @@ function checkWhole(given: Given): void {
   expectNone(differences("total", totals, exported.totals));
 }
 
+/** Rows, boxes and the headline of a time interval are sums of the same sites, so none may count what another drops. */
+function checkSums(dataset: Dataset, included: Uint8Array, totals: Estimates): void {
+  for (const { metric, key } of METRICS.filter(({ onlyWhole }) => !onlyWhole)) {
+    const values = dataset.values(metric);
+    let [sum, gross] = [0, 0];
+    for (let i = 0; i < dataset.count; i++) {
+      if (!included[i]) continue;
+      sum += i < dataset.base ? -values[i] : values[i];
+      gross += values[i];
+    }
+    const apart = Math.abs(sum - totals[key].value);
+    assert.ok(apart <= 1e-9 * gross, `${key}: sites add up to ${sum}, the total is ${totals[key].value}`);
+  }
+}
+
+/** Tables sort rows by their values, and show their estimates. */
+function checkRows(dataset: Dataset, included: Uint8Array): void {
+  const rows = makeSiteRows(dataset, included);
+  for (let row = 0; row < rows.count; row++) {
+    const estimates = rows.estimates(row);
+    for (const { metric, key } of METRICS.filter(({ onlyWhole }) => !onlyWhole)) {
+      const [shown, sorted] = [estimates[key].value, rows.values(metric)[row]];
+      const gross = dataset.values(metric).reduce((sum, value) => Math.max(sum, value), 0);
+      assert.ok(Math.abs(shown - sorted) <= 1e-9 * gross, `${key}: row ${row} shows ${shown}, sorts as ${sorted}`);
+    }
+  }
+}
+
 function checkPart(given: Given, part: Part): void {
   const profile = given.open();
   const narrowing = only(profile, part);
@@ -101,7 +137,11 @@ function checkPart(given: Given, part: Part): void {
   const exported = part.exported();
   assert.equal(exported.extent.difference, dataset.kind !== "whole");
   checkSites(dataset, included, exported);
-  expectNone(differences("total", selectionTotals(dataset, included, narrowing), exported.totals));
+  const totals = selectionTotals(dataset, included, narrowing);
+  expectNone(differences("total", totals, exported.totals));
+  if (dataset.kind !== "interval") return;
+  checkSums(dataset, included, totals);
+  checkRows(dataset, included);
 }
 
 function nameOf({ narrowing, since, until }: Part): string {
@@ -111,23 +151,23 @@ function nameOf({ narrowing, since, until }: Part): string {
   return said.map(([name, value]) => `${name} ${value}`).join(", ");
 }
 
-test("there are profiles of every kind", { skip: NOTHING_GIVEN }, () => {
+test("the given profiles include every kind", { skip: NOTHING_GIVEN }, () => {
   const profiles = ALL_GIVEN.map((given) => given.open());
   const some = (what: string, has: (profile: Profile) => boolean) => assert.ok(profiles.some(has), what);
   some("exact", ({ header }) => header.sampling.exact && header.totals.alloc_objects.value > 0);
   some("sampled", ({ header }) => header.sampling.mode === "sampled");
   some("counted, then sampled", ({ header }) => header.sampling.samples > 0 && header.sampling.exact_calls > 0);
   some("of many tags and threads", ({ header }) => header.tags.length > 3 && header.threads.length > 3);
-  some("with sites that may have gone on unseen", ({ sites }) => sites.amounts.unseenInterval.some((each) => each > 0));
+  some("with unseen allocations", ({ sites }) => sites.amounts.hiddenSpace.some((each) => each > 0));
   some("with uneven samples", ({ sites }) => sites.amounts.skewSpace.some((each) => each > 0));
-  some("with sites that are not named", ({ header }) => header.snapshots.some((each) => each.others_calls > 0));
+  some("with unnamed sites", ({ header }) => header.snapshots.some((each) => each.others_calls > 0));
   some("with shares of several threads", ({ shares }) => shares.divided.includes(1));
   some("with sites without a stack", ({ sites }) => sites.otherSizes.includes(1));
-  some("of what was paused", ({ header, scopes }) => scopes.tag.some((tag) => header.tags[tag].kind === "paused"));
+  some("with a pause", ({ header, scopes }) => scopes.tag.some((tag) => header.tags[tag].kind === "paused"));
   some("of two runs", ({ header }) => header.extent.difference && header.extent.base_sites > 0);
 });
 
-test("sites add up to what is known of the whole, where everything was counted", { skip: NOTHING_GIVEN }, () => {
+test("if everything was counted, sites add up to the totals", { skip: NOTHING_GIVEN }, () => {
   const given = givenProfiles().find(({ name }) => name === "after");
   assert.ok(given);
   const { sites, header } = given.open();
@@ -138,6 +178,6 @@ test("sites add up to what is known of the whole, where everything was counted",
 
 for (const given of ALL_GIVEN)
   describe(given.name, () => {
-    test("every site, every figure", () => checkWhole(given));
+    test("every figure of every site is that of the export", () => checkWhole(given));
     for (const part of given.parts) test(nameOf(part), () => checkPart(given, part));
   });

@@ -1,15 +1,23 @@
 // SPDX-License-Identifier: MIT
-// sites.test.ts - which stacks are one site, and what is known of it.
+// sites.test.ts - which stacks are one site, and the figures of sites and lines.
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { Role, type Profile } from "../src/data/profile";
-import { intervalDataset, wholeDataset, type Dataset } from "../src/model/dataset";
-import { isChange, members } from "../src/model/groups";
-import { hasLine, linesOfFunction, sumLines } from "../src/model/lines";
-import { makeSiteRows, meanSizes, namesOf, sizesOf, stacksOf, temporaryShares } from "../src/model/sites";
-import type { SiteRows } from "../src/model/sites";
-import { callersAt, foldSites, ownNodeOf, placeLocation, placeName, printStack } from "../src/model/stacks";
+import { intervalDataset, wholeDataset, type Dataset } from "../src/model/figures/dataset";
+import { isVague } from "../src/model/figures/format";
+import { isChange, members } from "../src/model/figures/groups";
+import { hasLine, linesOfFunction, sumLines } from "../src/model/tables/lines";
+import {
+  makeSiteRows,
+  meanSizes,
+  namesOf,
+  sizesOf,
+  stacksOf,
+  temporaryShares,
+  type SiteRows,
+} from "../src/model/tables/sites";
+import { callersAt, foldSites, ownNodeOf, placeLocation, placeName, printStack } from "../src/model/tables/stacks";
 import { buildProfile, type Built, type BuiltSite } from "./lib/build";
 import { givenProfiles, NOTHING_GIVEN, readGiven } from "./lib/given";
 
@@ -23,7 +31,7 @@ const FUNCTIONS: NonNullable<Built["functions"]> = {
 
 type Said = Partial<BuiltSite> & { stack: string[] };
 
-/** Stacks in a word are innermost first, as reports have them: "malloc < f f.c:3 < main". */
+/** A stack as a string is innermost first, as in reports: "malloc < f f.c:3 < main". */
 function build(stacks: (string | Said)[], more: Partial<Built> = {}): Profile {
   const said = (site: string | Said) => (typeof site === "string" ? { stack: site.split(" < ").reverse() } : site);
   const sites = stacks.map((site) => ({ calls: 1, bytes: 10, ...said(site) }));
@@ -34,7 +42,7 @@ function rowsOf(dataset: Dataset): SiteRows {
   return makeSiteRows(dataset, new Uint8Array(dataset.count).fill(1));
 }
 
-/** Rows in words: "name → via ← caller …", as a report would print them. */
+/** Rows as texts: "name → via ← caller …", as a report would print them. */
 function words(profile: Profile): string[] {
   const folding = foldSites(profile);
   return Array.from({ length: folding.count }, (_, row) => {
@@ -44,12 +52,12 @@ function words(profile: Profile): string[] {
   });
 }
 
-test("a site is named after one's own function, and says what it called", () => {
+test("a site is named after the program's own function, and has the library function that it called", () => {
   assert.deepEqual(words(build(["malloc < strdup < parse < main < _start"])), ["parse → strdup ← main"]);
   assert.deepEqual(words(build(["malloc < parse < main < _start"])), ["parse ← main"]);
 });
 
-test("stacks that look the same are one, whatever thread and tag", () => {
+test("stacks that look the same are one site, whatever their threads and tags", () => {
   const profile = build([
     { stack: ["main", "parse", "malloc"], thread: "a", tag: "x" },
     { stack: ["main", "parse", "malloc"], thread: "b", tag: "y" },
@@ -58,12 +66,12 @@ test("stacks that look the same are one, whatever thread and tag", () => {
   assert.deepEqual(Array.from(foldSites(profile).ofSite), [0, 0, 1]);
 });
 
-test("lines and callers tell sites apart", () => {
+test("sites differ in lines and callers", () => {
   const profile = build(["malloc < f f.c:1 < main", "malloc < f f.c:2 < main", "malloc < f f.c:1 < g < main"]);
   assert.equal(foldSites(profile).count, 3);
 });
 
-test("recursion says nothing by its depth", () => {
+test("the depth of recursion is ignored", () => {
   const profile = build([
     "malloc < f < f < f < main",
     "malloc < f < main",
@@ -77,12 +85,12 @@ test("a function that calls itself from another line is named once", () => {
   assert.deepEqual(words(build(["malloc < f f.c:1 < g g.c:7 < g g.c:9 < main"])), ["f ← g ← main"]);
 });
 
-test("the way through a library is told by its first step", () => {
+test("of consecutive library frames only the outermost is kept", () => {
   const profile = build(["malloc < compare < msort < qsort < sort_all < main"]);
   assert.deepEqual(words(profile), ["compare ← qsort ← sort_all ← main"]);
 });
 
-test("six frames tell sites apart, and no more", () => {
+test("sites differ in their first six frames only", () => {
   const profile = build([
     "malloc < a < b < c < d < e < f < g < main",
     "malloc < a < b < c < d < e < f < h < main",
@@ -91,13 +99,13 @@ test("six frames tell sites apart, and no more", () => {
   assert.equal(foldSites(profile).count, 2);
 });
 
-test("a stack that is deeper than what is looked at first is folded as a whole", () => {
+test("a very deep stack is folded as a whole", () => {
   const libraries = Array.from({ length: 80 }, (_, i) => (i % 2 ? `msort s.c:${i}` : `qsort s.c:${i}`));
   const profile = build([["malloc", "own", ...libraries, "caller", "main"].join(" < ")]);
   assert.deepEqual(words(profile), ["own ← msort ← caller ← main"]);
 });
 
-test("figures of a row are those of its stacks together", () => {
+test("figures of a row are the sums over its stacks", () => {
   const profile = build([
     { stack: ["main", "f", "malloc"], calls: 3, bytes: 30, live: { blocks: 1, bytes: 10 }, temporary: 2, thread: "a" },
     { stack: ["main", "f", "malloc"], calls: 1, bytes: 70, thread: "b" },
@@ -112,21 +120,21 @@ test("figures of a row are those of its stacks together", () => {
   assert.deepEqual(stacksOf(rows, 0, "calls").map((stack) => stack.value), [4]);
 });
 
-test("of a sampled profile figures have their errors", () => {
+test("figures of a sampled profile have errors", () => {
   const rows = rowsOf(wholeDataset(build([{ stack: ["main", "f", "malloc"], calls: 100, bytes: 1000, samples: 10 }])));
   const { value, error } = rows.estimates(0).alloc_space;
   assert.equal(value, 1000);
   assert.ok(error > 0);
 });
 
-test("sites that are left out have no row", () => {
+test("excluded sites have no row", () => {
   const dataset = wholeDataset(build(["malloc < f < main", "malloc < g < main"]));
   const rows = makeSiteRows(dataset, Uint8Array.from([0, 1]));
   assert.equal(rows.count, 1);
   assert.deepEqual(Array.from(members(rows.groups, 0)), [1]);
 });
 
-test("of a difference, what is compared with counts negatively, and meets what it is compared to", () => {
+test("in a difference, sites of the first profile count negatively, in the row of the same site of the second", () => {
   const profile = build(
     [
       { stack: ["main", "f", "malloc"], bytes: 30, before: true },
@@ -142,7 +150,7 @@ test("of a difference, what is compared with counts negatively, and meets what i
   assert.ok(isChange(dataset, "allocated"));
 });
 
-test("a stretch of time has the sites to which something happened", () => {
+test("an interval has rows only for sites that changed in it", () => {
   const others = {
     others_allocated: 0,
     others_calls: 0,
@@ -168,7 +176,7 @@ test("a stretch of time has the sites to which something happened", () => {
   assert.ok(isChange(dataset, "live") && !isChange(dataset, "allocated"));
 });
 
-test("sizes of a row are added up over its stacks", () => {
+test("sizes of a row are summed over its stacks", () => {
   const profile = build(
     [
       { stack: ["main", "f", "malloc"], sizes: { 1: 2, 3: 1 } },
@@ -180,7 +188,7 @@ test("sizes of a row are added up over its stacks", () => {
   assert.deepEqual(Array.from(sizesOf(rowsOf(wholeDataset(profile)), 0).counts), [0, 7, 0, 1]);
 });
 
-test("of a stack by its end: what it is named after, and who called that", () => {
+test("the last node of a stack gives the function that it is named after, and its callers", () => {
   const profile = build(["malloc < strdup < f f.c:3 < g < g < main"]);
   const node = profile.sites.node[0];
   assert.equal(callersAt(profile, node), "← g ← main");
@@ -194,7 +202,7 @@ test("a stack is printed innermost first, with files and lines", () => {
   assert.equal(placeLocation(profile, foldSites(profile).place[0]), "f.c:3");
 });
 
-test("a line has what was allocated there and through there, of a recursion once", () => {
+test("a line has its own figure and that with callees, in which recursion counts once", () => {
   const profile = build(["malloc < f f.c:3 < f f.c:5 < f f.c:5 < main main.c:9", "malloc < main main.c:9"], {
     header: {
       sources: [
@@ -213,7 +221,7 @@ test("a line has what was allocated there and through there, of a recursion once
   assert.ok(hasLine(profile.header.sources[0], 5) && !hasLine(profile.header.sources[0], 6));
 });
 
-/** Calls of each line of `plimsoll report --metric=calls`. */
+/** The calls in each line of `plimsoll report --metric=calls`. */
 function reportedCalls(report: string): number[] {
   const table = report.split("\nCalls ")[1] ?? "";
   const lines = table.matchAll(/^ {2}[ █▉▊▋▌▍▎▏]{8} +([\d,]+)(?: ± [\d,]+)? +[\d.]+% /gm);
@@ -222,8 +230,10 @@ function reportedCalls(report: string): number[] {
 
 test("rows are the lines of a report", { skip: NOTHING_GIVEN }, () => {
   for (const given of givenProfiles()) {
-    const reported = reportedCalls(readGiven(`${given.name}.report`));
-    const calls = Array.from(rowsOf(wholeDataset(given.open())).values("calls")).filter((value) => value > 0);
+    const reported = reportedCalls(readGiven(`${given.name}.digits.report`));
+    const rows = rowsOf(wholeDataset(given.open()));
+    const certain = (value: number, row: number) => value > 0 && !isVague(rows.estimates(row).alloc_objects);
+    const calls = Array.from(rows.values("calls")).filter(certain); /* a vague one is written as "at most" */
     assert.deepEqual(calls.map(Math.round).sort((a, b) => a - b), reported, given.name);
     assert.ok(reported.length > 0 || given.name === "forged-empty", given.name);
   }

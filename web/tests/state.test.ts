@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// state.test.ts - a link says what is looked at, whatever it is, and survives what people do to links.
+// state.test.ts - a link contains the selection, and a damaged link does no harm.
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
@@ -39,7 +39,7 @@ const CHANGES: Partial<State>[] = [
   ...TABS.map((tab) => ({ tab })),
 ];
 
-test("every selection comes back from its link", () => {
+test("every selection can be restored from its link", () => {
   for (const change of CHANGES) {
     const state = changed(change);
     assert.deepEqual(readState(`#${writeState(state, USUAL)}`, USUAL), state, JSON.stringify(change));
@@ -48,24 +48,24 @@ test("every selection comes back from its link", () => {
   assert.deepEqual(readState(writeState(everything, USUAL), USUAL), everything);
 });
 
-test("what is usual is not in the link", () => {
+test("default values are not in the link", () => {
   assert.equal(writeState(USUAL, USUAL), "");
   assert.equal(writeState(changed({ metric: "peak" }), USUAL), "metric=peak");
 });
 
-test("a link says what differs from what is usual, also where that is something else", () => {
+test("a link contains the differences from the defaults, also if these are others", () => {
   const peak = usualState("peak");
   const state = changed({});
   assert.deepEqual(readState(writeState(state, peak), peak), state);
 });
 
-test("what makes no sense is taken for the usual", () => {
+test("invalid values are replaced by defaults", () => {
   const values = ["#metric=no", "by=%00", "tag=", "tab=<script>", "inverted=2"];
   const links = [...values, "since=-1&until=NaN", "since=9&until=1", "nonsense", "=&&=", "%E0%A4%A"];
   for (const link of links) assert.deepEqual(readState(link, USUAL), USUAL, link);
 });
 
-test("a link to a tag means that tag in profiles of other runs, and none where it is not known", () => {
+test("a link to a tag means that tag in profiles of other runs, or none if they do not have it", () => {
   const other = profileWith("new", "c", "a/b");
   const path = (profile: typeof KEYS, tag: number | null) => profile.header.tags[tag ?? NaN]?.path;
   KEYS.header.tags.forEach((_, tag) => {

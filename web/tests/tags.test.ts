@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: MIT
-// tags.test.ts - the tree of tags: self and total add up, scopes have the last word, and the boxes of a treemap are it.
+// tags.test.ts - the tag tree: self and total add up, scopes take precedence, and treemaps have the same figures.
 
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import type { Estimates } from "../src/data/header";
 import { Role, type Profile, type Scopes } from "../src/data/profile";
-import { boxesOf, modulesOf, type Box } from "../src/model/boxes";
-import { wholeDataset } from "../src/model/dataset";
-import { includedSites, type Narrowing } from "../src/model/narrow";
-import { chosenTag, growTags, hotRows, scopesApply, tagName, tagPath, type TagTree } from "../src/model/tags";
-import type { Metric } from "../src/model/metric";
+import { boxesOf, modulesOf, type Box } from "../src/model/tags/treemap";
+import { wholeDataset } from "../src/model/figures/dataset";
+import { includedSites, type Narrowing } from "../src/model/figures/narrow";
+import { chosenTag, growTags, hotRows, scopesApply, tagName, tagPath, type TagTree } from "../src/model/tags/tags";
+import type { Metric } from "../src/model/figures/metric";
 import { buildProfile, type BuiltSite } from "./lib/build";
 import { differences, givenProfiles, NOTHING_GIVEN, readGiven } from "./lib/given";
 
@@ -70,8 +70,8 @@ function withScopes(): Profile {
   return profile;
 }
 
-describe("the tree of tags", () => {
-  test("a total is self and what is below", () => {
+describe("the tag tree", () => {
+  test("a total is self and the totals below", () => {
     const profile = withScopes();
     for (const metric of ["live", "allocated", "calls"] as const) {
       const tree = grow(profile, metric);
@@ -83,7 +83,7 @@ describe("the tree of tags", () => {
     }
   });
 
-  test("a parent is followed by all below it, the heaviest first", () => {
+  test("a parent is followed by all tags below it, the heaviest first", () => {
     const profile = withScopes();
     const tree = grow(profile, "allocated");
     const names = [...tree.tag].map((tag) => tagName(profile, tag));
@@ -93,7 +93,7 @@ describe("the tree of tags", () => {
     assert.deepEqual([...tree.parent], [0, 0, 0, 2, 2]);
   });
 
-  test("figures with intervals are those of the same sites", () => {
+  test("estimates have the same values as the tree", () => {
     const profile = withScopes();
     const tree = grow(profile, "live");
     for (let row = 0; row < tree.count; row++) {
@@ -104,7 +104,7 @@ describe("the tree of tags", () => {
     assert.equal(tree.estimateTotal(0).alloc_space.value, profile.header.totals.alloc_space.value);
   });
 
-  test("how often a tag was entered is that of its scopes, of the threads that are chosen", () => {
+  test("entries of a tag are those of its scopes in the chosen threads", () => {
     const profile = withScopes();
     const all = grow(profile, "calls");
     assert.equal(all.entered[rowOf(all, profile, "request")], 7);
@@ -114,7 +114,7 @@ describe("the tree of tags", () => {
     assert.equal(worker.total[0], 55);
   });
 
-  test("scopes are exact where samples are not, and nothing is more than they say", () => {
+  test("scopes are exact in a sampled profile, and no figure exceeds them", () => {
     const sites = [{ ...SITES[1], samples: 3, calls: 40, bytes: 4000, live: { blocks: 40, bytes: 4000 } }];
     const profile = buildProfile({ sites });
     profile.scopes = scopesOf([[0, tagAt(profile, "request/parse"), 3, 30, 3000]]);
@@ -127,7 +127,7 @@ describe("the tree of tags", () => {
     assert.equal(grow(profile, "live").total[row], 3000);
   });
 
-  test("with stacks chosen scopes say nothing", () => {
+  test("scopes do not apply to a selection by stacks", () => {
     const profile = withScopes();
     const key = [...Array(profile.functions.count).keys()].map(profile.functionKey)[2];
     const tree = grow(profile, "allocated", { focus: [key] });
@@ -135,7 +135,7 @@ describe("the tree of tags", () => {
     assert.ok(tree.entered.every((entered) => entered === 0));
   });
 
-  test("a tag that is looked at is the top", () => {
+  test("the selected tag is the top", () => {
     const profile = withScopes();
     const request = tagAt(profile, "request");
     const tree = grow(profile, "allocated", { tag: request });
@@ -145,12 +145,12 @@ describe("the tree of tags", () => {
     assert.equal(chosenTag(profile, 99), 0);
   });
 
-  test("the hot path has at least half of what is above it", () => {
+  test("each tag of the hot path has at least half of its parent", () => {
     const tree = grow(withScopes(), "allocated");
     assert.deepEqual(hotRows(tree), [1]);
   });
 
-  test("a thousand tags in tags are no trouble", () => {
+  test("a thousand nested tags work", () => {
     const path = Array.from({ length: 1000 }, (_, i) => `t${i}`).join("/");
     const profile = buildProfile({ sites: [{ stack: ["main"], tag: path, calls: 1, bytes: 8 }] });
     const tree = grow(profile, "allocated");
@@ -159,7 +159,7 @@ describe("the tree of tags", () => {
     assert.equal(boxesOf(tree, { most: 50, share: 0, depth: 6 }).size, 8);
   });
 
-  test("what is subtracted has a sign", () => {
+  test("figures of a difference are signed", () => {
     const profile = buildProfile({
       difference: true,
       sites: [
@@ -183,7 +183,7 @@ function addUp(box: Box): number {
 }
 
 describe("boxes", () => {
-  test("are as large as their parts, whatever is left out", () => {
+  test("are as large as their parts, with any limits", () => {
     const tree = grow(withScopes(), "allocated");
     for (const most of [0, 1, 2, 3, 100])
       for (const depth of [1, 2, 6]) {
@@ -193,7 +193,7 @@ describe("boxes", () => {
       }
   });
 
-  test("what is too small is one box that says how many it is", () => {
+  test("items that are too small become one box with their number", () => {
     const tree = { parent: [0, 0, 0, 0, 3], self: [0, 90, 4, 3, 3] };
     const box = boxesOf(tree, { most: 100, share: 0.05, depth: 6 });
     const summary = (children: Box[]) => children.map(({ kind, more, size }) => [kind, more, size]);
@@ -202,7 +202,7 @@ describe("boxes", () => {
     assert.deepEqual(summary(small.children), [["item", 0, 90], ["more", 3, 10]]);
   });
 
-  test("modules have the functions that asked, not those that hand memory on", () => {
+  test("modules have the functions that call allocators, not the allocators", () => {
     const profile = buildProfile({
       sites: [
         { stack: ["main", "strdup", "malloc"], calls: 1, bytes: 30 },
@@ -237,7 +237,7 @@ function exportedNodes(name: string): ExportedNode[] {
 
 describe("tags of real profiles", { skip: NOTHING_GIVEN }, () => {
   for (const given of givenProfiles().filter((each) => !each.exported().extent.difference))
-    test(`${given.name}: the tree is that of the export, every figure of it`, () => {
+    test(`${given.name}: every figure of the tree is that of the export`, () => {
       const nodes = exportedNodes(given.name);
       const tree = grow(given.open(), "allocated");
       assert.deepEqual([...tree.tag], nodes.map((node) => node.tag));

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT
-// threads.test.ts - threads by name: sums are those of all, counters have the last word.
+// threads.test.ts - threads by name: groups add up to the total, and exact counters take precedence.
 
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import type { Profile } from "../src/data/profile";
-import { wholeDataset } from "../src/model/dataset";
-import { includedSites, type Narrowing } from "../src/model/narrow";
-import { tabulateThreads, type ThreadTable } from "../src/model/threads";
+import { wholeDataset } from "../src/model/figures/dataset";
+import { includedSites, type Narrowing } from "../src/model/figures/narrow";
+import { tabulateThreads, type ThreadTable } from "../src/model/tags/threads";
 import { buildProfile } from "./lib/build";
 import { givenProfiles, NOTHING_GIVEN } from "./lib/given";
 
@@ -47,7 +47,7 @@ function tabulate(profile: Profile, narrowing: Partial<Narrowing> = {}): ThreadT
 }
 
 describe("threads", () => {
-  test("of one name are one, and the heaviest comes first", () => {
+  test("of one name are one row, and the heaviest comes first", () => {
     const { groups, unfold } = tabulate(made());
     assert.deepEqual(groups.map((row) => [row.name, row.threads, row.value]), [["worker", 2, 1500], ["main", 1, 30]]);
     assert.deepEqual(unfold(groups[0]).map((row) => row.value), [1000, 500]);
@@ -58,14 +58,14 @@ describe("threads", () => {
     assert.equal(groups[0].functions.malloc, 30);
   });
 
-  test("sums over groups are those of all", () => {
+  test("groups add up to the total", () => {
     const { groups, total } = tabulate(made());
     for (const key of ["alloc_space", "alloc_objects", "inuse_space"] as const)
       assert.equal(groups.reduce((sum, row) => sum + row.estimates[key].value, 0), total[key].value);
     assert.equal(total.alloc_space.value, 1530);
   });
 
-  test("under a tag figures are those of its scopes", () => {
+  test("under a tag, figures are those of its scopes", () => {
     const { groups, total, exact, functions } = tabulate(made(), { tag: 1 });
     assert.equal(total.alloc_space.value, 1000);
     assert.deepEqual(groups.map((row) => row.value), [1000, 0]);
@@ -73,7 +73,7 @@ describe("threads", () => {
     assert.ok(!functions);
   });
 
-  test("after a kill sites may know more than counters", () => {
+  test("after a kill, sites may have more calls than counters, and are used instead", () => {
     const profile = made();
     profile.header.threads[1].bytes = 0;
     assert.equal(tabulate(profile).total.alloc_space.value, 1530);
@@ -82,7 +82,7 @@ describe("threads", () => {
 
 describe("threads of real profiles", { skip: NOTHING_GIVEN }, () => {
   for (const given of givenProfiles().filter((each) => !each.exported().extent.difference))
-    test(`${given.name}: they have allocated what the whole has`, () => {
+    test(`${given.name}: threads add up to the totals of the export`, () => {
       const profile = given.open();
       const { groups, total, exact } = tabulate(profile);
       assert.ok(exact);

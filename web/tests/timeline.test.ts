@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: MIT
-// timeline.test.ts - claims about the run over time, headline figures and facts.
+// timeline.test.ts - the timeline, headline figures and facts.
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { Estimates, Moment } from "../src/data/header";
-import { wholeDataset } from "../src/model/dataset";
-import { printCommand, printTime, processFacts } from "../src/model/facts";
-import { findFindings } from "../src/model/findings";
-import { headlines, quantile } from "../src/model/headlines";
-import { findLosses } from "../src/model/losses";
+import { wholeDataset } from "../src/model/figures/dataset";
+import { printCommand, printTime, processFacts } from "../src/model/overview/facts";
+import { findFindings } from "../src/model/overview/findings";
+import { headlines, quantile } from "../src/model/overview/headlines";
+import { findLosses } from "../src/model/overview/losses";
 import {
   allocatedBy,
   captionStretch,
@@ -24,10 +24,10 @@ import {
   tellApart,
   timeRows,
   type Run,
-} from "../src/model/timeline";
+} from "../src/model/time/timeline";
 import { usualState } from "../src/state";
-import { placeBeside } from "../src/views/timeline-marks";
-import { makeChart, type Chart } from "../src/views/timeline-scene";
+import { placeBeside } from "../src/views/timeline/marks";
+import { makeChart, type Chart } from "../src/views/timeline/scene";
 import { buildProfile } from "./lib/build";
 
 function moment(time_s: number, live_bytes: number, allocated_bytes: number, more: Partial<Moment> = {}): Moment {
@@ -48,6 +48,7 @@ const RUN: Run = {
   moments: [moment(1, 100, 100, { rss_bytes: 5000 }), moment(2, 300, 500), moment(4, 200, 900, { rss_bytes: 7000 })],
   duration: 5,
   peak: { seconds: 3, bytes: 450 },
+  ending: null,
 };
 
 function at<T>(time: number[], values: T[], seconds: number): T {
@@ -56,7 +57,7 @@ function at<T>(time: number[], values: T[], seconds: number): T {
   return values[row];
 }
 
-test("a level holds until the next moment, and nothing is live at the start", () => {
+test("a level is valid until the next moment, and nothing is live at the start", () => {
   const time = timeRows([RUN], [1.5, 0.5]);
   const { live } = makeCurves(RUN, time, 5);
   assert.equal(at(time, live, 0.5), 0);
@@ -66,33 +67,41 @@ test("a level holds until the next moment, and nothing is live at the start", ()
   assert.equal(at(time, live, 5), 200);
 });
 
-test("the curve is as high as the peak even where no moment was taken", () => {
+test("the curve ends at the live bytes of the profile, even if blocks were freed after the last moment", () => {
+  const run = { ...RUN, ending: 150 };
+  const time = timeRows([run]);
+  const { live } = makeCurves(run, time, 5);
+  assert.equal(at(time, live, 4), 200);
+  assert.equal(at(time, live, 5), 150);
+});
+
+test("the curve reaches the peak even between two moments", () => {
   const time = timeRows([RUN]);
   const { live } = makeCurves(RUN, time, 5);
   assert.equal(at(time, live, 3), 450);
   assert.equal(highest(live), 450);
 });
 
-test("RSS has gaps where nobody looked", () => {
+test("RSS has gaps where it was not recorded", () => {
   const time = timeRows([RUN]);
   const { rss } = makeCurves(RUN, time, 5);
   assert.equal(at(time, rss, 0), null);
   assert.equal(at(time, rss, 1), 5000);
   assert.equal(at(time, rss, 2), null);
   assert.equal(at(time, rss, 5), 7000);
-  assert.equal(highestRss(RUN.moments, 0, 10), 7000);
-  assert.equal(highestRss(RUN.moments, 0, 3), 5000);
+  assert.equal(highestRss(RUN.moments, 0, 10)?.rss_bytes, 7000);
+  assert.equal(highestRss(RUN.moments, 0, 3)?.rss_bytes, 5000);
   assert.equal(highestRss(RUN.moments, 1.5, 3), null);
 });
 
-test("rows are in order and each is there once", () => {
+test("rows are sorted and have no duplicates", () => {
   const time = timeRows([RUN, { ...RUN, duration: 8 }], [2, 2, -1, NaN, 99]);
   for (let i = 1; i < time.length; i++) assert.ok(time[i] > time[i - 1]);
   assert.equal(time[0], 0);
   assert.equal(time.at(-1), 8);
 });
 
-test("rates over all columns add up to what was allocated", () => {
+test("rates over all columns add up to the allocated bytes", () => {
   const rates = columnRates(RUN.moments, 5);
   assert.equal(rates.length, COLUMNS);
   const sum = rates.reduce((total, rate) => total + (rate * 5) / COLUMNS, 0);
@@ -100,11 +109,11 @@ test("rates over all columns add up to what was allocated", () => {
   assert.equal(rates[COLUMNS - 1], 0, "nothing after the last moment");
 });
 
-test("what was allocated between two moments is spread evenly", () => {
+test("bytes allocated between two moments are spread evenly", () => {
   assert.deepEqual(allocatedBy(RUN.moments, [0, 0.5, 1, 1.5, 2, 3, 4, 5]), [0, 50, 100, 300, 500, 700, 900, 900]);
 });
 
-test("behind its end a shorter run has no curve", () => {
+test("after its end, a shorter run has no curve", () => {
   const time = timeRows([RUN, { ...RUN, duration: 8 }]);
   const { live, rate } = makeCurves(RUN, time, 8);
   assert.equal(at(time, live, 8), null);
@@ -112,14 +121,14 @@ test("behind its end a shorter run has no curve", () => {
   assert.equal(at(time, live, 5), 200);
 });
 
-test("an empty run has curves of nothing", () => {
-  const run: Run = { moments: [], duration: 0, peak: null };
+test("the curves of an empty run are 0", () => {
+  const run: Run = { moments: [], duration: 0, peak: null, ending: null };
   const time = timeRows([run]);
   assert.deepEqual(time, [0]);
   assert.equal(highest(makeCurves(run, time, 0).live), 0);
 });
 
-test("turns from exact to sampled and back are found, changes of the interval are not turns", () => {
+test("switches between exact and sampled are found, changes of the sampling interval are not switches", () => {
   const moments = [0, 0, 64, 128, 0].map((interval_bytes, i) => moment(i, 0, 0, { interval_bytes }));
   assert.deepEqual(samplingTurns(moments), [
     { seconds: 2, interval: 64 },
@@ -127,24 +136,24 @@ test("turns from exact to sampled and back are found, changes of the interval ar
   ]);
 });
 
-test("what is dragged over snaps to the nearest moments", () => {
+test("a dragged range snaps to the nearest times", () => {
   const moments = [0, 1, 2, 3, 10];
   assert.deepEqual(snapStretch(moments, 0.9, 2.2), { since: 1, until: 2 });
   assert.deepEqual(snapStretch(moments, 2.2, 0.9), { since: 1, until: 2 }, "in either direction");
-  assert.deepEqual(snapStretch(moments, 4, 5), { since: 3, until: 10 }, "the gap that it is in");
+  assert.deepEqual(snapStretch(moments, 4, 5), { since: 3, until: 10 }, "the gap around it");
   assert.deepEqual(snapStretch(moments, 0.1, 0.2), { since: 0, until: 1 });
   assert.deepEqual(snapStretch(moments, 9.9, 12), { since: 3, until: 10 });
   assert.equal(snapStretch([0], 0, 1), null);
 });
 
-test("the ends of the run are written as none, so that a growing run is followed", () => {
+test("the ends of the run are written as null, so that a running program is followed", () => {
   const moments = [0, 1, 2];
   assert.deepEqual(stretchState(moments, { since: 0, until: 1 }), { since: null, until: 1 });
   assert.deepEqual(stretchState(moments, { since: 1, until: 2 }), { since: 1, until: null });
   assert.deepEqual(stretchState(moments, { since: 0, until: 2 }), { since: null, until: null });
 });
 
-test("moments that look alike are offered once, and the last stays", () => {
+test("of times too close to each other one is offered, and the last is kept", () => {
   assert.deepEqual(tellApart([0, 1, 2, 9.999, 10]), [0, 1, 2, 10]);
   assert.deepEqual(tellApart([0, 10]), [0, 10]);
   assert.deepEqual(tellApart([0]), [0]);
@@ -164,7 +173,7 @@ function estimates(values: Partial<Record<keyof Estimates, number>>, error = 0):
   };
 }
 
-test("the caption says what happened in between, and which way live memory went", () => {
+test("the caption of an interval has allocations, and whether live memory grew or shrank", () => {
   const totals = estimates({
     alloc_objects: 4000,
     alloc_space: 12 * 2 ** 20,
@@ -178,12 +187,12 @@ test("the caption says what happened in between, and which way live memory went"
     { ...totals, inuse_space: { value: -2048, error: 0, low: -2048, high: -2048 } },
     true,
   );
-  assert.match(less, /of what is selected: .* live shrank by 2\.0 KiB/);
+  assert.match(less, /of the selection: .* live shrank by 2\.0 KiB/);
   assert.match(captionStretch({ since: 0, until: 1 }, estimates({}), false), /live did not change/);
   assert.match(captionStretch({ since: 0, until: 1 }, estimates({ inuse_space: 4096 }, 1024), false), /± 1\.0 KiB/);
 });
 
-test("quantiles are interpolated inside of buckets", () => {
+test("quantiles are interpolated within buckets", () => {
   assert.equal(quantile([0, 16, 32], [0, 100, 0], 0.5), 24);
   assert.equal(quantile([0, 16, 32], [50, 0, 50], 0.99), 32 + 32 * 0.98);
   assert.equal(quantile([0, 16], [], 0.5), 0);
@@ -200,7 +209,7 @@ function lookAt(profile: ReturnType<typeof buildProfile>, included?: Uint8Array)
   };
 }
 
-test("headlines name what is there and leave out what is not known", () => {
+test("headlines have the known figures and omit unknown ones", () => {
   const profile = buildProfile({
     sites: [
       { stack: ["main", "f"], calls: 1000, bytes: 10 * 2 ** 20, live: { blocks: 10, bytes: 2 ** 20 }, temporary: 610 },
@@ -221,13 +230,13 @@ test("headlines name what is there and leave out what is not known", () => {
   assert.equal(lines.get("Threads")?.note, "1 stack");
 });
 
-test("nobody claims that nothing is live when nothing was recorded", () => {
+test("if nothing was recorded, live memory is unknown, not 0", () => {
   const profile = buildProfile({ sites: [] });
   const live = headlines(lookAt(profile)).find((line) => line.metric === "live");
   assert.equal(live?.value, "not known");
 });
 
-test("a command is shown as one would type it", () => {
+test("a command is quoted for a shell", () => {
   assert.equal(printCommand(["./a b", "it's", "--x=1"]), "'./a b' 'it'\\''s' --x=1");
   assert.equal(printTime("2026-11-16T02:03:51.408Z"), "2026-11-16 02:03:51 UTC");
 });
@@ -239,7 +248,7 @@ test("facts say how the process ended", () => {
   assert.equal(facts.get("Machine"), "x86_64");
 });
 
-test("only what was lost is listed, and stacks that reached their end were not cut", () => {
+test("only losses that occurred are listed, and complete stacks are not truncated ones", () => {
   const { header } = buildProfile({ sites: [] });
   assert.deepEqual(findLosses(header), []);
   header.losses = { nested: 0, file_full: 3 };
@@ -250,23 +259,25 @@ test("only what was lost is listed, and stacks that reached their end were not c
     findLosses(header).map((loss) => [loss.count, loss.text.split(" ").slice(0, 3).join(" ")]),
     [
       [3, "records that did"],
-      [1, "stack cut short:"],
+      [1, "deep stack truncated"],
       [2, "settings that the"],
     ],
   );
+  const { stacksOnly } = findLosses(header)[1];
+  assert.deepEqual([stacksOnly, findLosses(header)[0].stacksOnly], [true, undefined], "truncated stacks lose no figure");
 });
 
-test("a function that holds most is named, with its share and its place, unless advice has said so", () => {
+test("the function that holds most is a finding, with its share and place, unless advice covers it", () => {
   const sites = [
     { stack: ["main", "hoard hoard.c:7"], calls: 100, bytes: 9000, live: { blocks: 90, bytes: 9000 } },
-    { stack: ["main", "work"], calls: 900, bytes: 1000, live: { blocks: 1, bytes: 1000 } },
+    { stack: ["main", "work"], calls: 90000, bytes: 1000, live: { blocks: 1, bytes: 1000 } },
   ];
   const profile = buildProfile({ sites });
   const [first, ...rest] = findFindings(profile);
   assert.equal(first.kind, "live");
   assert.equal(first.name, "hoard");
   assert.equal(first.place, "hoard.c:7");
-  assert.match(first.headline, /^holds 8\.8 KiB: 90\.0% of what was live, 100 B a block on average$/);
+  assert.match(first.headline, /^held 8\.8 KiB: 90\.0% of what was live, 100 B a block on average$/);
   assert.deepEqual(
     rest.map((each) => [each.kind, each.name]),
     [["calls", "work"]],
@@ -279,6 +290,7 @@ test("a function that holds most is named, with its share and its place, unless 
       function: null,
       file: null,
       line: null,
+      other_nodes: [],
       headline: "",
       evidence: "",
       action: "",
@@ -292,6 +304,7 @@ test("a function that holds most is named, with its share and its place, unless 
       function: "hoard",
       file: "hoard.c",
       line: 7,
+      other_nodes: [],
       headline: "grows",
       evidence: "",
       action: "",
@@ -306,13 +319,13 @@ test("a function that holds most is named, with its share and its place, unless 
   assert.ok(!advised.some((each) => each.kind === "live" && each.name === "hoard"));
 });
 
-test("a peak that is known less closely than moments are is not marked below the one it is at", () => {
+test("the mark of the peak is no lower than the level at its time", () => {
   assert.equal(peakHeight(RUN), 450);
   assert.equal(peakHeight({ ...RUN, peak: { seconds: 3, bytes: 200 } }), 300);
   assert.equal(peakHeight({ ...RUN, peak: { seconds: 0.5, bytes: 200 } }), 200);
 });
 
-test("a mark's text stays inside of the plot", () => {
+test("the text of a mark stays within the plot", () => {
   assert.equal(placeBeside(100, 50, 8, 60, 300), 108);
   assert.equal(placeBeside(280, 50, 8, 60, 300), 222);
   assert.equal(placeBeside(150, 200, 8, 60, 300), 60);
@@ -337,13 +350,15 @@ function chartOf(rss_bytes: number, rss: boolean): Chart {
   return makeChart({ look, by: "total", layers: null, slots: new Map(), rss });
 }
 
-test("RSS is always drawn, on a scale of its own where it would dwarf what is live", () => {
+test("RSS shares the axis of live memory, and can be hidden", () => {
   const entry = ({ legend }: Chart) => legend.find(({ name }) => name === "RSS");
   const near = chartOf(600, true);
-  assert.deepEqual([near.scene.top.bytes, near.scene.top.apart], [600, 0]);
+  assert.equal(near.scene.top.bytes, 600);
   assert.equal(entry(near)?.note, "");
   const far = chartOf(60_000, true);
-  assert.deepEqual([far.scene.top.bytes, far.scene.top.apart], [300, 60_000]);
-  assert.equal(entry(far)?.note, "on a scale of its own");
-  assert.equal(entry(chartOf(60_000, false))?.drawn, false);
+  assert.equal(far.scene.top.bytes, 60_000);
+  assert.equal(entry(far)?.note, "hide it to see live memory larger");
+  const hidden = chartOf(60_000, false);
+  assert.equal(entry(hidden)?.drawn, false);
+  assert.equal(hidden.scene.top.bytes, 300);
 });

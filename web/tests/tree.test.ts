@@ -1,15 +1,22 @@
 // SPDX-License-Identifier: MIT
-// tree.test.ts - claims about the tree that the flame graph draws.
+// tree.test.ts - the tree of the flame graph.
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { Role, type Profile } from "../src/data/profile";
-import { wholeDataset, type Dataset } from "../src/model/dataset";
-import { extentOf, findVisible, newVisible } from "../src/model/flame_boxes";
-import { followPath, writePath } from "../src/model/flame_path";
-import { findMatches, nextMatch } from "../src/model/flame_search";
-import type { Metric } from "../src/model/metric";
-import { boxValue, keyName, makeSandwich, makeTree, type Shape, type Subject, type Tree } from "../src/model/tree";
+import { wholeDataset, type Dataset } from "../src/model/figures/dataset";
+import { extentOf, findVisible, newVisible } from "../src/model/flame/boxes";
+import { findMatches, followPath, nextMatch, writePath } from "../src/model/flame/find";
+import type { Metric } from "../src/model/figures/metric";
+import {
+  boxValue,
+  keyName,
+  makeSandwich,
+  makeTree,
+  type Shape,
+  type Subject,
+  type Tree,
+} from "../src/model/flame/tree";
 import { buildProfile, type BuiltFunction, type BuiltSite } from "./lib/build";
 
 const USUAL: Shape = { by: "stack", inverted: false, frames: "usual" };
@@ -35,7 +42,7 @@ function subject(sites: BuiltSite[], metric: Metric = "allocated", difference = 
   return subjectOf(wholeDataset(buildProfile({ sites, functions: FUNCTIONS, difference })), metric);
 }
 
-/** One line a box, indented: "main 30". */
+/** One line per box, indented: "main 30". */
 function draw(profile: Profile, tree: Tree): string[] {
   const lines: string[] = [];
   const visit = (box: number) => {
@@ -50,16 +57,16 @@ function drawn(of: Subject, shape: Partial<Shape> = {}): string[] {
   return draw(of.dataset.profile, makeTree(of, { ...USUAL, ...shape }));
 }
 
-/** What the head of tree.ts promises about a box that is not the root; null: it holds. */
+/** Which invariant of tree.ts a box, not the root, violates; null: none. */
 function broken(tree: Tree, box: number): string | null {
   const parent = tree.parent[box];
   const first = box === tree.childBegin[parent];
   if (!(parent < box)) return "it comes before its parent";
   if (!(tree.childBegin[parent] <= box && box < tree.childEnd[parent])) return "it is not among its parent's children";
-  if (tree.depth[box] !== tree.depth[parent] + 1) return "its depth";
+  if (tree.depth[box] !== tree.depth[parent] + 1) return "its depth is wrong";
   if (!(tree.size[box] > 0)) return "it has no size";
   if (!(tree.siteBegin[parent] <= tree.siteBegin[box] && tree.siteEnd[box] <= tree.siteEnd[parent])) return "its sites";
-  if (!first && tree.size[box] > tree.size[box - 1]) return "a smaller one comes before it";
+  if (!first && tree.size[box] > tree.size[box - 1]) return "a smaller sibling comes before it";
   if (!first && tree.siteBegin[box] !== tree.siteEnd[box - 1]) return "its sites do not follow its sibling's";
   return null;
 }
@@ -80,7 +87,7 @@ function check(of: Subject, tree: Tree): void {
   }
 }
 
-test("places of a function are one box, sorted by size, and totals are conserved", () => {
+test("all lines of a function are one box, boxes are sorted by size, and totals are conserved", () => {
   const of = subject([
     site("main main.c:1 > small a.c:1", 5),
     site("main main.c:2 > parse p.c:10 > malloc", 10),
@@ -89,7 +96,7 @@ test("places of a function are one box, sorted by size, and totals are conserved
   assert.deepEqual(drawn(of), ["all 35", "  main 35", "    parse 30", "    small 5"]);
 });
 
-test("usual frames have neither allocators nor what starts programs; all frames have both", () => {
+test("usual frames exclude allocators and startup code; all frames include both", () => {
   const of = subject([site("_start > main > parse > xmalloc > malloc", 7)]);
   assert.deepEqual(drawn(of), ["all 7", "  main 7", "    parse 7"]);
   assert.deepEqual(drawn(of, { frames: "all" }), [
@@ -116,7 +123,7 @@ test("inverted, the functions that allocate come first", () => {
   ]);
 });
 
-test("a path of tags comes in front, and what has no tag has a box", () => {
+test("grouped by tag, a path of tags precedes the frames, and sites without a tag have a box", () => {
   const of = subject([
     site("main > f", 4, { tag: "request/parse" }),
     site("main > f", 3, { tag: "request" }),
@@ -136,7 +143,7 @@ test("a path of tags comes in front, and what has no tag has a box", () => {
   ]);
 });
 
-test("threads of one name are one box in front", () => {
+test("grouped by thread, threads of one name are one box before the frames", () => {
   const work = [site("work", 4, { thread: "worker" }), site("work", 2, { thread: "worker 2" })];
   const profile = buildProfile({ sites: [...work, site("main", 1)] });
   profile.header.threads[1].name = "worker";
@@ -149,14 +156,14 @@ test("threads of one name are one box in front", () => {
   ]);
 });
 
-test("a site that has nothing of the metric is no box, but counts where it would be", () => {
+test("a site with a value of 0 has no box, but belongs to the parent", () => {
   const of = subject([site("main > f", 9, { live: { blocks: 1, bytes: 9 } }), site("main > f > g", 100)], "live");
   assert.deepEqual(drawn(of), ["all 9", "  main 9", "    f 9"]);
   const tree = makeTree(of, USUAL);
   assert.equal(tree.siteEnd[2] - tree.siteBegin[2], 2);
 });
 
-test("sites that are not included are nowhere", () => {
+test("excluded sites are in no box", () => {
   const { dataset } = subject([site("main > f", 9), site("main > g", 100)]);
   const of = subjectOf(dataset, "allocated", Uint8Array.of(1, 0));
   assert.deepEqual(drawn(of), ["all 9", "  main 9", "    f 9"]);
@@ -168,7 +175,7 @@ function functionCalled(profile: Profile, name: string): number {
   return index;
 }
 
-test("a sandwich has callers and callees of all places of a function, recursion once", () => {
+test("callers and callees are of all lines of a function, and recursion counts once", () => {
   const of = subject([
     site("main > a > f f.c:1 > x", 8),
     site("main > b > f f.c:2 > y", 4),
@@ -183,7 +190,7 @@ test("a sandwich has callers and callees of all places of a function, recursion 
   check(of, callees);
 });
 
-test("a sandwich of a function that is usually folded shows its callers", () => {
+test("callers of a usually hidden function are shown", () => {
   const of = subject([site("_start > main > parse > malloc", 8), site("_start > main > list > xmalloc > malloc", 2)]);
   const { profile } = of.dataset;
   const { callers, callees } = makeSandwich(of, functionCalled(profile, "malloc"), "usual");
@@ -191,13 +198,13 @@ test("a sandwich of a function that is usually folded shows its callers", () => 
   assert.deepEqual(draw(profile, callers).slice(0, 3), ["malloc 10", "  parse 8", "    main 8"]);
 });
 
-test("a sandwich of what is not there is empty", () => {
+test("callers and callees of an unknown function are empty", () => {
   const of = subject([site("main > f", 9)]);
   const { callers, callees } = makeSandwich(of, -2, "usual");
   assert.equal(callers.size[0] + callees.size[0], 0);
 });
 
-test("in a difference a leaf is as large as its larger side, and values are changes", () => {
+test("in a difference, a leaf is as large as its larger side, and values are changes", () => {
   const of = subject(
     [
       site("main > grew", 10, { before: true }),
@@ -217,14 +224,14 @@ test("in a difference a leaf is as large as its larger side, and values are chan
   check(of, tree);
 });
 
-/** What two moments of one profile would give. */
+/** A dataset like that of a time interval. */
 function interval(before: BuiltSite[], after: BuiltSite[], metric: Metric): Subject {
   const sites = [...before.map((each) => ({ ...each, before: true })), ...after];
   const dataset = wholeDataset(buildProfile({ sites, functions: FUNCTIONS, difference: true }));
   return subjectOf({ ...dataset, kind: "interval" }, metric);
 }
 
-test("of a stretch of time, what was allocated is drawn, and what became more or less live", () => {
+test("in a time interval, boxes are allocated bytes, or the absolute change of live memory", () => {
   const live = (bytes: number): Partial<BuiltSite> => ({ live: { blocks: 1, bytes } });
   const still = site("main > still", 5, live(5));
   const before = [site("main > grew", 10, live(10)), site("main > shrank", 9, live(9)), still];
@@ -235,7 +242,7 @@ test("of a stretch of time, what was allocated is drawn, and what became more or
   assert.equal(boxValue(makeTree(of, USUAL), 0), 14);
 });
 
-/** The same every time. */
+/** A generator with a fixed seed. */
 function random(seed: number): (limit: number) => number {
   let state = seed;
   return (limit) => {
@@ -244,7 +251,7 @@ function random(seed: number): (limit: number) => number {
   };
 }
 
-/** A dataset of so many nodes, without what a tree does not ask for. */
+/** A random dataset of so many nodes, with only the columns that a tree needs. */
 function randomSubject(nodes: number, sites: number, functions: number): Subject {
   const roll = random(7);
   const base = buildProfile({ sites: [site("main", 1)] });
@@ -283,7 +290,7 @@ function capDepth(parent: Uint32Array, most: number): Uint32Array {
   return parent;
 }
 
-test("200,000 random nodes are consistent, either way around", () => {
+test("trees of 200,000 random nodes are consistent, also inverted", () => {
   const of = randomSubject(200_000, 30_000, 3000);
   const total = of.values.reduce((sum, value) => sum + value, 0);
   for (const inverted of [false, true]) {
@@ -298,18 +305,18 @@ test("200,000 random nodes are consistent, either way around", () => {
   assert.equal(callers.size[0], callees.size[0]);
 });
 
-/* --- what is opened when somebody looks --- */
+/* --- closed boxes --- */
 
-const SOME = 1000; /* boxes that are made at once: few, so that most are closed */
+const SOME = 1000; /* a small limit of boxes, so that most are closed */
 
-/** The way to a box, as keys. */
+/** The path to a box, as keys. */
 function wayOf(tree: Tree, box: number): string {
   const way: number[] = [];
   for (let at = box; at !== 0; at = tree.parent[at]) way.push(tree.key[at]);
   return way.reverse().join(" ");
 }
 
-/** What there is to know about a box: figures, sites, and whether there is anything in it. */
+/** The figures and sites of a box, and whether it has boxes inside. */
 function figures(tree: Tree, box: number): string {
   const sites = Array.from(tree.sites.subarray(tree.siteBegin[box], tree.siteEnd[box])).sort((a, b) => a - b);
   const more = tree.closed[box] === 1 || tree.childBegin[box] < tree.childEnd[box];
@@ -320,7 +327,7 @@ function figuresByWay(tree: Tree): Map<string, string> {
   return new Map(Array.from({ length: tree.count }, (_, box) => [wayOf(tree, box), figures(tree, box)]));
 }
 
-/** Boxes that can be seen when one has the whole width: their ways and places. */
+/** The paths and positions of the boxes that are visible if `zoom` has the whole width. */
 function seen(tree: Tree, zoom: number): string[] {
   const visible = newVisible();
   findVisible(tree, extentOf(tree, zoom), 1500, tree.deepest, visible);
@@ -338,7 +345,7 @@ function findClosed(tree: Tree): number {
 
 const manyStacks = () => randomSubject(40_000, 30_000, 300);
 
-test("of many stacks few boxes are made, each as if all were, and all that can be seen are among them", () => {
+test("with many stacks, only some boxes are made; they include all visible ones, with the right figures", () => {
   const of = manyStacks();
   for (const inverted of [false, true]) {
     const shape = { ...USUAL, inverted };
@@ -354,7 +361,7 @@ test("of many stacks few boxes are made, each as if all were, and all that can b
   }
 });
 
-test("who looks into a closed box sees what a whole tree has there, again and again", () => {
+test("opening a closed box gives the boxes of the whole tree, also repeatedly", () => {
   const of = manyStacks();
   const whole = makeTree(of, { ...USUAL, inverted: true }, Infinity);
   const all = figuresByWay(whole);
@@ -376,7 +383,7 @@ test("who looks into a closed box sees what a whole tree has there, again and ag
   for (const [way, known] of figuresByWay(tree)) if (all.get(way) !== known) assert.fail(`box ${way}`);
 });
 
-test("halves of a sandwich are opened in the same way", () => {
+test("trees of callers and callees have closed boxes, too", () => {
   const of = manyStacks();
   const whole = makeSandwich(of, 17, "all", Infinity);
   const some = makeSandwich(of, 17, "all", 10);
@@ -388,7 +395,7 @@ test("halves of a sandwich are opened in the same way", () => {
   }
 });
 
-test("a search finds what closed boxes have, and leads into them", () => {
+test("a search finds matches in closed boxes, and leads into them", () => {
   const of = manyStacks();
   const whole = makeTree(of, USUAL, Infinity);
   const some = makeTree(of, USUAL, SOME);
@@ -409,7 +416,7 @@ test("a search finds what closed boxes have, and leads into them", () => {
   }
 });
 
-test("a link leads through what is closed", () => {
+test("a link leads through closed boxes", () => {
   const of = manyStacks();
   const whole = makeTree(of, USUAL, Infinity);
   const named = { ...of.dataset.profile, functionKey: (index: number) => `f${index}` };
@@ -420,7 +427,7 @@ test("a link leads through what is closed", () => {
   assert.equal(followPath(named, tree, "nonsense").box, 0);
 });
 
-test("in a difference, closed boxes are as large as their leaves, which have two sides", () => {
+test("in a difference, closed boxes have the same figures as open ones", () => {
   const of = manyStacks();
   const compared: Subject = {
     ...of,

@@ -2,8 +2,8 @@
 /*
  * x86_64.h - everything the core knows about this processor and its calling convention.
  *
- * A port is a file like this one: raw system calls, the floating-point environment, the thread-local word at a known
- * offset, and the unwinder's register numbers and signal frame.
+ * A port is one file like this. It has raw system calls, the floating-point environment, access to the thread-local
+ * words of the hot path, and the unwinder's register numbers and signal frame.
  */
 #ifndef PL_ARCH_X86_64_H
 #define PL_ARCH_X86_64_H
@@ -11,11 +11,11 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "../compiler.h"
+#include "core/compiler.h"
 
 #define PL_ARCH_MACHINE 62 /* EM_X86_64 */
 
-INLINE long pl_syscall(long number, long a, long b, long c, long d, long e, long f)
+INLINE long pl_arch_syscall(long number, long a, long b, long c, long d, long e, long f)
 {
     long result;
     register long r10 __asm__("r10") = d;
@@ -29,53 +29,59 @@ INLINE long pl_syscall(long number, long a, long b, long c, long d, long e, long
 }
 
 /*
- * The program may have unmasked floating-point exceptions, changed the rounding, or be about to read the sticky flags.
- * The cold path computes under the defaults and leaves no trace.
+ * The program may have unmasked floating-point exceptions, changed the rounding mode, or be about to read the sticky
+ * flags. The cold path computes with the default MXCSR and restores the program's afterwards.
  */
-struct pl_fp_state {
+struct pl_arch_fp_state {
     uint32_t mxcsr;
 };
 
-INLINE void pl_fp_enter(struct pl_fp_state *saved)
+INLINE void pl_arch_fp_enter(struct pl_arch_fp_state *saved)
 {
     const uint32_t defaults = 0x1f80;
     __asm__ volatile("stmxcsr %0" : "=m"(saved->mxcsr));
     __asm__ volatile("ldmxcsr %0" : : "m"(defaults));
 }
 
-INLINE void pl_fp_leave(const struct pl_fp_state *saved)
+INLINE void pl_arch_fp_leave(const struct pl_arch_fp_state *saved)
 {
     __asm__ volatile("ldmxcsr %0" : : "m"(saved->mxcsr));
 }
 
-INLINE uintptr_t pl_stack_pointer(void)
+INLINE uintptr_t pl_arch_stack_pointer(void)
 {
     uintptr_t sp;
     __asm__ volatile("mov %%rsp, %0" : "=r"(sp));
     return sp;
 }
 
-INLINE uintptr_t pl_thread_pointer(void)
+INLINE uintptr_t pl_arch_thread_pointer(void)
 {
     uintptr_t tp;
     __asm__ volatile("mov %%fs:0, %0" : "=r"(tp));
     return tp;
 }
 
-/* The processor's clock: constant in rate and the same on all of them, on any machine of the last fifteen years. */
-INLINE uint64_t pl_ticks(void)
+/* The time stamp counter. It has a constant rate and is the same on all cores, on any machine of the last 15 years. */
+INLINE uint64_t pl_arch_ticks(void)
 {
     return __builtin_ia32_rdtsc();
 }
 
-INLINE void pl_pause(void)
+/* Waits until everything before this has finished, also loads whose result nothing needs yet. */
+INLINE void pl_arch_finish(void)
+{
+    __builtin_ia32_lfence();
+}
+
+INLINE void pl_arch_pause(void)
 {
     __builtin_ia32_pause();
 }
 
-/* Where glibc's longjmp will set the stack pointer to: the seventh word of the buffer, mangled with
- * the thread's guard. */
-INLINE uintptr_t pl_jump_target(const void *buffer)
+/* The stack pointer that glibc's longjmp will restore: the seventh word of the buffer, mangled with the thread's
+ * pointer guard. */
+INLINE uintptr_t pl_arch_jump_target(const void *buffer)
 {
     uintptr_t sp = ((const uintptr_t *) buffer)[6];
     __asm__("rorq $17, %0\n\txorq %%fs:0x30, %0" : "+r"(sp) : : "cc");
@@ -83,9 +89,10 @@ INLINE uintptr_t pl_jump_target(const void *buffer)
 }
 
 /*
- * The hot path's two steps: count the call, take the charge. True when the cold path is wanted, because the countdown
- * ran out or because the loader has not relocated us yet (an IFUNC resolver of another library that allocates): until
- * then the offset of our thread-local storage reads as 0, which no offset ever is.
+ * The hot path: count the call, subtract its charge from the countdown. True if the caller must take the cold path:
+ * either the countdown ran out, or the loader has not relocated us yet (the IFUNC resolver of another library may
+ * allocate that early). Before relocation the offset of our thread-local storage reads as 0, which is never a valid
+ * offset.
  */
 #define PL_HOT_CHARGE(counter, charge)                                                                                 \
     ({                                                                                                                 \
@@ -99,28 +106,28 @@ INLINE uintptr_t pl_jump_target(const void *buffer)
         borrow_;                                                                                                       \
     })
 
-/* Adds in one instruction, so that no signal handler comes in between. True when the sum is not 0. */
-INLINE bool pl_add_is_not_zero(uint64_t *to, uint64_t value)
+/* Adds in one instruction, so that no signal handler can run between load and store. True if the sum is not 0. */
+INLINE bool pl_arch_add_is_not_zero(uint64_t *to, uint64_t value)
 {
     bool not_zero;
     __asm__ volatile("addq %2, %0" : "+m"(*to), "=@ccnz"(not_zero) : "r"(value) : "memory");
     return not_zero;
 }
 
-INLINE void pl_add(uint64_t *to, uint64_t value)
+INLINE void pl_arch_add(uint64_t *to, uint64_t value)
 {
     __asm__ volatile("addq %1, %0" : "+m"(*to) : "er"(value) : "cc", "memory");
 }
 
-/* Takes from a countdown. True when it borrows. */
-INLINE bool pl_take(uint64_t *from, uint64_t charge)
+/* Subtracts from a countdown, in one instruction. True if that borrows. */
+INLINE bool pl_arch_take(uint64_t *from, uint64_t charge)
 {
     bool borrow;
     __asm__ volatile("subq %2, %0" : "+m"(*from), "=@ccc"(borrow) : "r"(charge) : "memory");
     return borrow;
 }
 
-INLINE bool pl_is_relocated(void)
+INLINE bool pl_arch_is_relocated(void)
 {
     uintptr_t tls;
     __asm__("movq pl_tls@gottpoff(%%rip), %0" : "=r"(tls));
@@ -128,17 +135,34 @@ INLINE bool pl_is_relocated(void)
 }
 
 /*
- * Unwinding: registers by their DWARF numbers, and the frame the kernel leaves for a signal handler.
+ * Defines a function of up to three arguments that passes them to `choose`, and jumps to the address that this returns:
+ * with the same arguments, and with the caller's return address on top of the stack.
+ */
+#define PL_JUMP_CHOSEN_BY(choose, name)                                                                                \
+    __asm__(".pushsection .text\n\t.globl " #name "\n\t.type " #name ", @function\n" #name ":\n\t.cfi_startproc\n\t"   \
+            "endbr64\n\t"                                                                                              \
+            "pushq %rdi\n\t.cfi_adjust_cfa_offset 8\n\t"                                                               \
+            "pushq %rsi\n\t.cfi_adjust_cfa_offset 8\n\t"                                                               \
+            "pushq %rdx\n\t.cfi_adjust_cfa_offset 8\n\t"                                                               \
+            "call " #choose "\n\t"                                                                                     \
+            "popq %rdx\n\t.cfi_adjust_cfa_offset -8\n\t"                                                               \
+            "popq %rsi\n\t.cfi_adjust_cfa_offset -8\n\t"                                                               \
+            "popq %rdi\n\t.cfi_adjust_cfa_offset -8\n\t"                                                               \
+            "jmp *%rax\n\t"                                                                                            \
+            ".cfi_endproc\n\t.size " #name ", . - " #name "\n\t.popsection")
+
+/*
+ * Unwinding: registers by their DWARF numbers, and the frame that the kernel pushes for a signal handler.
  */
 #define PL_ARCH_REGISTERS 17
 #define PL_ARCH_FP 6
 #define PL_ARCH_SP 7
 #define PL_ARCH_PC 16        /* the return address has a column of its own */
-#define PL_ARCH_RETURN_AT -8 /* where a call leaves it, from the caller's stack pointer (the CFA) */
+#define PL_ARCH_RETURN_AT -8 /* where a call stores it, relative to the caller's stack pointer (the CFA) */
 #define PL_ARCH_RED_ZONE 128 /* bytes below sp that an interrupted function may be using */
 #define PL_ARCH_ADDRESS_BITS 47
 
-/* A handler returns to rt_sigreturn with sp at a ucontext; this is where each register lies from there. */
+/* A handler returns to rt_sigreturn with sp at a ucontext; these are the offsets of the registers in it. */
 #define PL_ARCH_SIGNAL_AT(greg) (40 + 8 * (greg))
 #define PL_ARCH_SIGNAL_BYTES PL_ARCH_SIGNAL_AT(PL_ARCH_REGISTERS)
 static const uint8_t pl_arch_signal_at[PL_ARCH_REGISTERS] = {
@@ -149,12 +173,23 @@ static const uint8_t pl_arch_signal_at[PL_ARCH_REGISTERS] = {
     PL_ARCH_SIGNAL_AT(16),                                                                      /* rip */
 };
 
-/* mov $__NR_rt_sigreturn, %rax; syscall: how a signal trampoline without unwind tables is known (musl, Go). */
+/* Do these bytes, the eight in front of an address, end with a call instruction? If not, it is no return address. Or
+ * with a nop: Go's outermost return address is behind one. */
+INLINE bool pl_arch_ends_with_call(const uint8_t code[8])
+{
+    static const uint8_t lengths[] = {2, 3, 4, 6, 7}; /* of calls through a register or memory: ff /2 */
+    bool is = code[8 - 5] == 0xe8 || code[8 - 1] == 0x90;
+    for (unsigned i = 0; i < sizeof lengths; i++)
+        is |= code[8 - lengths[i]] == 0xff && (code[8 - lengths[i] + 1] & 0x38) == 0x10;
+    return is;
+}
+
+/* mov $__NR_rt_sigreturn, %rax; syscall: identifies a signal trampoline that has no unwind tables (musl, Go). */
 #define PL_ARCH_SIGRETURN "\x48\xc7\xc0\x0f\x00\x00\x00\x0f\x05"
 
 /*
- * The registers at this very instruction, those a caller may rely on. The unwind tables of the function this is
- * expanded in describe them, so its callers can be stepped to from here.
+ * Stores the callee-saved registers, sp and pc as they are here. The unwind tables of the function that this is inlined
+ * into describe them, so the unwinder can step from here to the function's callers.
  */
 INLINE void pl_arch_capture(uint64_t registers[PL_ARCH_REGISTERS])
 {

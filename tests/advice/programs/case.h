@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * case.h - what the programs of this directory share. Each does one thing that advice is given for, or comes close to
- * it, as its argument says; the function that advice must name is called site_SOMETHING.
+ * case.h - shared by the programs of this directory. Each does one thing that gets advice, or something similar,
+ * depending on its argument. The function that advice must name is called site_SOMETHING.
  */
 #ifndef CASE_H
 #define CASE_H
@@ -38,7 +38,7 @@ static inline double case_seconds(void)
     return (double) now.tv_sec + (double) now.tv_nsec * 1e-9;
 }
 
-/* Something that is not looked at, and may not be left out either. */
+/* Hides from the compiler that the block is unused, so that it is not left out. */
 static inline void *case_use(void *block)
 {
     __asm__ volatile("" : "+r"(block) : : "memory");

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * fragmentation.c - fills the heap, frees most of it, and goes on for a while with what is left: a block of each page,
- * so that no page is free; or blocks that have pages of their own; or frees most only as it exits. `stay` is `holes`,
- * and lasts until it is killed.
+ * fragmentation.c - fills the heap, frees most of it, and continues for a while with the rest: a block of each page, so
+ * that no page is free; or blocks with pages of their own; or it frees most of them only at exit. `stay` is like
+ * `holes` and runs until it is killed.
  *
  *   fragmentation holes|stay|mapped|exit
  */
@@ -20,7 +20,7 @@ static APART void *site_block(size_t bytes)
     return memset(case_use(malloc(bytes)), 1, bytes);
 }
 
-/* So that there are moments to remember. */
+/* Gives the timeline moments to record. */
 static void go_on(double seconds)
 {
     for (double end = case_seconds() + seconds; case_seconds() < end; case_wait())

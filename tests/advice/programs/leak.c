@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * leak.c - for a few seconds, forgets blocks all the time; or fills a cache in the first part of them.
+ * leak.c - for a few seconds, forgets blocks continuously; or fills a cache in the first part of this time.
  *
  *   leak forget|cache
  */
@@ -26,7 +26,7 @@ static APART void *site_request(size_t bytes)
     return case_use(malloc(bytes));
 }
 
-/* Two at a time, so that they are no temporaries. */
+/* Two at a time, so that they are not temporary. */
 static void serve(void)
 {
     void *one = site_request(300), *other = site_request(700);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * pool.c - many equal small blocks, which are kept: nodes of a size that loses much to malloc, or little; or which pass
- * by: messages of one size, or of all.
+ * pool.c - many small blocks of equal size. They are kept: nodes whose size wastes much memory in malloc, or little. Or
+ * they are short-lived: messages of one size, or of many.
  *
  *   pool nodes|records|messages|mixed
  */

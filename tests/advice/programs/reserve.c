@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * reserve.c - tables that grow by realloc: many in small steps, in each other's way, so that most steps copy; one at
- * the end of the heap, where there is room; or some so large that the kernel moves them. Prints how much
- * was copied.
+ * reserve.c - tables that grow by realloc: many in small steps, so that neighbours are in the way and most steps copy;
+ * one at the end of the heap, where there is room; or some so large that the kernel moves them. Prints how many bytes
+ * were copied.
  *
  *   reserve steps|room|large
  */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * reuse.c - makes a buffer for every line and frees it at once; or keeps every other one for a while.
+ * reuse.c - allocates a buffer for every line and frees it at once; or keeps every other one for a while.
  *
  *   reuse line|history
  */

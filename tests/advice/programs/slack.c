@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * slack.c - keeps many blocks of so many bytes.
+ * slack.c - keeps many blocks of a given size.
  *
  *   slack BYTES BLOCKS
  */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * usable.c - prints what the allocator in charge makes of every size, from 1 byte on: a line for each.
+ * usable.c - prints the usable size that the allocator gives for every size from 1 byte on, one line each.
  *
  *   usable BYTES
  */

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// vectors.cpp - vectors that grow as they are filled; or that have reserved their room before.
+// vectors.cpp - vectors that grow while they are filled, or that have reserved their capacity.
 //
 //   vectors push|reserve
 //

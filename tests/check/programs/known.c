@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * known.c - a program whose figures are known by heart:
+ * known.c - a program with known figures:
  *
  *     parse_line     1,000 blocks of 100 bytes, each freed at once
- *     build_table    100 blocks of 10,000 bytes (under "more" 110), all held at the peak, then freed
+ *     build_table    100 blocks of 10,000 bytes (with "more" 110), all live at the peak, then freed
  *     keep_session   50 blocks of 2,000 bytes, never freed
  *     answer         40 blocks of 500 bytes under the tag request/answer, freed
  *     work           20 blocks of 1,000 bytes in the thread "worker", freed
  *
  * usage: known [more|die|wait|tidy|alone|crumb]
- *     more in the table; die by SIGKILL; say so and wait for one; keep nothing; without the thread; likewise, and one
- *     line more
+ *     more: a larger table; die: ends by SIGKILL; wait: prints a line and waits for a signal; tidy: frees everything;
+ *     alone: without the thread; crumb: like alone, with one more parse_line
  */
 #include <pthread.h>
 #include <signal.h>
@@ -25,7 +25,7 @@
 
 static char *table[110], *session[50];
 
-/* The compiler may not know what becomes of it. */
+/* Hides from the compiler what happens to the block. */
 static void *use(void *block)
 {
     __asm__ volatile("" : "+r"(block) : : "memory");

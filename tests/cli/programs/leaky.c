@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * leaky.c - keeps one block in four: `leaky BLOCKS [SECONDS]`. With SECONDS it says "up" and waits. Exits with 3.
+ * leaky.c - keeps one block in four: `leaky BLOCKS [SECONDS]`. With SECONDS it prints "up" and waits. Exits with 3.
  */
 #include <stdio.h>
 #include <stdlib.h>

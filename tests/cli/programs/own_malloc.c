@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * own_malloc.c - brings its own malloc, exported or hidden as it is compiled, and uses nothing else.
+ * own_malloc.c - defines its own malloc, exported, or hidden with -DHIDDEN, and calls no other.
  */
 #include <stddef.h>
 #include <unistd.h>

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * service.c - a small server with one leak, and with everything that is none: `service SECONDS [killed]`.
+ * service.c - a small server with one leak and with everything that looks similar: `service SECONDS [killed]`.
  *
- * It makes tables at the start, fills a cache and then leaves it alone, keeps a ring of sessions in which new ones take
- * the place of old ones, keeps a pool that it hardly adds to later on, and handles requests; now and then it forgets to
- * free a line of its log. When it exits, a handler frees the configuration. With `killed` it kills itself in the middle
- * of a request. Last it says for how many seconds it was kept waiting, at most, by whatever else the machine had to do.
+ * It allocates tables at the start. It fills a cache and then leaves it alone. In a ring of sessions new ones replace
+ * old ones. A pool hardly grows later on. It handles requests, and now and then it forgets to free a line of its log.
+ * When it exits, a handler frees the configuration. With `killed` it kills itself during a request. Its last line is
+ * the longest time in seconds that it had to wait because the machine was busy.
  */
 #include <signal.h>
 #include <stdbool.h>
@@ -58,7 +58,7 @@ NOINLINE static void fill_cache(int tick)
         cache[tick] = malloc(256);
 }
 
-/* Nearly all of it in the first part of the run, and one block near its end. */
+/* Nearly all blocks are allocated in the first part of the run, and one near its end. */
 NOINLINE static void fill_pool(void)
 {
     static bool complete;

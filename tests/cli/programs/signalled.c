@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * signalled.c - says "up", then one line for each signal it gets, until SIGTERM, at which it exits with 7.
+ * signalled.c - prints "up", then a line for each signal. It exits with 7 at SIGTERM.
  */
 #include <signal.h>
 #include <stdio.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * switch.c - a program that allocates 20 times, tells the profiler something, and allocates 5,000 times.
+ * switch.c - allocates 20 times, calls the profiler's API, and allocates 5,000 times.
  */
 #include <plimsoll.h>
 #include <stdlib.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// templates.cpp - allocates by way of templates, so that names are long: three instances of one function, two handlers,
-// and containers of containers. Nothing is freed.
+// templates.cpp - allocates through templates, so that names are long: three instances of one function, two handlers,
+// and containers of containers. It frees nothing.
 #include <cstddef>
 #include <map>
 #include <string>
@@ -18,7 +18,7 @@ template <class T> __attribute__((noinline)) void *make(std::size_t count)
 template <class T> __attribute__((noinline)) void *fill(std::size_t count)
 {
     void *made = make<T>(count);
-    asm volatile("" : "+r"(made)); // no tail call: the frame is to be seen
+    asm volatile("" : "+r"(made)); // prevents a tail call, which would remove the frame
     return made;
 }
 

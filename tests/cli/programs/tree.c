@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * tree.c - a process tree: `tree N` forks N children, of which every other allocates a few MiB; `tree --stay SECONDS`
+ * tree.c - a process tree: `tree N` forks N children, every other of which allocates a few MiB. `tree --stay SECONDS`
  * leaves one child running and exits.
  */
 #include <stdlib.h>
@@ -16,7 +16,7 @@ static void allocate(size_t mebibytes)
     }
 }
 
-/* Returns when the child has allocated, so that it is certain to have a profile. */
+/* Returns when the child has allocated, so that the child certainly has a profile. */
 static int stay(unsigned seconds)
 {
     int ready[2];

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * lambda.cpp - two lambdas that allocate, which are inlined or, with -DAPART, are not: debug information then has
- * another name for them than their symbols have.
+ * lambda.cpp - two lambdas that allocate. They are inlined, unless -DAPART is given: then debug information has another
+ * name for them than their symbols.
  */
 #include <cstdlib>
 

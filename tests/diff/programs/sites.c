@@ -1,11 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * sites.c - many sites of many sizes, the same in every run; with -DLEAK one of them keeps what it frees otherwise, and
- * with -DEDITED all of them are further down, as after an edit above them.
+ * sites.c - many sites of many sizes, the same in every run. With -DLEAK one of them keeps blocks that it frees
+ * otherwise. With -DEDITED all of them are further down, as after an edit above them. With -DRENAMED they are in a
+ * file of another name, too. With -DBURST the peak is higher, and all else nearly the same.
  */
 #include <stdlib.h>
 
-#ifdef EDITED
+#ifdef RENAMED
+#line 1000 "renamed.c"
+#elif defined EDITED
 #line 1000
 #endif
 
@@ -13,7 +16,7 @@
 #define ROUNDS 400
 #define SESSIONS 20000
 
-static void *volatile sink; /* so that no compiler pairs malloc with free and drops both */
+static void *volatile sink; /* keeps the compiler from removing pairs of malloc and free */
 
 static void work(unsigned number, void *(*take)(size_t size))
 {
@@ -51,10 +54,22 @@ static __attribute__((noinline)) void keep_session(void)
     }
 }
 
+#ifdef BURST
+static __attribute__((noinline)) void burst(void)
+{
+    void *block = malloc(16 << 20);
+    sink = block;
+    free(block);
+}
+#endif
+
 int main(void)
 {
     for (unsigned i = 0; i < SITES; i++)
         work(i, sites[i]);
     keep_session();
+#ifdef BURST
+    burst();
+#endif
     return 0;
 }

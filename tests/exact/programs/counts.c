@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * counts.c - threads that allocate from many stacks with every function there is, move and free, each as its own random
- * numbers say.
+ * counts.c - threads that allocate from many stacks with every allocation function, move and free, at random.
  *
  *   counts LEDGER THREADS TURNS alone     each thread frees and moves its own blocks
- *   counts LEDGER THREADS TURNS together  it frees and moves whatever it finds: also the others' blocks
- *   counts LEDGER THREADS TURNS cleanly   as together, and all is freed in the end; otherwise it is left behind
+ *   counts LEDGER THREADS TURNS together  it frees and moves any block, also those of other threads
+ *   counts LEDGER THREADS TURNS cleanly   like together, and frees everything in the end; otherwise blocks are left
  *
- * TURNS 0: for ever. With one thread it is main that does it all.
+ * With TURNS 0 it runs forever. With one thread main does everything.
  */
 #include "../../lib/patience.h"
 #include "ledger.h"

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * curve.c - a heap that rises and falls as a script says.
+ * curve.c - a heap that grows and shrinks by a script.
  *
- *   curve LEDGER one      one thread; the peak is neither the first height nor the end
- *   curve LEDGER four     four threads, each with a script of its own; they meet at the peak
- *   curve LEDGER grow     one site grows for more than a second while others stand still or churn
+ *   curve LEDGER one      one thread; the peak is neither the first maximum nor the end
+ *   curve LEDGER four     four threads, each with its own script; they meet at the peak
+ *   curve LEDGER grow     one site grows for more than a second while others stay constant or change
  */
 #include "../../lib/patience.h"
 #include "ledger.h"
@@ -37,7 +37,7 @@ static pthread_barrier_t barrier;
 SITES(LEDGER_MALLOC_SITE)
 static struct block (*const sites[])(size_t) = {SITES(LEDGER_FUNCTION)};
 
-/* Time passes as the heap changes; each pause is a point of the curve. */
+/* Time passes with each change of the heap. Each pause is a point of the curve. */
 static void pause_after(struct heap *heap, size_t bytes)
 {
     heap->since_pause += bytes;
@@ -55,7 +55,7 @@ static void rise(struct heap *heap, unsigned site, unsigned blocks, size_t bytes
 {
     for (unsigned i = 0; i < blocks; i++) {
         struct block block = sites[site](bytes + i % 7 * (bytes / 8));
-        memset(block.address, 1, block.bytes); /* resident */
+        memset(block.address, 1, block.bytes); /* makes it resident */
         heap->kept[site].block[heap->kept[site].count++] = block;
         pause_after(heap, block.bytes);
     }
@@ -78,7 +78,7 @@ static void fall_all(struct heap *heap)
 
 /* ---- the scripts ---- */
 
-/* `bytes` 0: that many blocks are freed. Sizes vary between bytes and 1.75 times that. */
+/* `bytes` 0: that many blocks are freed. Sizes vary between `bytes` and 1.75 times that. */
 struct step {
     unsigned site, blocks;
     size_t bytes;
@@ -86,13 +86,13 @@ struct step {
 
 static const struct step mountains[] = {
     {SITE_base, 1000, 800},   {SITE_index, 4000, 300}, {SITE_cache, 900, 2000}, {SITE_index, 2500, 0},
-    {SITE_texts, 50, 40000},  {SITE_texts, 45, 0}, /* a first height */
+    {SITE_texts, 50, 40000},  {SITE_texts, 45, 0}, /* a first maximum */
     {SITE_cache, 300, 0},     {SITE_queue, 1500, 64},  {SITE_queue, 1400, 0},   {SITE_texts, 30, 50000},
     {SITE_pages, 1000, 4096}, /* the peak */
     {SITE_pages, 800, 0},     {SITE_cache, 600, 0},    {SITE_queue, 3000, 100}, {SITE_base, 100, 0},
 };
 
-/* Only up, once the first steps are over: the peak is where the script ends. */
+/* After the first steps it only grows, so the peak is at the end of the script. */
 static const struct step slopes[THREADS][4] = {
     {{SITE_base, 500, 600}, {SITE_base, 400, 0}, {SITE_index, 3000, 300}, {SITE_pages, 300, 4096}},
     {{SITE_queue, 2000, 60}, {SITE_queue, 1990, 0}, {SITE_cache, 1000, 900}, {SITE_texts, 40, 50000}},
@@ -122,7 +122,7 @@ static void *run_slope(void *argument)
     ledger_thread(heap->number);
     follow(heap, slopes[heap->number - 1], 4);
     pthread_barrier_wait(&barrier);
-    pthread_barrier_wait(&barrier); /* the peak is being marked in between */
+    pthread_barrier_wait(&barrier); /* main marks the peak in between */
     fall_all(heap);
     return NULL;
 }

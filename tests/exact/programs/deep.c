@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * deep.c - allocates on the way down a recursion, at its bottom, and on the way up again.
+ * deep.c - allocates on the way down a recursion, at its bottom, and on the way up.
  *
  *   deep LEDGER
  *
- * Depths lie around the bound on frames that are kept, and far beyond it.
+ * Depths lie around the limit of recorded frames, and far beyond it.
  */
 #include "../../lib/patience.h"
 #include "ledger.h"

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * family.c - each allocation function so many times, sizes from nothing to megabytes, and all the ways to fail.
+ * family.c - calls each allocation function with sizes from zero to megabytes, and in all ways that fail.
  *
- *   family LEDGER            all of them
- *   family LEDGER modest     without pvalloc, which some allocators leave to libc although they could not free its
- * blocks
+ *   family LEDGER            all functions
+ *   family LEDGER modest     without pvalloc, which some allocators leave to libc although they cannot free its blocks
  */
 #include "../../lib/patience.h"
 #include "ledger.h"
@@ -49,7 +48,7 @@ static APART struct block site_posix_memalign(size_t i)
     return LEDGER_ALLOCATE(SITE_posix_memalign, 3 * i, posix_memalign(&address, 16 << i % 8, 3 * i) ? NULL : address);
 }
 
-/* None of these may come back with a block. `kept` is one that stays as it is. */
+/* None of these may return a block. `kept` must not change. */
 static APART void site_refused(const struct block *kept)
 {
     static volatile size_t most = PTRDIFF_MAX, all = SIZE_MAX, half = SIZE_MAX / 2;
@@ -71,7 +70,7 @@ static struct block (*const sites[])(size_t) = {
 
 static size_t functions = SITE_FUNCTIONS;
 
-/* One in three is left behind. */
+/* One block in three is left. */
 static void allocate_all(void)
 {
     struct block blocks[SITE_FUNCTIONS];

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * forks.c - a child frees and moves what it inherited, allocates of its own, and forks once more, while its parent goes
- * on. Each of the three processes keeps a ledger of its own.
+ * forks.c - a child frees and moves blocks that it inherited, allocates, and forks once more, while its parent goes on.
+ * Each of the three processes keeps its own ledger.
  *
  *   forks LEDGER     the children's are LEDGER.child and LEDGER.grandchild
  *
- * Inherited blocks are nobody's: a child's profile knows nothing of them, and neither does its ledger.
+ * Inherited blocks are in no account: neither in a child's profile nor in its ledger.
  */
 #include "../../lib/patience.h"
 #include "ledger.h"
@@ -39,7 +39,7 @@ SITE(thread)
 static APART struct block site_moved(struct block inherited, size_t bytes)
 {
     inherited.thread = LEDGER_NOBODY;
-    inherited.bytes = malloc_usable_size(inherited.address); /* all that anybody can know now */
+    inherited.bytes = malloc_usable_size(inherited.address); /* the requested size is not known */
     return LEDGER_MOVE(SITE_moved, bytes, inherited, realloc(inherited.address, bytes));
 }
 
@@ -70,7 +70,7 @@ static void wait_for(pid_t child)
         _exit(9);
 }
 
-/* `from` is the first inherited block that nobody has freed yet. */
+/* `from` is the first inherited block that has not been freed yet. */
 static void live_as_child(const char *path, size_t from, const char *grandchild)
 {
     pthread_t thread;

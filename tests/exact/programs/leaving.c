@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * leaving.c - blocks that main frees, that exit handlers and destructors free, and that nobody frees.
+ * leaving.c - blocks that main frees, blocks that exit handlers and destructors free, and blocks that are never freed.
  *
  *   leaving LEDGER return|exit|_exit
  */

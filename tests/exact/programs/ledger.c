@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* ledger.c - see ledger.h. A cell is written by the thread it belongs to, except for its frees. */
+/* ledger.c - see ledger.h. Only its thread writes a cell, except for the frees in it. */
 #include "ledger.h"
 
 #include <fcntl.h>
@@ -151,7 +151,7 @@ static void book_move(unsigned site, size_t bytes, const struct block *old, cons
         add(&cell->realloc_moved, old->bytes < bytes ? old->bytes : bytes);
 }
 
-/* realloc(p, 0) frees, and returns NULL: nothing is allocated. With other sizes NULL is failure: nothing happened. */
+/* realloc(p, 0) frees and returns NULL: nothing is allocated. With other sizes NULL is a failure: nothing changed. */
 struct block ledger_moved(unsigned site, size_t bytes, struct block old, void *address)
 {
     struct block block = {0};

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * ledger.h - a program's own account of what it allocated and freed, to hold a profile against.
+ * ledger.h - a program's own account of what it allocated and freed, for comparison with its profile.
  *
- * A program allocates in functions named site_NAME and nowhere else. What it does is booked per thread and site into a
- * file that is mapped, so that the account survives a kill -9 as the profile does. A thread says beforehand what it is
- * about to do (struct ledger_thread, `doing`): where it was killed, one call may be in the profile and not yet here.
+ * A program allocates only in functions named site_NAME. Its calls are booked per thread and site into a mapped file,
+ * so that the account survives kill -9 like the profile. A thread states beforehand what it is about to do (struct
+ * ledger_thread, `doing`): after a kill the profile may have one call that is not booked here yet.
  *
- * The ledger itself allocates nothing. Blocks are named by struct block, which the program keeps: malloc(0) has no room
- * for a name of its own.
+ * The ledger itself allocates nothing. The program keeps a struct block for each block: a block of malloc(0) has no
+ * room for it.
  */
 #ifndef LEDGER_H
 #define LEDGER_H
@@ -20,9 +20,9 @@
 #define LEDGER_SITES 32
 #define LEDGER_NAME 32
 #define LEDGER_POINTS 4096
-#define LEDGER_NOBODY UINT32_MAX /* the thread of a block that is in no account: inherited */
+#define LEDGER_NOBODY UINT32_MAX /* the thread of an inherited block, which is in no account */
 
-/* A function of its own under its own name, whatever the compiler thinks of that. */
+/* A function that keeps its own frame and name. */
 #if __has_attribute(noclone)
 #define APART __attribute__((noinline, noclone))
 #else
@@ -31,13 +31,13 @@
 
 enum ledger_doing { LEDGER_NOTHING = 0, LEDGER_ALLOCATING, LEDGER_FREEING, LEDGER_MOVING };
 
-/* What one thread allocated at one site, and what became of it. Frees of others are added to the owner's cell. */
+/* What one thread allocated at one site, and what became of it. Frees by other threads are added to this cell. */
 struct ledger_cell {
     uint64_t calls, bytes;
     uint64_t freed_calls, freed_bytes;
     uint64_t temporaries;      /* freed by the same thread before its next allocation */
     uint64_t realloc_calls;    /* at the site of the realloc */
-    uint64_t realloc_moved;    /* bytes copied to another place */
+    uint64_t realloc_moved;    /* bytes copied to another address */
     uint64_t realloc_in_place; /* calls */
     uint64_t exit_calls;       /* freed since ledger_exiting() */
     uint64_t exit_bytes;
@@ -45,7 +45,7 @@ struct ledger_cell {
 
 struct ledger_thread {
     uint32_t tid;
-    uint32_t doing; /* enum ledger_doing; the rest says to which cells */
+    uint32_t doing; /* enum ledger_doing; the other fields say which cells */
     uint32_t site;
     uint32_t old_thread, old_site;
     uint32_t reserved;
@@ -56,7 +56,7 @@ struct ledger_amount {
     uint64_t blocks, bytes;
 };
 
-/* Live bytes at a moment (CLOCK_MONOTONIC). */
+/* Live bytes at a time (CLOCK_MONOTONIC). */
 struct ledger_point {
     uint64_t time_ns, live_bytes;
 };
@@ -77,7 +77,7 @@ struct block {
     void *address; /* NULL: no block */
     size_t bytes;
     uint32_t thread, site;
-    uint64_t number; /* how many calls its thread had made, this one included */
+    uint64_t number; /* the number of calls of its thread up to and including this one */
 };
 
 #ifdef __cplusplus
@@ -96,7 +96,7 @@ extern struct ledger *ledger;
 /* Makes the file. The calling thread becomes thread 0. */
 void ledger_open(const char *path, const char *const *names, unsigned sites);
 
-/* The calling thread is this one from now on. */
+/* The calling thread becomes this one. */
 void ledger_thread(unsigned number);
 
 /* Before the call, and after it. `address` NULL: it failed, and nothing was allocated. */
@@ -104,7 +104,7 @@ void ledger_begin(enum ledger_doing doing, unsigned site, size_t bytes, const st
 struct block ledger_allocated(unsigned site, size_t bytes, void *address);
 struct block ledger_moved(unsigned site, size_t bytes, struct block old, void *address);
 
-/* Frees a block, and books it: with free(), or in another way. */
+/* Frees a block with free(), or in another way, and books it. */
 void ledger_free(struct block block);
 void ledger_free_by(struct block block, void (*release)(void *address, size_t bytes));
 
@@ -113,7 +113,7 @@ void ledger_free_by(struct block block, void (*release)(void *address, size_t by
 #define LEDGER_MOVE(site, bytes, old, call)                                                                            \
     (ledger_begin(LEDGER_MOVING, site, bytes, &(old)), ledger_moved(site, bytes, old, call))
 
-/* Sites at which nothing but malloc is called: SITES(LEDGER_MALLOC_SITE). A table of them: {SITES(LEDGER_FUNCTION)}. */
+/* Sites that only call malloc: SITES(LEDGER_MALLOC_SITE). A table of them: {SITES(LEDGER_FUNCTION)}. */
 #define LEDGER_MALLOC_SITE(name)                                                                                       \
     static APART struct block site_##name(size_t bytes)                                                                \
     {                                                                                                                  \
@@ -121,19 +121,19 @@ void ledger_free_by(struct block block, void (*release)(void *address, size_t by
     }
 #define LEDGER_FUNCTION(name) site_##name,
 
-/* From now on the composition of the heap at its highest is kept: exact in programs of one thread. */
+/* From now on the composition of the heap at its peak is kept. This is exact in programs with one thread. */
 void ledger_follow_peak(void);
 
-/* This is the peak, says the program, while nobody allocates. */
+/* The program declares the peak, while no thread allocates. */
 void ledger_mark_peak(void);
 
-/* A point of the curve of live bytes. */
+/* Records a point of the curve of live bytes. */
 void ledger_mark_point(void);
 
-/* main is about to return or to call exit: frees from now on are exit handlers'. */
+/* main is about to return or to call exit: later frees are those of exit handlers. */
 void ledger_exiting(void);
 
-/* The account of a forked child begins. */
+/* Starts the account of a forked child. */
 void ledger_open_child(const char *path);
 
 uint64_t ledger_now_ns(void);

@@ -21,7 +21,7 @@ LEDGER_DECLARE(SITES);
 SITES(LEDGER_MALLOC_SITE)
 static struct block (*const sites[])(size_t) = {SITES(LEDGER_FUNCTION)};
 
-/* TOGETHER blocks live for so long, give or take what the machine does meanwhile: that is measured. */
+/* TOGETHER blocks live for about this long. The real time, which depends on the machine, is measured. */
 static void live_for(unsigned site, unsigned ms)
 {
     struct block blocks[TOGETHER];
@@ -38,7 +38,7 @@ static void live_for(unsigned site, unsigned ms)
             (unsigned long long) (ledger_now_ns() - before));
 }
 
-/* Both sides of each power of two, in numbers that tell buckets apart. */
+/* Sizes on both sides of each power of two, in different numbers, so that buckets cannot be confused. */
 static void try_sizes(void)
 {
     for (unsigned shift = 0; shift < 26; shift++)

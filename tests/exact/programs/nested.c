@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * nested.c - a handler allocates and frees at each instruction of an allocation and its free, one instruction after the
- * other.
+ * nested.c - a handler allocates and frees at each instruction of an allocation and its free.
  *
  *   nested LEDGER WHICH     see the table at the end
  *
- * To be run over an allocator that is safe in signal handlers.
+ * It needs an allocator that is safe in signal handlers.
  */
 #include "../../lib/patience.h"
 #include "../../lib/step.h"
@@ -50,7 +49,7 @@ static void new_thread(void)
 static const struct {
     const char *name;
     void (*turn)(void);
-    long spacing, stride; /* as of at_every_step(); a visit does not end while handlers keep coming to it */
+    long spacing, stride; /* for at_every_step(); a visit never ends if handlers interrupt it too often */
 } cases[] = {
     {"known-stack", known_stack, 250, 3},
     {"new-stack", new_stack, 500, 23},

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * pipeline.c - producers allocate, consumers free: every free is another thread's.
+ * pipeline.c - producers allocate and consumers free: every free is made by another thread.
  *
- *   pipeline LEDGER PAIRS BLOCKS     each of PAIRS producers hands BLOCKS blocks to its consumer, which keeps one in
- * ten
+ *   pipeline LEDGER PAIRS BLOCKS     each of PAIRS producers gives BLOCKS blocks to a consumer, which keeps one in ten
  */
 #include "../../lib/patience.h"
 #include "ledger.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* plugin.c - a module whose one site is named PLUGIN_SITE. Its twins have the same code at the same place. */
+/* plugin.c - a module whose only site is named PLUGIN_SITE. Its variants have the same code at the same offset. */
 #include <stddef.h>
 #include <stdlib.h>
 

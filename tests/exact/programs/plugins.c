@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * plugins.c - loads one module after the other, allocates from it and unloads it: they take turns at the same address.
+ * plugins.c - loads one module after the other, allocates from it and unloads it, so that they use the same address.
  *
  *   plugins LEDGER ROUNDS ONE.so TWO.so
  *
- * Blocks outlive the module that allocated them. Prints how often a module was loaded where another had been.
+ * Blocks outlive their modules. Prints how often a module was loaded at the address of another.
  */
 #include "../../lib/patience.h"
 #include "ledger.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * reallocs.c - chains of reallocs: growing at the end of the heap and in the way of others, shrinking, to nothing, from
- * nothing, in vain, and of another thread's blocks.
+ * reallocs.c - chains of reallocs: growing with and without free memory behind the block, shrinking, to zero, from
+ * NULL, failing, and of another thread's blocks.
  *
  *   reallocs LEDGER
  */
@@ -49,7 +49,7 @@ static APART struct block site_array(struct block old, size_t count, size_t byte
     return LEDGER_MOVE(SITE_array, count * bytes, old, reallocarray(old.address, count, bytes));
 }
 
-/* The factors' product does not fit: it fails, and the block stays as it is. */
+/* The product of the factors overflows: the call fails, and the block does not change. */
 static APART struct block site_array_in_vain(struct block old)
 {
     static volatile size_t half = SIZE_MAX / 2;
@@ -64,7 +64,7 @@ static void grow_freely(void)
     ledger_free(block);
 }
 
-/* Something always lies behind the block: it cannot stay where it is. */
+/* There is always a neighbour behind the block, so it cannot stay in place. */
 static void grow_blocked(unsigned chain)
 {
     struct block block = site_first(24), behind[LINKS];
@@ -86,7 +86,7 @@ static void shrink(void)
     ledger_free(block);
 }
 
-/* Beyond the threshold of mmap: the kernel moves pages, and addresses change or not. */
+/* Above the mmap threshold: the kernel moves pages, and the address may change or not. */
 static void grow_large(void)
 {
     struct block block = site_first(1 << 20);
@@ -104,7 +104,7 @@ static void end_and_begin(void)
     block = site_array_in_vain(block);
     block = site_array(block, 9, 100);
     ledger_free(block);
-    site_array(none, 10, 12); /* left behind */
+    site_array(none, 10, 12); /* never freed */
 }
 
 static void *move_theirs(void *blocks)

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * shorts.c - thousands of threads that live for a few allocations.
+ * shorts.c - thousands of threads that make a few allocations each.
  *
  *   shorts LEDGER THREADS
  *
- * A thread frees one block at once, hands one to main, which frees it, and leaves one behind. Threads take turns in
- * four places of the ledger.
+ * A thread frees one block at once, gives one to main, which frees it, and never frees the third. Threads share four
+ * rows of the ledger in turn.
  */
 #include "../../lib/patience.h"
 #include "ledger.h"

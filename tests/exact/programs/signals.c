@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * signals.c - allocates and frees while a timer's handler does too, wherever it comes.
+ * signals.c - allocates and frees while a timer's handler does the same at any point.
  *
  *   signals LEDGER TURNS PERIOD_US
  *
- * To be run over an allocator that is safe in signal handlers.
+ * It needs an allocator that is safe in signal handlers.
  */
 #include "turns.h"
 

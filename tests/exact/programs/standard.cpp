@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * standard.cpp - the standard library's containers, and every kind of new, each booked where it asks for memory.
+ * standard.cpp - containers of the standard library, and every kind of new, each booked when it requests memory.
  *
  *   standard LEDGER
  *
- * A container stays in its thread. Temporaries are not booked: a container does not say which call gave it a block.
+ * A container stays in its thread. Temporary allocations are not booked: a container does not know which call gave it a
+ * block.
  */
 #include "../../lib/patience.h"
 #include "ledger.h"
@@ -77,7 +78,7 @@ struct block allocate(unsigned site, size_t bytes)
     return ledger_allocated(site, bytes, sites[site](bytes));
 }
 
-/* What containers get their memory from. */
+/* The allocator of the containers. */
 template <typename T, unsigned site> struct booked {
     using value_type = T;
     template <typename U> struct rebind {
@@ -131,7 +132,7 @@ void fill_containers(int round)
     }
 }
 
-/* One in four is left behind. */
+/* One block in four is never freed. */
 void use_operators(size_t round)
 {
     static const struct {
@@ -143,7 +144,7 @@ void use_operators(size_t round)
                      {SITE_aligned, delete_aligned},
                      {SITE_nothrow, delete_plain}};
     for (const auto &one : operators) {
-        struct block block = allocate(one.site, 128 * (1 + round)); /* what is aligned is rounded up to that */
+        struct block block = allocate(one.site, 128 * (1 + round)); /* a multiple of the alignment */
         block.number = 0;
         if (round % 4)
             ledger_free_by(block, one.release);

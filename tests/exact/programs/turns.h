@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * turns.h - sites of main and of a signal handler, and stacks that differ by which of two functions called which.
+ * turns.h - sites of main and of a signal handler, and stacks that differ in the order of two functions.
  *
- * For programs whose handlers allocate: included once, it declares the ledger's sites.
+ * For programs whose handlers allocate. It must be included once, because it declares the ledger's sites.
  */
 #ifndef TURNS_H
 #define TURNS_H
@@ -17,7 +17,7 @@ SITES(LEDGER_MALLOC_SITE)
 
 #define DEPTH 12
 
-/* What a handler does. */
+/* The work of a handler. */
 static inline void allocate_and_free(void)
 {
     struct block first = site_handler(40), second = site_handler(50);
@@ -41,7 +41,7 @@ static APART struct block turn_right(uint32_t turns, unsigned depth)
     return block;
 }
 
-/* Allocates in main's site; each of the lowest `depth` bits of `turns` chooses a frame of the stack. */
+/* Allocates at main's site. Each of the lowest `depth` bits of `turns` chooses a frame of the stack. */
 static APART struct block descend(uint32_t turns, unsigned depth)
 {
     if (depth == 0)

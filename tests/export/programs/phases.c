@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * phases.c - three stretches of time, each with an allocation of its own: what was made first is freed in the last.
+ * phases.c - three phases, each with its own allocations. The blocks of the first phase are freed in the last.
  */
 #include <stdlib.h>
 #include <unistd.h>

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT
 //
-// shapes.cpp - a program whose profile has everything in it that an export may stumble over: tags inside of tags,
-// threads with names, inlined functions, recursion, templates, and one function under two tags and in two threads.
+// shapes.cpp - a program whose profile has everything that is difficult for an export: nested tags, threads with names,
+// inlined functions, recursion, templates, and one function under two tags and in two threads.
 //
 //   shapes [before|after]
 //
-// It does the same every time it is run. `after` differs from `before`, which is the default, in three ways: the cache
-// is twice as large, render is gone, and there is an audit.
+// It does the same in every run. `after` differs from `before`, which is the default, in three ways: the cache is twice
+// as large, render is gone, and there is an audit.
 #include <cstdlib>
 #include <cstring>
 #include <map>
@@ -32,7 +32,7 @@ static void keep(void *block)
     kept[__atomic_fetch_add(&keeps, 1, __ATOMIC_RELAXED)] = block;
 }
 
-// Two functions that are never called: they are part of whoever does.
+// Two functions that are always inlined.
 static INLINE void *innermost(size_t bytes)
 {
     return memset(malloc(bytes), 1, bytes);

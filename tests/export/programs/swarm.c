@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * swarm.c - threads that each do a little, so that what a function has done is nearly all there is, and no thread's
- * share of it is worth a word: first all of them allocate in early(), then, after a rest, a little in late().
+ * swarm.c - threads that each do little: one function makes nearly all calls, but each thread's share is too small to
+ * be recorded by itself. First all threads allocate in early(). Then, after a pause, they allocate a little in late().
  *
  *   swarm THREADS
  */
@@ -38,7 +38,7 @@ static void *work(void *nothing)
     return nothing;
 }
 
-/* A profile looks when somebody allocates. */
+/* A profile records moments only when somebody allocates. */
 static void rest(void)
 {
     for (int i = 0; i < ROUNDS; i++) {

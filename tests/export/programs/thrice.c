@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * thrice.c - three snapshots of one name: after one allocation, after three, after six.
+ * thrice.c - takes three snapshots with one name: after one allocation, after three, after six.
  */
 #include <plimsoll.h>
 #include <stdlib.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// wrapped.cpp - memory that reaches whoever wants it through other hands: operator new, a container's allocator that is
-// inlined, a function like xmalloc(). And a constructor that a container runs, which wants some for itself.
+// wrapped.cpp - memory that is allocated through wrappers: operator new, an inlined allocator of a container, a
+// function like xmalloc(). Also a constructor that allocates and is called by a container.
 #include <cstdlib>
 #include <memory>
 #include <vector>
@@ -26,7 +26,7 @@ NOINLINE void by_wrapper()
     kept = xmalloc(200);
 }
 
-// All of the vector is inlined here, and what it calls is operator new.
+// The whole vector is inlined here. It calls operator new.
 NOINLINE void by_container(size_t bytes)
 {
     std::vector<char> block(bytes);

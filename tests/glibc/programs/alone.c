@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * alone.c - calls a function of libc where any system call but its own kills, in a filter that libc knows nothing of,
- * as if it had been inherited.
+ * alone.c - calls a function of libc where any system call but its own kills, in a seccomp filter that libc does not
+ * know of, as if it had been inherited.
  *
  *   alone execv|execvp|_exit
  */

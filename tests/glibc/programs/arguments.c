@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * arguments.c - makes of its arguments what it likes, as programs may: one is where nobody may read it, and the
- * name is overwritten, as setproctitle does. A child allocates afterwards.
+ * arguments.c - changes its arguments, as programs may: one is moved to memory that cannot be read, and the name is
+ * overwritten, like setproctitle does. A child allocates afterwards.
  *
  *   arguments WORD
  */

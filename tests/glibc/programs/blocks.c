@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * blocks.c - what the allocator promises, and what it says of itself: sizes, alignment, contents, errno, and how much
- * of the heap is in use. The output must not depend on whether, or how often, there was a sample.
+ * blocks.c - the promises of the allocator, and what it reports: sizes, alignment, contents, errno, and how much of the
+ * heap is in use. The output must not depend on whether, or how often, a sample is taken.
  *
  *   blocks
  */
@@ -26,14 +26,14 @@ static void fill(unsigned char *block, size_t bytes)
         block[i] = byte_of(bytes, i);
 }
 
-/* The first `n` of a block that was filled when it had `bytes`. */
+/* Checks the first `n` bytes of a block that was filled when it had `bytes`. */
 static void check_contents(const unsigned char *block, size_t bytes, size_t n)
 {
     for (size_t i = 0; i < n; i++)
         CHECK(block[i] == byte_of(bytes, i));
 }
 
-/* A block as large as it says is usable to the last byte. */
+/* A block must be usable up to the last byte of its usable size. */
 static size_t use(void *block, size_t bytes)
 {
     size_t usable = malloc_usable_size(block);
@@ -126,7 +126,7 @@ static void try_functions(void)
     }
 }
 
-/* ---- every size to every other ---- */
+/* ---- from every size to every other ---- */
 
 static void try_moves(void)
 {
@@ -145,7 +145,7 @@ static void try_moves(void)
     printf("moved: %zu\n", sum);
 }
 
-/* What fails leaves the block as it is, and says why. */
+/* A failed call leaves the block unchanged, and sets errno. */
 static void try_failures(void)
 {
     volatile size_t most = PTRDIFF_MAX, half = SIZE_MAX / 2;
@@ -175,7 +175,7 @@ static void try_copies(void)
     free(three);
 }
 
-/* Blocks beside each other, every second one freed, the rest moved: neighbours of samples are cut and joined. */
+/* Adjacent blocks: every second one is freed, the rest is moved, so that neighbours of samples are split and merged. */
 static void try_neighbours(void)
 {
     enum { BLOCKS = 2000 };

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * callers.c - asks libc for memory by way of libc: each of these functions allocates deep inside of it.
+ * callers.c - functions of libc that allocate: each of them does so deep inside of libc.
  */
 #include <regex.h>
 #include <stdio.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* copies.c - loads libc into as many name spaces as there is room for, and says how many. */
+/* copies.c - loads libc into as many namespaces as there is room for, and prints their number. */
 #include <dlfcn.h>
 
 #include "../../traps/programs/trap.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * crew.c - named threads that make threads, blocks that are freed by others, a child that goes its own way. Every call
- * is decided beforehand, so two runs make the same ones: prints what a profile must say of each function.
+ * crew.c - named threads that start threads, blocks that other threads free, and a child that goes on by itself. All
+ * calls are determined, so two runs make the same ones. It prints what a profile must have for each function.
  *
  *   crew THREADS ROUNDS
  */
@@ -66,7 +66,7 @@ static NOINLINE void *crew_child(void)
     return keep(malloc(480));
 }
 
-/* What a hand does in its rounds; the last of its blocks are for whoever started it. */
+/* The rounds of one thread. Its last blocks are for the thread that started it. */
 static NOINLINE void work(struct hand *hand)
 {
     uint32_t state = (uint32_t) hand->number;
@@ -95,7 +95,7 @@ static void *apprentice(void *argument)
     return NULL;
 }
 
-/* Starts a thread of its own, and frees what that leaves. */
+/* Starts another thread, and frees the blocks that it leaves. */
 static void *master(void *argument)
 {
     struct hand *hand = argument;
@@ -109,7 +109,7 @@ static void *master(void *argument)
     return NULL;
 }
 
-/* A child frees what it has inherited, allocates, and leaves some. */
+/* A child frees blocks that it has inherited, allocates, and leaves some. */
 static void fork_child(void **inherited, int n)
 {
     pid_t child = fork();

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* elsewhere.c - the library that spaces.c loads: allocates with the libc of its own name space, and checks it. */
+/* elsewhere.c - the library that spaces.c loads: allocates with the libc of its own namespace, and checks that. */
 #include <errno.h>
 
 #include "../../traps/programs/trap.h"
 
 #define TOO_MUCH (1ul << 46)
 
-/* The block is another libc's, and this one's malloc has not been called yet. */
+/* The block comes from another libc, and this libc's malloc has not been called yet. */
 void elsewhere_take(void *block);
 void elsewhere_take(void *block)
 {

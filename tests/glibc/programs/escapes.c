@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * escapes.c - asks for a block whose address cannot be stored where it is to go, and ends at that moment: whoever could
- * have read it there would have found the block recorded.
+ * escapes.c - requests a block whose address cannot be stored at the given place, and ends at that instant. Once the
+ * address is visible to others, the block must be recorded.
  */
 #include <signal.h>
 #include <sys/mman.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * interrupted.c - signals, as fast as they come, to threads that do nothing but allocate. The handlers may not allocate
- * (glibc's malloc would not survive that) but use stack, change errno, and come on a stack of their own that is small.
- * Prints how many calls the threads made, of how many bytes, and how many signals came.
+ * interrupted.c - sends signals as fast as possible to threads that only allocate. The handlers do not allocate
+ * (glibc's malloc would not survive that) but use stack, change errno, and run on a small stack of their own. Prints
+ * how many calls the threads made, of how many bytes, and how many signals arrived.
  *
  *   interrupted THREADS MILLISECONDS
  */
@@ -16,7 +16,7 @@
 #include "../../traps/programs/trap.h"
 
 #define STACK_BYTES 8192
-#define SIGNALS_LEAST 20 /* a busy machine delivers few in a while */
+#define SIGNALS_LEAST 20 /* a busy machine delivers only few */
 
 static atomic_int stop, running;
 static _Atomic uint64_t calls, bytes, handled;

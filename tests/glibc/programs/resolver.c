@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* resolver.c - has an IFUNC whose resolver allocates, before libc itself has begun. */
+/* resolver.c - has an IFUNC whose resolver allocates before libc itself is initialised. */
 #include "../../traps/programs/trap.h"
 
 static void *block;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * spaces.c - a library in a name space of the loader's own, with a libc of its own: dlmopen.
+ * spaces.c - a library in its own loader namespace, with its own libc: dlmopen.
  *
- *   spaces LIBRARY FUNCTION [FUNCTION that is given a block]
+ *   spaces LIBRARY FUNCTION [FUNCTION that gets a block]
  */
 #include <dlfcn.h>
 

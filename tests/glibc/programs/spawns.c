@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* spawns.c - in a sandbox, fails to start another program (its child ends at once, in our memory), and returns 5. */
+/* spawns.c - fails to start another program in a sandbox (the child ends at once, in our memory), and returns 5. */
 #include <errno.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * stress.c - threads that pass blocks to each other, cut them, move them, free them; each block knows what is in it,
- * and whoever gets it looks.
+ * stress.c - threads that exchange blocks, resize, move and free them. The contents of each block are known, and every
+ * thread that gets a block checks them.
  *
  *   stress THREADS ROUNDS STEPS [fork]
  *
- * There is one table of blocks. A thread takes what is in a slot, which is then its own, and puts something else there:
- * no locks, so that the allocator is where threads meet. In each round there are new threads. With `fork`, now and then
- * a child goes on with what it has inherited.
+ * There is one table of blocks. A thread takes the block of a slot and puts another one there, without locks, so that
+ * threads meet only in the allocator. Each round has new threads. With `fork`, now and then a child continues with the
+ * inherited blocks.
  *
- * What a marked chunk shares with its neighbours is one word, the size: a race there shows as a block that is not what
- * it was, or as an abort of the allocator.
+ * A marked chunk shares one word with its neighbours, the size. A race there shows as a block with wrong contents, or
+ * as an abort of the allocator.
  */
 #include <malloc.h>
 #include <pthread.h>
@@ -24,7 +24,7 @@
 #define CHILD_STEPS 400
 #define STEPS_PER_FORK 20000
 
-/* The head of every block; behind it, words that follow from it. */
+/* The head of every block. The words after it follow from it. */
 struct block {
     uint64_t bytes;
     uint64_t seed;
@@ -65,7 +65,7 @@ static void fill(struct block *block, size_t bytes)
         word[i] = scramble(block->seed + i);
 }
 
-/* As much of it as there is in `bytes`. */
+/* Checks the part of a block that is within `bytes`. */
 static void check(struct block *block, size_t bytes)
 {
     size_t n, most = (bytes - sizeof *block) / 8;
@@ -74,9 +74,9 @@ static void check(struct block *block, size_t bytes)
         CHECK(word[i] == scramble(block->seed + i));
 }
 
-/* ---- what can be done with a block ---- */
+/* ---- operations on blocks ---- */
 
-/* Mostly small, so that they come from the thread's cache; some that are cut from what is free; few mapped ones. */
+/* Mostly small sizes, which come from the thread's cache; some that are split from free memory; few mapped ones. */
 static size_t some_size(uint64_t random)
 {
     unsigned kind = random % 100;
@@ -144,7 +144,7 @@ static void step(uint64_t *state)
 
 /* ---- threads and children ---- */
 
-/* What others were doing when it was made is theirs; what lies in the table is the child's as well. */
+/* A child must not touch what other threads were working on. The blocks in the table are also the child's. */
 static void run_child(uint64_t *state)
 {
     pid_t child = fork();

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * tagged.c - a program that uses the API without knowing who supplies it: says what it is told.
+ * tagged.c - a program that uses the API without knowing which library provides it, and prints what it gets.
  *
  *   tagged
  */

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * again.c - is a profile that is saved and opened the same? `again FILE COPY` says what is not, and fails.
+ * again.c - checks that a saved profile reads back the same: `again FILE COPY` reports differences and fails.
  */
+#include "reader/write/save.h"
 #include "same.h"
-#include "save.h"
 
 static char **argument;
 
@@ -12,7 +12,7 @@ static void the_copy_is_the_same(void **state)
     (void) state;
     char why[PL_WHY_BYTES] = "";
     struct pl_profile *profile = open_file(argument[1]);
-    if (pl_profile_save(profile, argument[2], why) != 0)
+    if (pl_save(profile, argument[2], why) != 0)
         fail_msg("%s", why);
     struct pl_profile *copy = open_file(argument[2]);
     assert_same_profiles(profile, copy);

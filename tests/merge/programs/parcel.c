@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * parcel.c - allocates what it is told to: `parcel BLOCKS [wait]`.
+ * parcel.c - makes a given number of allocations: `parcel BLOCKS [wait]`.
  *
- * BLOCKS blocks of 100 bytes are kept under the tag "load/keep", as many of 40 bytes are freed at once, by a thread
- * named "worker", and a table grows to 8 bytes for each by realloc. With `wait` it says "up", and goes on when its
- * input ends. Built twice: with PARCEL_LATER some functions are elsewhere.
+ * It keeps BLOCKS blocks of 100 bytes under the tag "load/keep". A thread named "worker" allocates as many of 40 bytes
+ * and frees them at once. A table grows by realloc to 8 bytes for each. With `wait` it prints "up" and goes on when its
+ * input ends. It is built twice: with PARCEL_LATER some functions have other addresses.
  */
 #include <pthread.h>
 #include <stdio.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * grow.c - keeps another 100 KiB, in a hundred blocks, for every line that it reads, and says how much it has so far.
- * Ends at the end of its input.
+ * grow.c - for every line that it reads, allocates another 100 KiB in a hundred blocks and prints how many bytes it
+ * holds. Ends at the end of its input.
  */
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * mixture.c - more sites than a look at the heap has names for, in threads with names, under tags inside of tags.
+ * mixture.c - allocates from more sites than a heap composition lists, in named threads and under nested tags.
  *
- *   mixture CALLS      so many of each thread in each of its phases
+ *   mixture CALLS      calls of each thread in each of its phases
  *
- * Stacks are ways through a tree of calls, left() or right() at each step. Every third block stays, the others go; few
- * are large. The threads are called odd and even. A tenth as much again they allocate while paused.
+ * Stacks are paths through a call tree, left() or right() at each step. Every third block is kept, the others are
+ * freed; few are large. The threads are called odd and even. Each also makes a tenth as many calls while paused.
  */
 #include <plimsoll.h>
 #include <pthread.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * reached.c - allocates TIMES blocks, each DEPTH calls below main: `reached DEPTH TIMES [also]`. Seen from the inside,
- * stacks of different depths begin alike. With `also` there is one more, from another line of main.
+ * reached.c - allocates TIMES blocks, each DEPTH calls below main: `reached DEPTH TIMES [also]`. Stacks of different
+ * depths have the same innermost frames. With `also`, main allocates one more block from another line.
  */
 #include <stdlib.h>
 
@@ -13,7 +13,7 @@ __attribute__((noinline)) static void descend(int depth)
         descend(depth - 1);
     else
         kept = malloc(100);
-    kept = kept; /* something is left to do: this is no tail call */
+    kept = kept; /* work after the call, so that it is no tail call */
 }
 
 int main(int argc, char **argv)

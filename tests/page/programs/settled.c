@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * settled.c - never frees a large table, made at the start, and small entries, made during the first half of a second:
- * what weighs more is less suspicious.
+ * settled.c - never frees a large table, made at the start, and small entries, made during the first half of a second.
+ * The table is larger, but the entries are more suspicious.
  */
 #include <stdlib.h>
 #include <time.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Something for a compiler to chew on: macros, tables, loops to unroll, functions to inline. */
+/* Work for a compiler: macros, tables, loops to unroll, functions to inline. */
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-# Four threads that allocate outside of the interpreter's lock, too: compression and hashing release it.
+# Four threads that also allocate without the interpreter's lock: compression and hashing release it.
 import hashlib
 import threading
 import zlib

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT
-//! What the programs of these tests share: a ledger. And the code blocks of docs/rust.md, which must compile and run.
+//! Shared by the programs of these tests: a ledger. It also has the code blocks of docs/rust.md, which must compile and
+//! run.
 //!
-//! The programs write down what they allocate, by thread and by tag, without allocating. At the end the ledger is
-//! printed, and the profile must say the same.
+//! The programs book what they allocate, by thread and by tag, without allocating. At the end they print the ledger.
+//! The profile must have the same figures.
 
 use std::cell::Cell;
 use std::ffi::c_void;
@@ -80,14 +81,14 @@ impl Account {
         self.add(BYTES, bytes);
     }
 
-    /// Whoever does it, it is the account of the allocation that knows.
+    /// Frees are booked in the account of the allocation, whichever thread frees.
     pub fn gone(&self, bytes: usize) {
         self.add(FREED_CALLS, 1);
         self.add(FREED_BYTES, bytes);
     }
 }
 
-/// One line for each account: thread, tag and figures, with tabs between them.
+/// One line for each account: thread, tag and figures, separated by tabs.
 pub fn print_ledger() {
     println!("thread\ttag\t{}", FIGURES.join("\t"));
     for account in &LEDGER[..USED.load(Relaxed)] {

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * busy.c - two threads that change everything a profile has, as fast as they can, and never end: `busy`.
+ * busy.c - two threads that change everything in a profile as fast as possible, forever: `busy`.
  *
- * Every call path through descend() is a stack of its own, and they come one after the other, so that the file grows
- * all the time. Blocks are handed over and freed by the other thread. Tags come and go.
+ * Every call path through descend() is a different stack. New paths come all the time, so the file keeps growing. Each
+ * thread frees the other's blocks. Tags are entered and left.
  */
 #include <pthread.h>
 #include <stdatomic.h>

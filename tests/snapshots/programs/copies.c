@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * copies.c - takes copies of a live profile and looks at each: `copies LIVE COUNT`. Prints a line for each that is not
- * as it should be, and one about all of them; exits with 1 if there was any.
+ * copies.c - copies a live profile and checks each copy: `copies LIVE COUNT`. Prints a line for each bad copy and one
+ * about all of them. Exits with 1 if any copy was bad.
  *
- * A record may be in flight when its thread was taken off the processor in the middle of an update. That is rare; a
- * copy that was made without care has several of them each time.
+ * A record may be in flight if its thread was preempted in the middle of an update. That is rare. A copy that was made
+ * without care has several of them each time.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,7 +12,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "copy.h"
+#include "reader/write/copy.h"
 
 struct seen {
     uint64_t bad, in_flight, bytes, sites, tags;
@@ -41,7 +41,7 @@ static const char *complain(const struct pl_profile *profile, const struct seen 
 {
     return profile->damage                                      ? "damaged"
            : !pl_profile_valid(profile)                         ? "not valid"
-           : profile->running                                   ? "taken for running"
+           : profile->running                                   ? "looks like a running process"
            : !profile->snapshot_name                            ? "not a snapshot"
            : strcmp(profile->snapshot_name, "copy")             ? "called otherwise"
            : *profile->destination                              ? "has a destination"

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * steps.c - keeps one block of 1000 bytes more for each line it reads, and waits for the next: `steps`. Says "up"
- * first, and the number of blocks after each. At the end of its input it exits with 3.
+ * steps.c - keeps one more block of 1000 bytes for each line that it reads, and waits for the next: `steps`. Prints
+ * "up" first, and the number of blocks after each line. At the end of its input it exits with 3.
  *
- * Before that, lines with a word of the API in them: "snapshot NAME", "no output", "become PROGRAM".
+ * Some lines are commands: "snapshot NAME", "no output", "become PROGRAM".
  */
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,16 +1,17 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""check.py - the claims of docs/maths.md, once more, through the preload, the file, the reader and the JSON.
+"""check - the claims of docs/maths.md, tested through the preload, the file, the reader and the JSON export.
 
     check.py PLIMSOLL LIBRARY PROGRAM [RUNS]
 
-Runs PROGRAM under the runtime RUNS times, each time with another PLIMSOLL_SEED, and compares what `plimsoll export`
-says of each site with what the program says it did. Seeds are fixed and the program's threads run one after the other,
-so that a run can be repeated.
+Runs PROGRAM under the runtime RUNS times, each time with another PLIMSOLL_SEED, and compares the figures of each site
+in `plimsoll export` with those that the program prints. Seeds are fixed and the program's threads run one after the
+other, so that a run can be repeated.
 
-Tolerances. Bias: the mean error over the runs is within 4 of its standard errors (once in 16,000 checks by chance).
-Coverage: of RUNS intervals that each hold the truth with 94%, fewer than the limit hold it once in 100,000 checks. A
-site that allocates in many threads has an interval per thread and none as a whole: there only bias is checked.
+Tolerances. Bias: the mean error over the runs is within 4 of its standard errors (exceeded by chance once in 16,000
+checks). Coverage: if each of RUNS intervals contains the true value with 94%, fewer than the limit do once in 100,000
+checks. A site that allocates in many threads has an interval per thread and none as a whole, so only its bias is
+checked.
 
 Prints TAP.
 """
@@ -48,7 +49,7 @@ def export(plimsoll, profile):
 
 
 def site_of(profile, entry):
-    """The function of ours that the stack of this entry goes through."""
+    """The site function of the program in the stack of this entry."""
     stack = entry["stack"]
     if stack is None:
         return None
@@ -71,7 +72,7 @@ def covers(entry, metric, truth):
 
 
 def observe(plimsoll, library, program, runs):
-    """(site, metric) -> the errors and, for sites of one thread, whether the interval held the truth."""
+    """(site, metric) -> the errors and, for sites of one thread, whether the interval contains the true value."""
     errors, covered, truth_of = {}, {}, {}
     for seed in range(1, runs + 1):
         with tempfile.TemporaryDirectory() as directory:
@@ -104,7 +105,7 @@ def standard_errors(values):
 
 
 def fewest_covered(runs):
-    """The smallest count that is not as unlikely as CHANCE."""
+    """The smallest count that is less unlikely than CHANCE."""
     below = 0.0
     for count in range(runs + 1):
         below += math.comb(runs, count) * COVERAGE**count * (1 - COVERAGE) ** (runs - count)
@@ -114,7 +115,7 @@ def fewest_covered(runs):
 
 
 def report(checks):
-    """Prints (whether it is so, what it is) of each as TAP; returns the exit status."""
+    """Prints (whether it holds, the claim) of each as TAP. Returns the exit status."""
     print(f"1..{len(checks)}")
     for number, (good, words) in enumerate(checks, 1):
         print("ok" if good else "not ok", number, "-", words)

@@ -1,19 +1,19 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""check_phases.py - auto mode while another process, this one, writes T into the profile of the running program.
+"""check_phases - auto mode while another process (this one) writes T into the profile of the running program.
 
     check_phases.py PLIMSOLL LIBRARY PROGRAM [RUNS]
 
-T goes up and down by factors of up to 128, exact counting in between, and a site lives in each phase: figures
-must be right per site, since whoever weighs a sample with the wrong T gets every total right and every phase wrong.
-The program stands still while T is written, so that a run can be repeated from its seed. Tolerances are those of
-check.py. A thread hears of a new T at the end of a part of its gap (in auto mode; in sampled mode when the gap runs out):
-what a site does until then is in the figures only if the gap ran out in that very site, so a site that has been counted
-and never sampled may have done a little more.
+T goes up and down by factors of up to 128, with exact counting in between, and each phase has its own site. Figures
+must be right per site: code that weighs a sample with the wrong T gets every total right and every phase wrong. The
+program waits while T is written, so that a run can be repeated from its seed. Tolerances are those of check.py. A
+thread sees a new T at the end of a part of its gap (in auto mode; in sampled mode when the gap ends). Allocations of a
+site until then are in the figures only if the gap ended in that very site, so a site that was counted and never sampled
+may have done a little more.
 
-Which samples fall where depends on the seed and on every allocation before, so a change of the runtime is a new throw of
-the dice. Few runs are not enough then: with 40 of them a mean is 4 of its own standard errors off once in some 3,700
-checks, not in 16,000.
+Which samples fall where depends on the seed and on every allocation before, so any change of the runtime gives new
+random results. Then few runs are not enough: with 40 of them a mean is 4 of its own standard errors off once in some
+3,700 checks, not in 16,000.
 
 Prints TAP.
 """
@@ -44,7 +44,7 @@ RULE_OF_THREE = 3
 
 
 def may_hide(site, metric):
-    """How much of a site that was only counted may be missing: what it did before the gap ran out that was running."""
+    """How much of a site that was only counted may be missing: what it did before the current gap ended."""
     phase = site.removeprefix("site_phase_")
     if not phase.isdigit() or int(phase) == 0:
         return 0
@@ -80,8 +80,8 @@ def run_program(library, program, seed, directory):
 
 
 def skew_is_kept(path):
-    """Sums of the third order: those of bytes follow from those of blocks where all have one size, and by the inequality
-    of Cauchy and Schwarz they are no smaller than the others say, but larger where weights differ."""
+    """Sums of the third order. If all blocks have one size, those of bytes follow from those of blocks. By the
+    inequality of Cauchy and Schwarz they are not smaller than the other sums imply, and larger if weights differ."""
     rows = [row for row in plim.Profile(path).rows.values() if row.smallest == row.largest == BLOCK_BYTES]
     return any(row.objects_skew > 0 for row in rows) and all(
         math.isclose(row.space_skew, row.objects_skew * BLOCK_BYTES**3)
@@ -96,7 +96,7 @@ def holds(entry, site, metric, truth):
 
 
 def observe(plimsoll, library, program, runs):
-    """(site, metric) -> errors; whether the interval held the truth; the truth. And in how many runs rows kept the skew."""
+    """(site, metric) -> errors; whether the interval has the true value; that value. And runs with correct skew."""
     errors, held, truth_of, skews = {}, {}, {}, 0
     for seed in range(1, runs + 1):
         with tempfile.TemporaryDirectory() as name:

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * phases.c - allocates from one site after the other, each when it is told to, and says what it did.
+ * phases.c - allocates from one site after the other, each on request, and prints what it did.
  *
  *     phases <blocks>...
  *
- * Before every phase it waits for a line on its standard input, so that somebody else can change the profiler's
- * settings in between. A site is a function, and prints one line when it is through:
+ * Before every phase it waits for a line on its standard input, so that another process can change the profiler's
+ * settings in between. A site is a function. When it has finished, it prints one line:
  *
  *     <function> <calls> <bytes> <live blocks> <live bytes>
  *
- * A second site allocates in every phase, in turns with the first. One block in three stays.
+ * A second site allocates in every phase, alternating with the first. One block in three is never freed.
  */
 #include <stdint.h>
 #include <stdio.h>
@@ -22,7 +22,7 @@ struct ledger {
     uint64_t calls, live;
 };
 
-static void *volatile sink; /* so that no compiler pairs malloc with free and drops both */
+static void *volatile sink; /* keeps the compiler from removing pairs of malloc and free */
 
 SITE void *site_everywhere(void)
 {
@@ -44,7 +44,7 @@ static void *(*const site[])(void) = {
 #undef ENTRY
 };
 
-/* The pages are never touched, so that it takes no memory to speak of. */
+/* The pages are never touched, so they cost hardly any memory. */
 static void allocate(void *(*from)(void), struct ledger *ledger)
 {
     void *block = from();

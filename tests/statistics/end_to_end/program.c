@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * program.c - allocates from sites whose every figure is known, and says what it did.
+ * program.c - allocates from sites whose figures are all known, and prints what it did.
  *
- * A site is a function: its name is how check.py finds it in a profile. Each prints one line when it is through:
+ * A site is a function. check.py finds it in a profile by its name. When it has finished, it prints one line:
  *
  *     <function> <calls> <bytes> <live blocks> <live bytes>
  *
- * One block in three stays; the others are freed by the same thread, or by another one where the name says so.
+ * One block in three is never freed. The same thread frees the others, or another thread if the name says so.
  */
 #include <pthread.h>
 #include <stdbool.h>
@@ -21,7 +21,7 @@ struct ledger {
     uint64_t calls, bytes, live, live_bytes;
 };
 
-static void *volatile sink; /* so that no compiler pairs malloc with free and drops both */
+static void *volatile sink; /* keeps the compiler from removing pairs of malloc and free */
 
 static void *checked(void *block)
 {
@@ -88,7 +88,7 @@ SITE void site_large(void)
     report(__func__, &ledger);
 }
 
-/* A buffer that doubles: each realloc is a call of the full new size, and frees what was there. */
+/* A buffer that doubles: each realloc is a call of the full new size, and frees the old block. */
 SITE void site_grow(void)
 {
     struct ledger ledger = {0};
@@ -127,7 +127,7 @@ SITE void site_crossed(void)
     report(__func__, &ledger);
 }
 
-/* ---- threads that allocate ten times and are gone ---- */
+/* ---- threads that allocate ten times and end ---- */
 
 #define THREADS 2000
 #define PER_THREAD 10

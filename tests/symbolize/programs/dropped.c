@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* dropped.c - a long function that the linker throws away; its lines, from address 0 on, reach into those of others. */
+/* dropped.c - a long function that the linker drops. Its lines, from address 0 on, overlap those of other functions. */
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -17,7 +17,7 @@ int main(int argc, char **argv)
     return 0;
 }
 
-/* Last, so that its lines come after those of the others in the line table too. */
+/* Last, so that its lines also come last in the line table. */
 void dropped(char *memory);
 void dropped(char *memory)
 {

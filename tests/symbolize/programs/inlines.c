@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* inlines.c - calls inlined into one another, several deep, so that one address is many places. */
+/* inlines.c - calls inlined into each other, several deep, so that one address has many places. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* account.c - see account.h. A cell is written by the thread it belongs to, except for its frees. */
+/* account.c - see account.h. Only its thread writes a cell, except for the frees in it. */
 #include "../../lib/patience.h"
 #include "account.h"
 
@@ -22,7 +22,7 @@ static bool following, off;
 static uint64_t size_from, size_to = UINT64_MAX;
 static char lock;
 
-/* Threads do not share a row; row and column + 1 are a cell, 0 is none yet. */
+/* The number of a cell plus 1, by thread and tag; 0: there is none yet. Each thread writes only its own row. */
 static uint32_t cell_of[ACCOUNT_THREADS][ACCOUNT_TAGS];
 
 static _Thread_local unsigned me;
@@ -112,7 +112,7 @@ static uint32_t add_tag(uint32_t parent, const char *name, size_t bytes, enum ac
     return account->tags++;
 }
 
-/* Not for signal handlers, since there is a lock: they enter tags that are known already. */
+/* Not for signal handlers, because it takes a lock. They enter tags that exist already. */
 uint32_t account_tag_below(uint32_t parent, const char *name, size_t bytes, enum account_kind kind)
 {
     uint32_t found = 0;
@@ -132,7 +132,7 @@ unsigned account_depth(void)
     return depth;
 }
 
-/* The tag that is charged. */
+/* The tag that is charged now. */
 uint32_t account_tag_now(void)
 {
     if (paused)
@@ -214,7 +214,7 @@ struct errand errand_here(void)
     return (struct errand){plimsoll_capture(), path[depth]};
 }
 
-/* To adopt is not to enter. */
+/* Adopting a tag does not count as entering it. */
 struct errand errand_adopt(struct errand errand)
 {
     struct errand before = {plimsoll_adopt(errand.context), path[depth]};
@@ -266,7 +266,7 @@ void account_follow_peak(void)
     following = true;
 }
 
-/* An allocation of y bytes is sampled with probability p, and then stands for 1/p: variance (1 - p)/p, times y^2. */
+/* An allocation of y bytes is sampled with probability p and then has weight 1/p: variance (1 - p)/p, times y^2. */
 static void book_variance(struct account_cell *cell, size_t bytes)
 {
     if (interval_bytes == 0)
@@ -278,7 +278,7 @@ static void book_variance(struct account_cell *cell, size_t bytes)
         cell->weight_most = 1 / p;
 }
 
-/* Blocks made while off or paused are requests that are counted; nothing more is known of them. */
+/* Blocks allocated while off or paused are counted as requests. Nothing more is recorded of them. */
 struct held account_took(enum account_function function, size_t bytes, void *address)
 {
     uint32_t number = cell_number(account_tag_now());
@@ -343,7 +343,7 @@ struct held take(enum account_function function, size_t bytes)
     return account_took(function, bytes, request[function](bytes));
 }
 
-/* realloc(p, 0) frees, and returns NULL: a request that came to nothing. With other sizes NULL is failure: the old
+/* realloc(p, 0) frees and returns NULL: a request without a block. With other sizes NULL is a failure, and the old
  * block stays. */
 struct held take_again(struct held old, size_t bytes)
 {

@@ -1,14 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * account.h - a program's own account of what it allocated under which tag, to hold a profile against.
+ * account.h - a program's own account of what it allocated under which tag, for comparison with its profile.
  *
- * A program enters and leaves tags, allocates and frees through these functions and in no other way. Each calls the
- * profiler, or the allocator, and books what must come of it, per thread and tag, into a file that is mapped, so that
- * the account survives a kill -9 as the profile does. A call is booked after it was made: where a thread was killed,
- * the profile may know of one more than the account.
+ * A program enters and leaves tags, allocates and frees only through these functions. Each calls the profiler or the
+ * allocator, and books the expected result per thread and tag into a mapped file, so that the account survives kill -9
+ * like the profile. A call is booked after it was made, so after a kill the profile of a thread may have one call more.
  *
- * Nothing here allocates. What libraries allocate for a program that asks them for something else (a new thread, an
- * exception) is allocated under a tag that is `loose`: it is in no comparison.
+ * Nothing here allocates. Allocations that libraries make for a program (for a new thread, an exception) happen under a
+ * tag that is `loose`: it is not compared.
  */
 #ifndef ACCOUNT_H
 #define ACCOUNT_H
@@ -24,7 +23,7 @@
 #define ACCOUNT_CELLS 16384
 #define ACCOUNT_TEXT (4u << 20)
 #define ACCOUNT_NOBODY                                                                                                 \
-    UINT32_MAX /* the cell of a block whose free is nobody's: made while off or paused, or inherited */
+    UINT32_MAX /* the cell of a block whose free is not booked: allocated while off or paused, or inherited */
 
 enum account_function { BY_MALLOC, BY_CALLOC, BY_REALLOC, BY_ALIGNED, ACCOUNT_FUNCTIONS };
 
@@ -36,28 +35,28 @@ struct account_tag {
     uint32_t kind;
     uint32_t loose;
     uint32_t name_bytes;
-    uint64_t name; /* in text */
+    uint64_t name; /* offset in text */
 };
 
-/* What one thread asked for under one tag, and what became of it. Frees are added by whoever frees. */
+/* What one thread requested under one tag, and what became of it. The thread that frees a block adds the free here. */
 struct account_cell {
     uint32_t thread;
     uint32_t tag;
     uint64_t calls_of[ACCOUNT_FUNCTIONS];
     uint64_t bytes;
     uint64_t entered;
-    uint64_t failed_of[ACCOUNT_FUNCTIONS]; /* requests that came to nothing: not in the figures above */
+    uint64_t failed_of[ACCOUNT_FUNCTIONS]; /* failed requests, which are not in the figures above */
     uint64_t failed_bytes;
     uint64_t freed_calls;
     uint64_t freed_bytes;
-    uint64_t peak_calls; /* live when the whole heap was largest */
+    uint64_t peak_calls; /* live at the peak of the whole heap */
     uint64_t peak_bytes;
-    uint64_t other_calls; /* of sizes whose stacks are not wanted; they are in calls_of, too */
+    uint64_t other_calls; /* of sizes that are not recorded by stack; calls_of has them, too */
     uint64_t other_bytes;
-    uint64_t resets;         /* how often figures had begun anew when this began */
-    double variance_objects; /* of the estimate that samples give of calls and of bytes: see docs/maths.md */
+    uint64_t resets;         /* the number of resets before this cell */
+    double variance_objects; /* of the estimates of calls and of bytes: see docs/maths.md */
     double variance_space;
-    double weight_most; /* calls that one sample may stand for */
+    double weight_most; /* the largest weight of a sample, in calls */
 };
 
 struct account {
@@ -89,33 +88,33 @@ extern "C" {
 
 extern struct account *account;
 
-/* Makes the file; the calling thread becomes thread 0. ACCOUNT_INTERVAL in the environment is the mean number of bytes
+/* Makes the file. The calling thread becomes thread 0. ACCOUNT_INTERVAL in the environment is the mean number of bytes
  * between samples. */
 void account_open(const char *path);
 
-/* The calling thread is this one from now on, and at the root. */
+/* The calling thread becomes this one, at the root. */
 void account_thread(unsigned number);
 
-/* A forked child goes on in the tag where it is, with an account of its own. What it inherited is nobody's. */
+/* A forked child stays in its tag, with a new account. Its inherited blocks are in no account. */
 void account_open_child(const char *path);
 
 /* ---- tags ---- */
 
 void push(const char *name);
-void push_loose(const char *name); /* for what is not to be compared */
+void push_loose(const char *name); /* for allocations that are not compared */
 void pop(void);
 void enter(plimsoll_tag prepared, const char *name);
 
-/* The account's side alone: what the program does by other means. */
+/* Only the account's side, for operations that the program makes by other means. */
 uint32_t account_tag_below(uint32_t parent, const char *name, size_t bytes, enum account_kind kind);
 uint32_t account_tag_now(void);
 unsigned account_depth(void);
 void account_pushed(const char *name);
 void account_entered(uint32_t tag);
 void account_popped(void);
-void account_return_to(unsigned depth); /* out of scopes that were left without pops */
+void account_return_to(unsigned depth); /* leaves scopes that were not popped */
 
-/* Work for another thread. */
+/* Gives work to another thread. */
 struct errand {
     plimsoll_context context;
     uint32_t tag;
@@ -135,15 +134,15 @@ void account_sizes(uint64_t from, uint64_t to);
 struct held take(enum account_function function, size_t bytes);
 struct held take_again(struct held old, size_t bytes); /* realloc */
 void give(struct held block);
-void allocate(size_t bytes); /* takes two of about that size, and gives one back */
+void allocate(size_t bytes); /* takes two blocks of about that size, and frees one */
 
 /* The parts of take(), for calls of another kind. */
 struct held account_took(enum account_function function, size_t bytes, void *address);
 
-/* From now on what is live at the heap's highest is kept: exact in programs of one thread. */
+/* From now on the account keeps what is live at the peak. This is exact in programs with one thread. */
 void account_follow_peak(void);
 
-/* The heap is at its highest, says the program, while nobody allocates. */
+/* The program declares the peak, while no thread allocates. */
 void account_mark_peak(void);
 
 /* ---- threads ---- */
@@ -153,15 +152,15 @@ struct crew_member {
     void (*work)(unsigned number);
 };
 
-/* Runs `work` in so many threads, numbered from `first`, all at once, and waits for them. */
+/* Runs `work` in this many threads at the same time, numbered from `first`, and waits for them. */
 void crew_run(unsigned first, unsigned threads, void (*work)(unsigned number));
 
-/* In such a thread: waits until all of them are here. */
+/* In such a thread: waits until all of them have come here. */
 void crew_meet(void);
 
 /* ---- programs ---- */
 
-/* What a program can be asked for; one without a name ends the table. */
+/* The modes of a program. One without a name ends the table. */
 struct account_mode {
     const char *name;
     void (*run)(void);
@@ -171,7 +170,7 @@ struct account_mode {
 int account_main(int argc, char **argv, const struct account_mode *modes);
 
 uint32_t draw(uint64_t *random, uint32_t below);
-void require(bool true_, const char *what); /* or the program ends with a word on stderr */
+void require(bool true_, const char *what); /* otherwise the program ends with a message on stderr */
 
 #define REQUIRE(condition) require(condition, #condition)
 

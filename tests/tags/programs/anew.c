@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * anew.c - many stacks with a little each, some of it kept; then a reset, and a single stack that keeps nothing.
+ * anew.c - many stacks with a few allocations each, some of them kept; then a reset, and one stack that keeps nothing.
  */
 #include <plimsoll.h>
 #include <stdlib.h>
@@ -24,7 +24,7 @@ static void allocate(unsigned number)
         free(block);
 }
 
-/* One stack for each number: a bit for each frame. */
+/* A different stack for each number: one frame for each bit. */
 static __attribute__((noinline)) void one(unsigned number, unsigned left);
 
 static __attribute__((noinline)) void zero(unsigned number, unsigned left)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * bounds.c - twenty tags where there is room for eight: what finds no room is charged to the tag around it.
+ * bounds.c - twenty tags where there is room for eight. Tags without room are charged to the tag around them.
  *
  *   bounds ACCOUNT      with PLIMSOLL_MAX_TAGS=8
  */
@@ -35,7 +35,7 @@ int main(int argc, char **argv)
             if (room)
                 account_pushed(name);
             allocate(10 + i);
-            plimsoll_push(room ? "around" : "tag 0"); /* not there: none of these is below this one */
+            plimsoll_push(room ? "around" : "tag 0"); /* none of these tags exists below this one */
             allocate(50);
             plimsoll_pop();
             account->scopes_lost += room ? 1 : 2;
@@ -46,6 +46,6 @@ int main(int argc, char **argv)
         }
     }
     pop();
-    allocate(200); /* the root: all was balanced */
+    allocate(200); /* at the root, because pushes and pops were balanced */
     return 0;
 }

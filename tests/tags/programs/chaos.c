@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * chaos.c - everything at once: threads that come and go in tags, while others reset, stop and start, change what is
- * recorded, take copies, ask for statistics and fork.
+ * chaos.c - everything at the same time: threads that begin and end in tags, while others reset, stop and start, change
+ * what is recorded, take copies, ask for statistics and fork.
  *
  *   chaos ACCOUNT MILLISECONDS DIRECTORY
  *
- * Nobody knows what the figures must be; only that whatever is left behind makes sense, and that all of it ends.
+ * The figures cannot be predicted. The profiles must be consistent, and the program must end.
  */
 #include "../../lib/patience.h"
 #include "account.h"
@@ -30,7 +30,7 @@ static bool go_on(void)
     return !__atomic_load_n(&enough, __ATOMIC_RELAXED);
 }
 
-/* Blocks are anybody's. */
+/* All threads share the blocks. */
 static void change_block(uint64_t *random)
 {
     void *mine = malloc(1 + draw(random, 2000));

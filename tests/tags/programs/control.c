@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * control.c - a program that decides what is recorded.
+ * control.c - a program that controls what is recorded.
  *
  *   control ACCOUNT stop|begin|pause|reset|crew-reset|crew-reset-later|sample|sizes|output|output-again
  *   control ACCOUNT write|snapshot|due DIRECTORY
  *
- * What was true when a copy was made is in ACCOUNT.NAME.
+ * ACCOUNT.NAME has the account at the time of the copy NAME.
  */
 #include "account.h"
 
@@ -64,7 +64,7 @@ static void stop_and_start(void)
     }
     stop();
     struct held unknown = take(BY_MALLOC, 500);
-    give(before); /* known, so its end is recorded */
+    give(before); /* it is recorded, so its free is, too */
     start();
     give(unknown);
     pop();
@@ -116,7 +116,7 @@ static void pause_some(void)
     crew_run(1, 2, pause_in);
 }
 
-/* ---- beginning anew ---- */
+/* ---- resets ---- */
 
 static void reset(void)
 {
@@ -148,8 +148,8 @@ static void reset(void)
 static pthread_barrier_t step;
 static bool at_once;
 
-/* Thread 1 resets while the others rest. The last of them never allocates again. When samples are taken, the others
- * learn of it when they next leave or enter a tag. */
+/* Thread 1 resets while the others are idle. The last of them never allocates again. In sampled mode the others see the
+ * reset when they next leave or enter a tag. */
 static void reset_in_crew(unsigned number)
 {
     push("work");
@@ -182,7 +182,7 @@ static void reset_crew(void)
     reset_crew_later();
 }
 
-/* ---- how much ---- */
+/* ---- sampling interval and sizes ---- */
 
 static void sample(void)
 {
@@ -289,7 +289,7 @@ static void take_snapshots(void)
     REQUIRE(plimsoll_snapshot("odd/na me") <= 0);
 }
 
-/* Until two were due, or, where none ever is, some times. */
+/* Polls until two snapshots were due, or a number of times if none ever is. */
 static void poll_for_snapshots(void)
 {
     bool ever = getenv("PLIMSOLL_SNAPSHOT_EVERY");

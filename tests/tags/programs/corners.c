@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * corners.c - where threads, forks, resets and statistics meet: small scenes, each of which knows what must come of it.
+ * corners.c - combinations of threads, forks, resets and statistics. Each small scene checks its own figures.
  *
  *   corners ACCOUNT SCENE
  *
- * It ends with a word on stderr when something is wrong. Some scenes want settings: see ../stepped.py.
+ * It ends with a message on stderr if something is wrong. Some scenes need settings: see ../stepped.py.
  */
 #include "step.h"
 
@@ -14,9 +14,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#define NEGATIVE (UINT64_C(1) << 60) /* less than nothing, in figures without a sign */
+#define NEGATIVE (UINT64_C(1) << 60) /* a negative figure, as an unsigned number */
 
-/* Which tag a name is here. */
+/* The tag with this name below the current one. */
 static plimsoll_context tag_of(const char *name)
 {
     plimsoll_push(name);
@@ -31,7 +31,7 @@ static void allocate_times(int times, size_t bytes)
         free(malloc(bytes));
 }
 
-/* What pairs say of a key's end, in all threads. */
+/* The sum of the pairs whose key ends like this, over all threads. */
 struct wanted {
     const char *end;
     uint64_t sum;
@@ -66,7 +66,7 @@ static void run_thread(void *(*run)(void *) )
     pthread_join(start_thread(run), NULL);
 }
 
-/* ---- asking while others work ---- */
+/* ---- statistics while other threads work ---- */
 
 static int enough;
 static uint64_t made;
@@ -105,7 +105,7 @@ static void check_not_negative(const struct plimsoll_stats *process)
         REQUIRE(process->live_sizes[i].blocks < NEGATIVE && process->live_sizes[i].bytes < NEGATIVE);
 }
 
-/* A call that is being booked to its tag while we ask, may be seen twice, this once. */
+/* A call that is being booked to its tag during the query may be counted twice, once. */
 static void ask_for_a_tag(void)
 {
     plimsoll_context a = tag_of("A");
@@ -134,7 +134,7 @@ static void ask_for_pairs(void)
     stop_thread(thread);
 }
 
-/* As before, a call or two may be seen halfway. */
+/* As above, a call or two may be seen half booked. */
 static void ask_for_bytes(void)
 {
     struct plimsoll_stats last = of_process();
@@ -157,7 +157,7 @@ static void wait_for(uint64_t more)
         ;
 }
 
-/* A thread that takes note of the first must not be content when there is a second. */
+/* A thread that has seen the first reset must also see the second. */
 static void reset_twice(void)
 {
     uint64_t random = 1;
@@ -169,7 +169,7 @@ static void reset_twice(void)
             ;
         plimsoll_reset();
         wait_for(300);
-        require(of_process().calls >= 200, "what a thread allocates after a reset is invisible");
+        require(of_process().calls >= 200, "allocations after a reset are missing");
     }
     stop_thread(thread);
 }
@@ -187,7 +187,7 @@ static void ask_after_reset(void)
 #define OLD_BLOCKS 100
 #define NEW_BLOCKS 30
 
-/* Frees of what is forgotten are not to lower the new peak. */
+/* Frees of blocks from before the reset must not lower the new peak. */
 static void peak_after_reset(void)
 {
     void *old[OLD_BLOCKS], *new[NEW_BLOCKS];
@@ -207,7 +207,7 @@ static void peak_after_reset(void)
 
 /* ---- children ---- */
 
-/* In a child: what is true of it, given as its exit status. */
+/* Runs a check in a child, which reports failure by its exit status. */
 static void fork_and(int (*child)(void))
 {
     int status = -1;
@@ -276,7 +276,7 @@ static void *allocate_in_x(void *unused)
     return unused;
 }
 
-/* With room for few threads, one goes on with the figures of another that has ended. */
+/* With room for few threads, a new thread reuses the record of an ended one. */
 static void taken_over(void)
 {
     run_thread(allocate_without_tag);
@@ -296,7 +296,7 @@ static void allocate_in_many(unsigned number)
     }
 }
 
-/* One after the other, so that the last begin when the file is full. */
+/* One after the other, so that the last ones start when the file is full. */
 static void crowd(void)
 {
     for (unsigned i = 1; i <= CROWD; i++)
@@ -308,7 +308,7 @@ static void crowd(void)
 
 static void *slot[SLOTS];
 
-/* From the first round to the last but one, nearly all slots are full. */
+/* Nearly all slots are full from the first round to the last but one. */
 static void exchange_blocks(unsigned number)
 {
     uint64_t random = number;
@@ -336,7 +336,7 @@ static void ask_for_everything(void)
     plimsoll_reset();
 }
 
-/* Neither flags that the program would see, nor traps that it has asked for. */
+/* Neither raises flags that the program would see, nor triggers traps that it has enabled. */
 static void floating_point(void)
 {
     plimsoll_push("A");
@@ -358,7 +358,7 @@ static void stay(void)
 {
 }
 
-/* Instructions to enter a tag that was never seen; the fewest of some, as tables grow now and then. */
+/* The number of instructions to enter a new tag: the smallest of several, because tables grow now and then. */
 static long steps_of_new_name(const char *prefix)
 {
     char name[64];
@@ -376,7 +376,7 @@ static long steps_of_new_name(const char *prefix)
     return fewest;
 }
 
-/* A server that makes a tag of each request's number has no room for more some day, but goes on as before. */
+/* A server that makes a tag of each request's number reaches the limit, but must not become slower. */
 static void many_names(void)
 {
     step_prepare(stay);
@@ -387,7 +387,7 @@ static void many_names(void)
     }
     long last = steps_of_new_name("last");
     fprintf(stderr, "%ld instructions at first, %ld at last\n", first, last);
-    require(last < 20 * first, "names take longer the more there are");
+    require(last < 20 * first, "a new name takes longer when there are many");
 }
 
 int main(int argc, char **argv)

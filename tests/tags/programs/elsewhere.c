@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * elsewhere.c - blocks that are freed, or moved, elsewhere than where they were made: it is the maker's tag that they
- * leave, and a moved block is the mover's.
+ * elsewhere.c - blocks that are freed or moved under another tag or in another thread. The free is counted for the tag
+ * that allocated the block. A moved block belongs to the tag that moved it.
  *
  *   elsewhere ACCOUNT frees      in another thread, in another tag, after the scope, after the thread has ended
- *   elsewhere ACCOUNT reallocs   in place, moved, to zero, in vain
- *   elsewhere ACCOUNT peak       several threads fill the heap, rest, and free each other's blocks
+ *   elsewhere ACCOUNT reallocs   in place, moved, to zero, failed
+ *   elsewhere ACCOUNT peak       several threads fill the heap, pause, and free each other's blocks
  */
 #include "account.h"
 
@@ -32,7 +32,7 @@ static void release(struct held *blocks, unsigned from, unsigned to)
         give(blocks[i]);
 }
 
-/* Thread 1 makes and ends; thread 2 and main free what it made. */
+/* Thread 1 allocates and ends. Thread 2 and main free its blocks. */
 static void make_in_thread(unsigned number)
 {
     (void) number;
@@ -72,7 +72,7 @@ static void free_elsewhere(void)
     pop();
 }
 
-/* A block that nothing stands behind can grow where it is; one with a neighbour cannot. */
+/* A block with free memory behind it can grow in place. One with a neighbour cannot. */
 static unsigned grow(struct held block, const char *tag, size_t bytes)
 {
     void *before = block.address;
@@ -102,7 +102,7 @@ static void realloc_elsewhere(void)
         unsigned near = grow(shrinks, "smaller", 200 + i);
         moved += near;
         stayed += !near;
-        moved += grow(alone, "new", 1001 + i); /* the same chunk, mostly */
+        moved += grow(alone, "new", 1001 + i); /* mostly in the same chunk */
         push("to zero");
         take_again(vanishes, 0);
         push("in vain");

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * handlers.c - pushes, allocates and pops as fast as it can, while a timer's handler does so too, wherever it comes.
+ * handlers.c - pushes, allocates and pops as fast as possible, while a timer's handler does the same at any point.
  *
  *   handlers ACCOUNT TURNS PERIOD_US
  *
- * To be run over an allocator that is safe in signal handlers. A handler may come where the profiler is changing tags:
- * then its tag is lost, and counted as lost, and what it allocates is charged to the tag around. So only sums are
- * known: how many calls and bytes there were in all, and that everything is balanced in the end, which "after" shows.
+ * It needs an allocator that is safe in signal handlers. A handler may interrupt the profiler while it changes tags.
+ * Then the handler's tag is lost and counted as lost, and its allocations are charged to the tag around. So only sums
+ * are known: the calls and bytes in all, and that scopes are balanced in the end, which the tag "after" shows.
  */
 #include "account.h"
 
@@ -20,7 +20,7 @@ static uint32_t handlers_tag;
 static plimsoll_tag prepared;
 static volatile unsigned long handled;
 
-/* Booked by hand: the account is in the middle of something, too. */
+/* Booked later: the handler may interrupt the account, too. */
 static void handle(int signal)
 {
     (void) signal;

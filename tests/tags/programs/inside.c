@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * inside.c - a program that asks for its own statistics, and compares them with its own account.
+ * inside.c - a program that gets its own statistics and compares them with its account.
  *
  *   inside ACCOUNT exact|sampled
  *
- * It ends with a word on stderr when a figure is wrong. Calls and bytes must be right to the last one in either mode;
- * the other figures when everything is counted.
+ * It ends with a message on stderr if a figure is wrong. Calls and bytes must be exact in both modes, the other figures
+ * in exact mode.
  */
 #include "account.h"
 
@@ -35,11 +35,11 @@ static void same(const char *what, uint64_t seen, uint64_t expected)
     require(false, line);
 }
 
-/* ---- what is expected ---- */
+/* ---- expected figures ---- */
 
 #define ALL UINT32_MAX
 
-/* Of all cells of a thread, of a tag, or of both. */
+/* The sum of all cells of a thread, of a tag, or of both. */
 static struct plimsoll_stats expected_of(uint32_t thread, uint32_t tag)
 {
     struct plimsoll_stats sum = {0};
@@ -90,7 +90,7 @@ static void compare(const char *whose, const struct plimsoll_stats *seen, const 
     same("exact", seen->exact, exact);
 }
 
-/* What holds at any moment. */
+/* What holds at any time. */
 static void check_sanity(const struct plimsoll_stats *stats)
 {
     uint64_t calls = 0, sized = 0;
@@ -328,7 +328,7 @@ static void see_nothing_allocated(void)
     same("live while asking", after.live_bytes, before.live_bytes);
 }
 
-/* The first bytes only, and nothing behind them: for programs built with an older header. */
+/* Requests only the first bytes: nothing after them may be written, for programs built with an older header. */
 static void ask_for_less(void)
 {
     struct plimsoll_stats stats;

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * mix.c - threads that enter and leave tags, allocate, move and free, each as its own random numbers say: their own
- * blocks, or, from common slots, whatever anyone made under whatever tag.
+ * mix.c - threads that enter and leave tags, allocate, move and free at random: their own blocks, or blocks in shared
+ * slots that any thread allocated under any tag.
  *
  *   mix ACCOUNT THREADS TURNS alone       each thread has its own blocks
- *   mix ACCOUNT THREADS TURNS together    blocks are everybody's
+ *   mix ACCOUNT THREADS TURNS together    all threads share the blocks
  *
- * TURNS 0: for ever. With one thread it is main that does it all, and what the heap held at its peak is in the account.
+ * With TURNS 0 it runs forever. With one thread main does everything, and the account has the heap at its peak.
  */
 #include "../../lib/patience.h"
 #include "account.h"

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * nesting.c - tags, as deep, as many and under as many names as there can be.
+ * nesting.c - many tags: deep, wide and with all kinds of names.
  *
- *   nesting ACCOUNT deep        one thread, 100 scopes inside each other, again and again
+ *   nesting ACCOUNT deep        one thread, 100 nested scopes, repeatedly
  *   nesting ACCOUNT wide        four threads, 1,000 tags
  *   nesting ACCOUNT crowd       200 threads at once
  *   nesting ACCOUNT names       names that differ little, and names longer than any buffer
- *   nesting ACCOUNT long        few tags, entered and allocated under for so long that auto mode begins to sample
+ *   nesting ACCOUNT long        few tags, used for so long that auto mode begins to sample
  */
 #include "../../lib/patience.h"
 #include "account.h"
@@ -23,7 +23,7 @@
 #define LONGEST 100000
 #define LONG_TURNS 200000
 
-/* What a tag has to be told apart from all others: a number of calls and bytes of its own. */
+/* Gives each tag a different number of calls and bytes, so that tags cannot be confused. */
 static void allocate_as(unsigned number, unsigned kept_of)
 {
     for (unsigned i = 0; i <= number % 7; i++) {
@@ -133,7 +133,7 @@ static void use_all_names(unsigned number, char *name)
     }
 }
 
-/* "a/b" beside "b" in "a"; the same names under different parents. */
+/* "a/b" and "b" inside "a"; the same names under different parents. */
 static void use_names(unsigned number)
 {
     static char name[3][LONGEST + 1];

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * processes.c - tags where processes begin and end.
+ * processes.c - tags at the beginning and the end of processes.
  *
- *   processes ACCOUNT fork     inside of a scope: the child goes on in it, and both pop; a grandchild too
- *   processes ACCOUNT vfork    a child that only execs, inside of a scope
- *   processes ACCOUNT busy N   N threads in scopes, for ever: to be killed
+ *   processes ACCOUNT fork     inside a scope: the child stays in it, and both pop; also a grandchild
+ *   processes ACCOUNT vfork    a child that only calls exec, inside a scope
+ *   processes ACCOUNT busy N   N threads in scopes, until it is killed
  */
 #include "../../lib/patience.h"
 #include "account.h"
@@ -51,7 +51,7 @@ static void live_as_child(const char *path, unsigned generations)
     allocate(50);
     pop();
     allocate(60);   /* the root */
-    pop();          /* one too many */
+    pop();          /* surplus */
     push("around"); /* a tag that the parent knows */
     allocate(70);
     pop();

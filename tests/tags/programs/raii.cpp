@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// raii.cpp - scopes of C++: whichever way a block is left, the tag around it is charged again.
+// raii.cpp - C++ scopes: however a block is left, the tag around it is charged again.
 //
 //   raii ACCOUNT
 //
@@ -32,7 +32,7 @@ struct Booked {
     Booked &operator=(const Booked &) = delete;
 };
 
-// That it always throws is none of the compiler's business, which would warn of recursion without end.
+// Hides from the compiler that this always throws. Otherwise it would warn of infinite recursion.
 volatile bool failing = true;
 
 void fail()

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * scopes.c - every way into a scope and out of it.
+ * scopes.c - every way to enter and leave a scope.
  *
  *   scopes ACCOUNT prepared    tags prepared once, entered in several threads and under several tags
- *   scopes ACCOUNT formatted   names made by printf, longer than its buffer too
- *   scopes ACCOUNT pool        work handed to a pool is charged to who asked for it
+ *   scopes ACCOUNT formatted   names formatted like printf, also longer than its buffer
+ *   scopes ACCOUNT pool        work given to a pool is charged to the tag of its caller
  *   scopes ACCOUNT pops        more pops than pushes
- *   scopes ACCOUNT ends        threads that end inside scopes, and new ones that take their places
- *   scopes ACCOUNT jumps       longjmp out of scopes, and adopt to repair it
+ *   scopes ACCOUNT ends        threads that end inside scopes, and new ones that reuse their records
+ *   scopes ACCOUNT jumps       longjmp out of scopes, and adopt to restore the tag
  */
 #include "account.h"
 
@@ -176,7 +176,7 @@ static void pop_too_often(void)
 
 static void end_inside(unsigned number)
 {
-    allocate(5); /* at the root, whoever had this block before */
+    allocate(5); /* at the root, also in a reused record */
     push("unfinished");
     allocate(10 + number);
     push("business");
@@ -211,7 +211,7 @@ static void jump(void)
         if (setjmp(back) == 0) {
             jump_from_below();
         } else {
-            allocate(30); /* still charged to where it jumped from: nobody popped */
+            allocate(30); /* still charged to the tag that it jumped out of: there was no pop */
             errand_adopt(here);
             account_return_to(depth);
             allocate(40);

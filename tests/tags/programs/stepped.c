@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * stepped.c - a signal's handler comes at each instruction of plimsoll_push() and plimsoll_pop() in turn, or of another
- * function, and does whatever handlers may do.
+ * stepped.c - a signal handler runs at each instruction of plimsoll_push() and plimsoll_pop(), or of another function,
+ * and does what handlers may do.
  *
  *   stepped ACCOUNT ACTION TAGS [DIRECTORY]
  *
- * TAGS are made first: tables of many tags are larger than those that a thread begins with. It ends with a word on
- * stderr when something is wrong.
+ * It makes TAGS tags first, because tables of many tags are larger than those that a thread begins with. It ends with a
+ * message on stderr if something is wrong.
  */
 #include "../../lib/patience.h"
 #include "step.h"
@@ -50,7 +50,7 @@ static void check_sums(void)
     same("calls of all tags", sums.tags, sums.process);
 }
 
-/* The handler's calls are the root's, or of "A", or of a tag of its own: never half here and half there. */
+/* The handler's calls belong to the root, to "A" or to a tag of their own, always with their bytes. */
 static void check_figures(void)
 {
     struct plimsoll_stats process = of_process(), a = of_tag(tag_a), root = of_tag(0);
@@ -65,7 +65,7 @@ static void check_figures(void)
          (root.calls - root_before.calls) * HANDLER_BYTES);
 }
 
-/* ---- what handlers do ---- */
+/* ---- actions of handlers ---- */
 
 static void act_allocate(void)
 {
@@ -140,7 +140,7 @@ static void wait_for_child(void)
         same("status of the child", (uint64_t) status, 0);
 }
 
-/* Both go on from where they were; what the child does is not in its parent's figures. */
+/* Parent and child both continue. The child's calls are not in its parent's figures. */
 static void turn_of_two(void)
 {
     push_and_pop();
@@ -183,8 +183,8 @@ static struct plimsoll_stats since(struct plimsoll_stats now, const struct plims
     return now;
 }
 
-/* Adopting the tag that was captured before repairs it: no call is lost, or booked twice, or charged to "A" afterwards.
- * A jump out of booking itself may leave what "A" has allocated to the root. */
+/* Adopting the tag that was captured before restores it: no call is lost, booked twice, or charged to "A" afterwards. A
+ * jump out of the booking itself may charge allocations of "A" to the root. */
 static void turn_that_is_jumped_out_of(void)
 {
     struct plimsoll_stats a_before = of_tag(tag_a), before = of_tag(0);
@@ -221,7 +221,7 @@ static void *write_in_thread(void *status)
     return NULL;
 }
 
-/* A time limit by alarm and longjmp, as many programs have it: the next copy is made, by whomever. */
+/* Many programs have a time limit by alarm and longjmp. Afterwards any thread can make the next copy. */
 static void turn_that_writes_and_is_jumped_out_of(void)
 {
     int status = 1;
@@ -240,7 +240,7 @@ static void turn_that_writes_and_is_jumped_out_of(void)
     unlink(copy_path);
 }
 
-/* The copy is its parent's; the child may have been refused, and lives on. */
+/* The parent makes the copy. The child may be refused, and continues. */
 static void turn_that_writes_and_forks(void)
 {
     step_begin();
@@ -257,7 +257,7 @@ static void turn_that_writes_and_forks(void)
 
 /* ---- resets ---- */
 
-/* A copy says how many there were: one in the first turn, which has no copy, and two in each of the others. */
+/* The copy has the number of resets: the first turn, which makes no copy, resets once, and each of the others twice. */
 static void turn_that_resets(void)
 {
     char path[512];
@@ -285,8 +285,8 @@ static void *begin_thread(void *unused)
     return unused;
 }
 
-/* A destructor that sets its key again comes around once more; and the profiler's in between, for there is an
- * allocation that it has not seen. */
+/* A destructor that sets its key again is called once more. The profiler's destructor runs in between, because of the
+ * allocation here. */
 static void end_thread_slowly(void *round)
 {
     if (round != &key) {
@@ -340,7 +340,7 @@ static const struct action {
     void (*act)(void);
     void (*turn)(void);
     long stride, most;
-    bool with_and_without; /* an allocation in the turn */
+    bool with_and_without; /* runs with and without an allocation in the turn */
 } actions[] = {
     {"allocate", act_allocate, turn, 1, ALL_STEPS, true},
     {"push", act_push, turn, 2, ALL_STEPS, true},

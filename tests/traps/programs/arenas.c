@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* arenas.c - what glibc says of its heap: how much more is in use after each step, and what can be given back. */
+/* arenas.c - prints glibc's report of its heap: how much more is in use after each step, and what can be trimmed. */
 #include <malloc.h>
 
 #include "trap.h"
 
-/* To the nearest 64 KiB: holes in the heap are filled in the order they were left in, which differs by a few bytes. */
+/* Rounded to 64 KiB: the order in which holes were left decides how they are filled, which differs by a few bytes. */
 static long rounded(size_t now, size_t before)
 {
     return ((long) now - (long) before + (long) (1 << 30) + 32768) / 65536 - (1 << 14);

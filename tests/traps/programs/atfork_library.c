@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* atfork_library.c - its handlers allocate and free at every fork, in parent and child, before anybody else's do. */
+/* atfork_library.c - its handlers allocate and free at every fork, in parent and child, before all other handlers. */
 #include <pthread.h>
 
 #include "trap.h"
 
 void atfork_library(void);
 
-/* For the program to call, or the linker would leave the library out. */
+/* The program calls this. Otherwise the linker would leave the library out. */
 void atfork_library(void)
 {
 }

@@ -2,9 +2,9 @@
 /*
  * churn.c - starts THREADS short threads, a few at a time, each of which allocates ten blocks of 50 bytes and ends.
  *
- *   churn THREADS [names]     with names, every thread has one of its own
+ *   churn THREADS [names]     with names, every thread has a different one
  *
- * Says on stdout how many KiB are resident at the end.
+ * Prints how many KiB are resident at the end.
  */
 #include <pthread.h>
 #include <sys/prctl.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* contexts.c - coroutines on small stacks of their own that allocate in turn, free each other's blocks, and end. */
+/* contexts.c - coroutines with small stacks that allocate in turn, free each other's blocks, and end. */
 #include <pthread.h>
 #include <sys/mman.h>
 #include <ucontext.h>

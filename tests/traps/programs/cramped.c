@@ -1,5 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* cramped.c - needs most of the address space it is allowed: RLIMIT_AS is set by whoever starts it. */
+/*
+ * cramped.c - needs most of the address space that RLIMIT_AS allows it. The test sets the limit, or it does so itself.
+ *
+ *   cramped MIB [OWN_LIMIT_MIB]
+ */
 #include <sys/resource.h>
 
 #include "trap.h"
@@ -7,6 +11,9 @@
 int main(int argc, char **argv)
 {
     size_t bytes = (size_t) (argc > 1 ? atoi(argv[1]) : 1) << 20;
+    struct rlimit limit = {.rlim_cur = (rlim_t) (argc > 2 ? atoi(argv[2]) : 0) << 20, .rlim_max = RLIM_INFINITY};
+    free(keep(malloc(64)));
+    CHECK(!limit.rlim_cur || setrlimit(RLIMIT_AS, &limit) == 0);
     char *block = keep(malloc(bytes));
     CHECK(block != NULL);
     memset(block, 1, bytes);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * crowd.c - allocates from more places than a small profile has room for, then starts more threads than it has records
- * for, all of which free each other's blocks.
+ * crowd.c - allocates from more stacks than a small profile has room for. Then it starts more threads than the profile
+ * has records for. The threads free each other's blocks.
  */
 #include <pthread.h>
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * daemon.c - leaves everything behind: directory, root, user, name spaces, descriptors. Then it opens files of its own,
- * under the numbers the old ones had, and allocates from so many places that the profile has to grow.
+ * daemon.c - gives up its directory, root, user, namespaces and descriptors. Then it opens files that get the numbers
+ * of the old descriptors, and allocates from so many stacks that the profile has to grow.
  *
- *   daemon WHAT...      of: close, reuse, chdir=DIR, chroot=DIR, user, unshare, fork
+ *   daemon WHAT...      of: close, reuse, chdir=DIR, chroot=DIR, user, unshare, fork; list: it prints its descriptors
  */
 #include <fcntl.h>
 #include <sched.h>
@@ -23,7 +23,7 @@ static void close_all(void)
     CHECK(syscall(SYS_close_range, 0, ~0u, 0) == 0);
 }
 
-/* Whoever still believed in an old number would write into these. */
+/* A runtime that still used an old descriptor number would write into these files. */
 static void open_own(void)
 {
     for (owned = 0; owned < 2000; owned++) {
@@ -63,6 +63,13 @@ static void leave(const char *what)
         CHECK(!"a known word");
 }
 
+static void list_descriptors(void)
+{
+    for (int fd = 0; fd < 4096; fd++)
+        if (fcntl(fd, F_GETFD) >= 0)
+            printf("%d\n", fd);
+}
+
 static NOINLINE void daemon_allocate(void *unused)
 {
     (void) unused;
@@ -72,12 +79,14 @@ static NOINLINE void daemon_allocate(void *unused)
 static int be_daemon(int argc, char **argv)
 {
     for (int i = 1; i < argc; i++)
-        if (!is(argv[i], "fork"))
+        if (!is(argv[i], "fork") && !is(argv[i], "list"))
             leave(argv[i]);
     for (unsigned i = 0; i < STACKS; i++)
         turn(i, 12, daemon_allocate, NULL);
     if (owned)
         check_own();
+    if (is(argv[argc - 1], "list"))
+        list_descriptors();
     return 0;
 }
 

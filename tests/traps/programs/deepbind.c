@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* deepbind.c - exchanges blocks with a plugin that sees another malloc and free than it does itself. */
+/* deepbind.c - exchanges blocks with a plugin that calls another malloc and free than the program. */
 #include <dlfcn.h>
 
 #include "trap.h"

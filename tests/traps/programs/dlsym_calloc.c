@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * dlsym_calloc.c - a dlsym() that allocates before it answers, more than any fixed pool will hold. It frees and moves
- * some of it, as others have been seen to do, and remembers the rest.
+ * dlsym_calloc.c - a dlsym() that allocates before it returns, more than any fixed pool holds. It frees and moves some
+ * of the blocks, as other implementations do, and keeps the rest.
  */
 #include <dlfcn.h>
 
@@ -11,7 +11,7 @@
 #define BYTES 200
 
 void *dlsym_block;      /* the first one, full of the letter p */
-unsigned dlsym_refused; /* how often there was nothing to be had */
+unsigned dlsym_refused; /* how often an allocation failed */
 
 static void fill(char *block, size_t bytes)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* early.c - its library allocates before main, and before the runtime's constructor, and frees after both have gone. */
+/* early.c - its library allocates before main and before the runtime's constructor, and frees after the end of both. */
 #include "trap.h"
 
 extern void *early_block[];

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* early_library.c - allocates, frees, forks and starts a thread in its constructor, and frees the rest in its
- * destructor. */
+/* early_library.c - allocates, frees, forks, starts a thread and registers exit handlers in its constructor, and frees
+ * the rest in its destructor. */
 #include <pthread.h>
 #include <sys/wait.h>
 
@@ -22,6 +22,17 @@ static void *allocate_in_thread(void *unused)
     return NULL;
 }
 
+static void at_exit(void)
+{
+}
+
+/* libc allocates a table for every 32 handlers, and frees it during exit(). */
+static NOINLINE void early_register(void)
+{
+    for (int i = 0; i < 200; i++)
+        CHECK(atexit(at_exit) == 0);
+}
+
 __attribute__((constructor)) static void construct(void)
 {
     int status;
@@ -37,6 +48,7 @@ __attribute__((constructor)) static void construct(void)
         _exit(0);
     }
     CHECK(waitpid(child, &status, 0) == child && status == 0);
+    early_register();
 }
 
 __attribute__((destructor)) static void destruct(void)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * ends.c - 300 blocks, 100 of them freed, and then an end of every kind.
+ * ends.c - allocates 300 blocks, frees 100 of them, and ends in one of many ways.
  *
- *   ends HOW [wait]     with wait, says so on stdout and sleeps first
+ *   ends HOW [wait]     with wait, prints "ready" and sleeps first
  */
 #include <pthread.h>
 #include <signal.h>

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * execs.c - turns into itself, by every function there is, one after the other; or tries to turn into nothing.
+ * execs.c - executes itself again by one of the exec functions; or makes calls of exec that fail.
  *
- *   execs HOW STEPS     STEPS to go; at 0 it ends
- *   execs failing       a dozen attempts that fail, in between allocations
+ *   execs HOW STEPS     executes itself STEPS times, then ends
+ *   execs failing       a dozen calls of exec that fail, with allocations in between
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -66,7 +66,7 @@ int main(int argc, char **argv)
     for (int i = 0; i < 30; i++)
         free(execs_allocate());
     if (is(argv[1], "failing")) {
-        int text = open("./text", O_WRONLY | O_CREAT, 0700); /* may be executed, and cannot */
+        int text = open("./text", O_WRONLY | O_CREAT, 0700); /* has the permission, but is no program */
         CHECK(text >= 0 && write(text, "rubbish\n", 8) == 8 && close(text) == 0);
         for (int i = 0; i < 3; i++) {
             fail(argv[0]);

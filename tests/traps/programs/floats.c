@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * floats.c - allocates and frees under every floating-point environment: rounding, sticky flags, and exceptions that
- * kill.
+ * floats.c - allocates and frees under every floating-point environment: rounding modes, sticky flags, and unmasked
+ * exceptions.
  */
 #include <fenv.h>
 #include <pthread.h>
@@ -48,7 +48,7 @@ static void check_flags(void)
     feclearexcept(FE_ALL_EXCEPT);
 }
 
-/* Unmasked, the first inexact result is a SIGFPE. */
+/* With exceptions unmasked, the first inexact result raises SIGFPE. */
 static void check_traps(void)
 {
     feclearexcept(FE_ALL_EXCEPT);
@@ -58,7 +58,7 @@ static void check_traps(void)
     fedisableexcept(FE_ALL_EXCEPT);
 }
 
-/* A computation whose parts are on the register stack of the x87 while we are called. */
+/* A computation that has values on the x87 register stack while we are called. */
 static void check_x87(void)
 {
     volatile long double third = 1.0L / 3;
@@ -79,7 +79,7 @@ static void *work(void *unused)
 int main(void)
 {
     pthread_t thread;
-    CHECK(feenableexcept(FE_ALL_EXCEPT) != -1); /* inherited: a thread's first visit is under it too */
+    CHECK(feenableexcept(FE_ALL_EXCEPT) != -1); /* threads inherit it, so that their first visit has it, too */
     CHECK(pthread_create(&thread, NULL, work, NULL) == 0 && pthread_join(thread, NULL) == 0);
     fedisableexcept(FE_ALL_EXCEPT);
     work(NULL);

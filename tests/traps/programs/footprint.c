@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * footprint.c - allocates from a few hundred places, keeps some small blocks, and says on stdout how many KiB are
- * resident, or all about its mappings.
+ * footprint.c - allocates from a few hundred stacks and keeps some small blocks. It prints how many KiB are resident,
+ * or its mappings.
  *
  *   footprint mlock|smaps BLOCKS
  */

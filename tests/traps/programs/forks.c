@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * forks.c - children of every kind.
+ * forks.c - makes children in every way.
  *
  *   forks HOW [COUNT]
  *
- * HOW is how children are made (one of the table below). Each child frees and moves blocks it has inherited, allocates
- * 50 blocks of 48 bytes, frees half of them, and ends with status 7. The parent allocates 200 before, and 100 after.
+ * HOW is the way to make children (see the table below). Each child frees and moves blocks that it has inherited,
+ * allocates 50 blocks of 48 bytes, frees half of them, and ends with status 7. The parent allocates 200 blocks before
+ * and 100 after.
  */
 #include <linux/sched.h>
 #include <pthread.h>
@@ -101,7 +102,7 @@ static pid_t by_clone(void)
     return clone(clone_body, stack + sizeof stack, SIGCHLD, NULL);
 }
 
-/* Inline, so that nobody can stand in front of it. */
+/* Inline, so that no library can intercept it. */
 static pid_t by_raw_clone(void)
 {
     long pid;
@@ -141,7 +142,7 @@ static pid_t by_thread(void)
     return pid;
 }
 
-/* The child borrows our memory: what it does there, we did. */
+/* The child runs in our memory: what it does there happens to us. */
 static pid_t by_vfork(void)
 {
     pid_t pid = vfork();

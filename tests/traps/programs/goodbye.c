@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * goodbye.c - threads that allocate and free while they end: in the destructors of their keys, in every round of them,
- * and blocks that another thread allocated.
+ * goodbye.c - threads that allocate and free while they end: in the destructors of their keys, in every round of
+ * destructors, also blocks that another thread allocated.
  */
 #include <pthread.h>
 
@@ -23,7 +23,7 @@ static NOINLINE void *goodbye_allocate(size_t bytes)
     return keep(malloc(bytes));
 }
 
-/* Sets itself again, so that it is called in the next round, until the rounds are over. */
+/* Sets its key again, so that it is called in the next round, until the rounds are over. */
 static void end(void *value)
 {
     struct last *last = value;

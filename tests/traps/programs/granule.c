@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* granule.c - fills pages with 8-byte blocks, frees them all, and does it again. */
+/* granule.c - fills pages with 8-byte blocks and frees them all, several times. */
 #include "trap.h"
 
 #define BLOCKS 20000

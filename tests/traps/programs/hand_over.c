@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * hand_over.c - threads that free and allocate the same few addresses as fast as they can. If a free were written down
- * after the real one, another thread would have the address by then, and one of the two records would be lost.
+ * hand_over.c - threads that free and allocate the same few addresses as fast as possible. If a free were recorded
+ * after the real free, another thread could have the address by then, and one of the two records would be lost.
  *
- * The allocator behind should hand an address over at once, and then take its time: reentrant.c does.
+ * The allocator should make an address available at once and return from free() a little later, as reentrant.c does.
  */
 #include <dlfcn.h>
 #include <pthread.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * handlers.h - signal handlers, and a timer that sends a signal to the thread it was made for, again and again.
+ * handlers.h - signal handlers, and a timer that sends signals to the thread that made it.
  */
 #ifndef HANDLERS_H
 #define HANDLERS_H

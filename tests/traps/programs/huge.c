@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* huge.c - asks for more than there is, in every way, and then goes on to allocate 64 MiB like anyone else. */
+/* huge.c - requests more memory than there is, with every function, and then allocates 64 MiB in small blocks. */
 #include <errno.h>
 #include <malloc.h>
 #include <stdint.h>
@@ -41,7 +41,7 @@ int main(void)
 {
     for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++)
         ask_for(sizes[i]);
-    CHECK(keep(malloc(sizes[0])) == NULL); /* the last word: three quarters of what can be counted */
+    CHECK(keep(malloc(sizes[0])) == NULL); /* the last large request: three quarters of SIZE_MAX */
     for (int i = 0; i < BLOCKS; i++)
         free(huge_allocate());
     return 0;

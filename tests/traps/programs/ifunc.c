@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* ifunc.c - uses a library whose IFUNC resolver allocated, and frees what it left, in a child first. */
+/* ifunc.c - uses a library whose IFUNC resolver allocated, and frees its blocks, first in a child. */
 #include <sys/wait.h>
 
 #include "trap.h"

@@ -2,8 +2,8 @@
 /*
  * ifunc_library.c - chooses its implementation with an IFUNC whose resolver allocates.
  *
- * The loader relocates libraries before the ones that are preloaded over them: the resolver runs when the runtime's own
- * relocations have not been made yet.
+ * The loader relocates a library before the libraries that are preloaded in front of it. So the resolver runs before
+ * the runtime's own relocations are made.
  */
 #include <malloc.h>
 #include <stdint.h>
@@ -26,7 +26,7 @@ static void note(int truth)
     resolved = resolved * 2 + (truth != 0);
 }
 
-/* clang does not see that the attribute below uses it. */
+/* clang does not see that the attribute below uses this. */
 __attribute__((used)) static int (*resolve(void))(void)
 {
     char *a = malloc(100), *b = calloc(10, 10), *c, *d;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* late.c - ends before its library does. Threads go on allocating, from ever new places, while it ends. */
+/* late.c - ends before its library does. Meanwhile threads go on allocating from new stacks. */
 #include <pthread.h>
 
 #include "turns.h"

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* late_library.c - goes on allocating and freeing when everybody else has said goodbye. */
+/* late_library.c - its destructor, which runs after everything else has ended, allocates and frees. */
 #include "trap.h"
 
 void late_library(void);
 
-/* For the program to call, or the linker would leave the library out. */
+/* The program calls this. Otherwise the linker would leave the library out. */
 void late_library(void)
 {
 }

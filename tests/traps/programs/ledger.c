@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * ledger.c - threads that make a known number of calls of a known number of bytes with each function, and free them
- * across each other. Each says on stdout what it did: name, calls of malloc, calloc, realloc and the aligned ones,
- * bytes.
+ * ledger.c - threads that make a known number of calls of known sizes with each function, and free each other's
+ * blocks. Each prints its account: name, calls of malloc, calloc, realloc and the aligned functions, bytes.
  *
  *   ledger THREADS ROUNDS
  */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * modules.c - allocates while it holds the loader's locks, and has another thread allocate meanwhile.
+ * modules.c - allocates while it holds the loader's locks, and lets another thread allocate meanwhile.
  *
- * Whoever asked the loader anything from inside malloc would wait for ever here.
+ * A profiler that called the loader from inside malloc would wait here forever.
  */
 #include <link.h>
 #include <pthread.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * moves.c - realloc of every kind, each at a place of its own, so that the figures of each can be held against it.
+ * moves.c - realloc in every way, each in its own function, so that the figures of each can be compared.
  */
 #include <errno.h>
 #include <stdint.h>
@@ -16,7 +16,7 @@ static NOINLINE void *first_allocate(size_t bytes)
 
 static NOINLINE void *grow_in_place(void *block)
 {
-    return keep(realloc(block, 104)); /* glibc: the same chunk */
+    return keep(realloc(block, 104)); /* glibc keeps the chunk */
 }
 
 static NOINLINE void *grow_away(void *block)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * names.c - threads that get their names after they have begun to allocate: from themselves, by prctl, from the thread
- * that started them; and one that is still there when the process ends.
+ * that started them; and a thread that still exists when the process ends.
  */
 #include <pthread.h>
 #include <semaphore.h>

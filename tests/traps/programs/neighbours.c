@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * neighbours.c - small blocks, and how close to each other the allocator puts them.
+ * neighbours.c - allocates small blocks and prints how close to each other the allocator puts them.
  *
- *   neighbours [BLOCKS]     of 8 bytes; half of them are freed, every other one
+ *   neighbours [BLOCKS]     blocks of 8 bytes, of which it frees every other one
  */
 #include <stdint.h>
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* null.c - frees NULL many times while a block lives whose address looks like it. */
+/* null.c - frees NULL many times while a block is live whose address has the same low half. */
 #include <stdint.h>
 
 #include "trap.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * opened.c - loads the libraries it is told to with dlopen(), one after the other, and allocates in between, in old and
- * new threads.
+ * opened.c - loads the given libraries with dlopen(), one after the other, and allocates in between, in old and new
+ * threads.
  *
  *   opened LIBRARY...
  */
@@ -10,7 +10,7 @@
 
 #include "trap.h"
 
-static __thread char much[1024]; /* of the room for thread-local storage */
+static __thread char much[1024]; /* takes much of the room for thread-local storage */
 
 static void *allocate(void *unused)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * operators.cpp - every operator new and delete, each a known number of times.
+ * operators.cpp - calls every operator new and delete a known number of times.
  *
- *   operators [failing]     with failing, some that throw, which not every allocator survives
+ *   operators [failing]     with failing, also some that throw, which not every allocator survives
  */
 #include <cstdio>
 #include <cstdlib>

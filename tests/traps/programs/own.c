@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* own.c - brings an allocator of its own, linked into the program: all libraries use it, and nobody else's. */
+/* own.c - has its own allocator linked in, which all libraries use, too. */
 #include <errno.h>
 #include <pthread.h>
 #include <stdint.h>
@@ -10,7 +10,7 @@ static char arena[4 << 20] __attribute__((aligned(64)));
 static size_t used;
 static unsigned frees;
 
-/* The size stands before the block. Nothing is ever given back. */
+/* The size stands before the block. Memory is never reused. */
 void *malloc(size_t bytes)
 {
     size_t room = (bytes + 16 + 63) & ~(size_t) 63;
@@ -31,7 +31,7 @@ static int is_own(const void *block)
 void free(void *block)
 {
     if (block && !is_own(block)) {
-        static const char words[] = "freed what is not ours\n";
+        static const char words[] = "freed a block of another allocator\n";
         (void) !write(2, words, sizeof words - 1);
         _exit(9);
     }
@@ -40,7 +40,7 @@ void free(void *block)
 
 void *calloc(size_t n, size_t m)
 {
-    return malloc(n * m); /* the arena is zero, and nothing is used twice */
+    return malloc(n * m); /* the arena is zero, and nothing is reused */
 }
 
 void *realloc(void *block, size_t bytes)

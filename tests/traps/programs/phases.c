@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * phases.c - allocates at two places in turn, and changes the sampling rate in its own profile whenever it changes
- * places: most gaps begin at one rate and end at the other.
+ * phases.c - allocates at two sites in turn. Whenever it changes the site it changes the sampling interval in its own
+ * profile, so that most gaps begin with one interval and end with the other.
  */
 #include <fcntl.h>
 #include <stdint.h>
@@ -23,7 +23,7 @@ static NOINLINE void *coarse_allocate(void)
     return keep(malloc(101));
 }
 
-/* The profile is a file that this process has mapped. Without one, a word that nobody reads. */
+/* The profile is a file that this process has mapped. Without a profile this returns a word that nothing reads. */
 static volatile uint64_t *find_interval(void)
 {
     static volatile uint64_t nobody;

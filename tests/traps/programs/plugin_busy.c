@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * plugin_busy.c - a plugin whose constructor starts a thread and waits for it, while dlopen() holds the loader's lock.
- * The thread makes every call that the runtime stands in front of, for the first time in this process.
+ * The thread makes every call that the runtime intercepts, for the first time in this process.
  */
 #include <malloc.h>
 #include <pthread.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* plugin_cxx.cpp - brings libstdc++ into a C program, where only it can see it. */
+/* plugin_cxx.cpp - brings libstdc++ into a C program, where only the plugin sees it. */
 #include <new>
 
 extern "C" __attribute__((noinline)) void *plugin_cxx_allocate()

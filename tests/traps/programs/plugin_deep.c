@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* plugin_deep.c - is loaded with RTLD_DEEPBIND: its malloc and free are libc's, whoever stands in front of it. */
+/* plugin_deep.c - is loaded with RTLD_DEEPBIND, so its malloc and free are libc's, not those of a preloaded library. */
 #include "trap.h"
 
 void *plugin_allocate(size_t bytes);

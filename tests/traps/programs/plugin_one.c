@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* plugin_one.c - plugin_two.c is the same, instruction by instruction, but for a name and a size. */
+/* plugin_one.c - has the same instructions as plugin_two.c, except for a name and a size. */
 #include "trap.h"
 
 void *plugin_call(void);

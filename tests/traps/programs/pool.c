@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* pool.c - uses, moves and frees what dlsym() allocated while the runtime was asking it for the real malloc. */
+/* pool.c - uses, moves and frees blocks that dlsym() allocated while the runtime looked up the real malloc. */
 #include <dlfcn.h>
 #include <sys/wait.h>
 

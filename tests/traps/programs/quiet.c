@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* quiet.c - 1,000 blocks of 100 bytes, half of them freed: a program about which nothing is special. */
+/* quiet.c - allocates 1,000 blocks of 100 bytes and frees half of them: a program without any peculiarity. */
 #include "trap.h"
 
 #define BLOCKS 1000

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * reentrant.c - an allocator that may be interrupted, or left by longjmp, anywhere, and entered again: it only bumps a
- * pointer. It lies behind the runtime in tests that do that to the runtime; libc's malloc would not survive.
+ * reentrant.c - an allocator that may be interrupted, or left by longjmp, at any point and entered again: it only
+ * advances a pointer. Tests that do this to the runtime use it as the real allocator. libc's malloc would not survive.
  */
 #include <errno.h>
 #include <sched.h>
@@ -13,7 +13,7 @@
 #define HEAD 16
 #define REGION ((size_t) 1 << 32)
 
-/* Set by those who want a free() that takes its time to return when the block can be had by others already. */
+/* Set by programs that want a free() that returns late, when other threads can have the block already. */
 int reentrant_lingers;
 
 static char *region;
@@ -73,8 +73,7 @@ static void put(void *block)
         sched_yield();
 }
 
-/* ---- the functions themselves: none calls another, or whoever stands in front of us would see it as the program's
- * ---- */
+/* ---- the functions themselves: none calls another, because a preloaded library would intercept that call ---- */
 
 void *malloc(size_t bytes)
 {
@@ -91,7 +90,7 @@ void *calloc(size_t n, size_t m)
     size_t bytes;
     char *block = __builtin_mul_overflow(n, m, &bytes) ? NULL : get(bytes);
     for (size_t i = 0; block && i < bytes; i++)
-        ((volatile char *) block)[i] = 0; /* the compiler knows a shorter way, through calloc */
+        ((volatile char *) block)[i] = 0; /* the compiler would turn the loop into a call of calloc */
     return block;
 }
 

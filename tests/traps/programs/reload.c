@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * reload.c - loads, calls and unloads plugins in turn. Of several, says on stdout whether each came to lie where the
- * one before had been. (One that brings its own libraries along may come to lie anywhere.)
+ * reload.c - loads, calls and unloads plugins in turn. With several plugins it prints whether each was loaded at the
+ * address of the one before. (A plugin with libraries of its own may be loaded anywhere.)
  *
  *   reload ROUNDS LIBRARY...
  */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * round_addresses.c - an allocator behind us that puts blocks of 4,000 bytes at multiples of 4 GiB, where an address
- * looks like NULL to whoever uses its low half only. All else is libc's.
+ * round_addresses.c - an allocator that puts blocks of 4,000 bytes at multiples of 4 GiB, where the low half of the
+ * address is that of NULL. Everything else is libc's.
  */
 #include <dlfcn.h>
 #include <stdint.h>

@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * seccomp.c - goes on allocating, from ever new places, in a sandbox that kills for anything but what malloc needs.
+ * seccomp.c - goes on allocating from new stacks in a sandbox that kills for any system call that malloc does not need.
  *
- *   seccomp prctl|syscall     a filter, entered in the two ways there are
- *   seccomp strict            read, write and exit only: malloc must live on what the heap already has
+ *   seccomp prctl|syscall     a filter, entered in one of two ways
+ *   seccomp strict            read, write and exit only: malloc must do with the memory that the heap already has
+ *   seccomp first             a filter, entered before the first allocation; one block of 77 bytes is not freed
  *   seccomp worker            a new child enters before it has allocated anything
  *   seccomp forks             forks inside the sandbox
  *   seccomp threads           starts threads inside the sandbox
- *   seccomp exec              tries to become another program inside the sandbox, in a child of its too
- *   seccomp probe             only asks whether there are sandboxes, as libraries do
+ *   seccomp exec              tries exec inside the sandbox, also in a child
+ *   seccomp probe             only asks whether sandboxes are available, as libraries do
  */
 #include <errno.h>
 #include <linux/filter.h>
@@ -22,7 +23,7 @@
 
 #include "turns.h"
 
-#define STACKS 1500 /* far more than the file holds when it is new */
+#define STACKS 1500 /* far more than a new file holds */
 
 static const int for_malloc[] = {
     SYS_brk,     SYS_mmap,  SYS_munmap,    SYS_mremap, SYS_mprotect,
@@ -119,7 +120,7 @@ static void try_exec(void)
     CHECK(waitpid(child, &status, 0) == child && status == 0);
 }
 
-/* A failed question and a refused entry are no sandbox. */
+/* Neither a failed query nor a refused filter is a sandbox. */
 static void probe(void)
 {
     unsigned action = SECCOMP_RET_KILL_PROCESS;
@@ -146,7 +147,13 @@ int main(int argc, char **argv)
         run_child(0);
         return 0;
     }
-    mallopt(M_ARENA_MAX, 1); /* or the first thread counts the processors, in /sys */
+    if (is(how, "first")) {
+        enter(0, (struct allowed){NULL, 0});
+        CHECK(keep(malloc(77)) != NULL);
+        allocate_everywhere();
+        return 0;
+    }
+    mallopt(M_ARENA_MAX, 1); /* otherwise the first thread reads the number of processors from /sys */
     allocate_everywhere();
     if (is(how, "strict"))
         enter_strict();

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * semantics.c - what every allocation function promises, and says of itself in errno, for good and for bad requests.
+ * semantics.c - the promises of every allocation function, including errno, for valid and invalid requests.
  *
- *   semantics [libc]     with libc, functions are tried that other allocators leave to it, and cannot free after it
+ *   semantics [libc]     with libc, also functions that other allocators leave to libc; they cannot free its blocks
  *
- * What differs between allocators is said on stdout, where with and without us are compared.
+ * It prints what differs between allocators. The test compares that with and without us.
  */
 #include <errno.h>
 #include <malloc.h>
@@ -12,8 +12,8 @@
 
 #include "trap.h"
 
-#define MARK 12345 /* an errno nobody sets */
-/* Other allocators than libc's read files when they need pages, and leave the errno of that behind. */
+#define MARK 12345 /* a value that nothing sets */
+/* Allocators other than libc's read files when they need pages, and leave the errno of that. */
 static int strict;
 #define UNTOUCHED (!strict || errno == MARK)
 
@@ -90,7 +90,7 @@ static void say_posix_memalign(size_t alignment, size_t bytes)
     int error = posix_memalign(&block, alignment, bytes);
     printf("posix_memalign(%zu, %zu): %d, %s\n", alignment, bytes, error, block == untouched ? "untouched" : "a block");
     if (!error) {
-        CHECK(!strict || aligned(block, alignment)); /* mimalloc 2.0 sometimes forgets */
+        CHECK(!strict || aligned(block, alignment)); /* mimalloc 2.0 sometimes does not align */
         free(block);
     }
     errno = MARK;
@@ -130,7 +130,7 @@ static void check_realloc(void)
     char *block = keep(realloc(NULL, 100));
     CHECK(block && UNTOUCHED);
     memset(block, 'm', 100);
-    block = keep(realloc(block, 101)); /* in place, most likely */
+    block = keep(realloc(block, 101)); /* most likely in place */
     CHECK(block && full_of(block, 'm', 100));
     block = keep(realloc(block, 1 << 20)); /* elsewhere, by mmap */
     CHECK(block && full_of(block, 'm', 100));
@@ -168,7 +168,7 @@ static void check_usable_sizes(void)
     for (size_t bytes = 0; bytes < 5000; bytes += 7) {
         void *block = keep(malloc(bytes));
         size_t usable = malloc_usable_size(block);
-        CHECK(usable >= bytes && usable <= bytes + bytes / 4 + 64); /* what is left of a larger hole may be in it */
+        CHECK(usable >= bytes && usable <= bytes + bytes / 4 + 64); /* the rest of a larger hole may be part of it */
         memset(block, 'u', usable);
         free(block);
     }

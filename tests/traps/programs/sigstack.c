@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * sigstack.c - allocates in a handler on an alternate stack of 8 KiB, of which the kernel has taken its share, and sees
- * to it that nothing wrote below it.
+ * sigstack.c - allocates in a handler on an alternate stack of 8 KiB, part of which the kernel uses itself, and checks
+ * that nothing was written below it.
  *
  *   sigstack mapped     the stack is a mapping of its own, with a guard page below
- *   sigstack local      the stack is an array in main's frame: above whatever the signal interrupts, in the same
- * mapping
+ *   sigstack local      the stack is an array in main's frame: above the interrupted frames, in the same mapping
  */
 #include <sys/auxv.h>
 #include <sys/mman.h>

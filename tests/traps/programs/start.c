@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* start.c - says in what state main finds the process. */
+/* start.c - prints the state in which main finds the process. */
 #include <dirent.h>
 #include <dlfcn.h>
 #include <errno.h>

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * storm.c - threads that allocate while signals arrive as fast as the kernel sends them, and allocate, free and move
- * blocks in the handler: also blocks of the code they have interrupted. Says on stdout how many calls and bytes it
- * asked for, and how often the handler ran.
+ * storm.c - threads that allocate while signals arrive as fast as the kernel sends them. The handler allocates, frees
+ * and moves blocks, also those of the code that it interrupts. Prints how many calls and bytes it requested, and how
+ * often the handler ran.
  *
  *   storm THREADS MS
  *
- * The allocator behind must bear to be interrupted by itself: reentrant.c does.
+ * The real allocator must be reentrant: reentrant.c is.
  */
 #include <pthread.h>
 #include <stdint.h>

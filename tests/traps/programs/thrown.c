@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * thrown.c - is thrown out of the runtime by siglongjmp() from a timer's handler, thousands of times, and goes on. Only
- * when the signal arrived inside of the runtime: elsewhere the handler returns.
+ * thrown.c - a timer's handler leaves the runtime by siglongjmp(), thousands of times, and the program goes on. It
+ * jumps only when the signal arrived inside of the runtime; otherwise it returns.
  *
- *   thrown RUNTIME TIMES [START END]     RUNTIME is the path of the library to be thrown out of
+ *   thrown RUNTIME TIMES [START END]     RUNTIME is the path of the library to jump out of
  *
- * START and END are hexadecimal addresses in it, where only a part of it is the runtime: malloc itself would not
- * survive being thrown out of. Then blocks are moved, too.
+ * START and END are hexadecimal addresses in it, for a library of which only a part is the runtime: malloc itself would
+ * not survive such a jump. In this case blocks are moved, too.
  *
- * Says on stdout how many calls it made after the last time, from a place of its own.
+ * Prints how many calls it made after the last jump, from a function of their own.
  */
 #include <link.h>
 #include <setjmp.h>
@@ -72,7 +72,7 @@ int main(int argc, char **argv)
     dl_iterate_phdr(find_code, argv[1]);
     if (argc > 4) {
         CHECK(base);
-        free(thrown_allocate(1)); /* it starts but once, and that is not what is tried here */
+        free(thrown_allocate(1)); /* the runtime starts only once, which is not tested here */
         code_start = base + strtoul(argv[3], NULL, 16);
         code_end = base + strtoul(argv[4], NULL, 16);
         moves = true;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * trap.h - what the programs share. They say what went wrong without allocating, and end at once.
+ * trap.h - shared by the programs. A program that finds an error prints it without allocating, and ends at once.
  */
 #ifndef TRAP_H
 #define TRAP_H
@@ -10,7 +10,7 @@
 #include <string.h>
 #include <unistd.h>
 
-/* A function that is found in the profile under its own name. */
+/* A function that keeps its own frame and name in the profile. */
 #ifdef __clang__
 #define NOINLINE __attribute__((noinline))
 #else
@@ -25,7 +25,7 @@
         }                                                                                                              \
     } while (0)
 
-/* The compiler must not know that a block goes nowhere: it would leave out the pair of calls. */
+/* Hides from the compiler that a block is unused. Otherwise it would remove the pair of calls. */
 static inline void *keep(void *block)
 {
     __asm__ volatile("" : "+r"(block) : : "memory");

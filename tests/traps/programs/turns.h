@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * turns.h - calls a function through a stack of its own for every number: each bit is a turn to the left or to the
- * right.
+ * turns.h - calls a function through a different stack for every number: each bit is a call of turn_left or turn_right.
  */
 #ifndef TURNS_H
 #define TURNS_H
@@ -15,7 +14,7 @@ static void turn(unsigned number, unsigned bits, turn_end *end, void *argument);
 static NOINLINE void turn_left(unsigned number, unsigned bits, turn_end *end, void *argument)
 {
     turn(number >> 1, bits - 1, end, argument);
-    __asm__ volatile("# left"); /* or the compiler finds the two alike, and makes one of them */
+    __asm__ volatile("# left"); /* keeps the compiler from merging two equal functions */
 }
 
 static NOINLINE void turn_right(unsigned number, unsigned bits, turn_end *end, void *argument)

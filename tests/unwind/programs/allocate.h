@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * allocate.h - for the programs that are run under the oracle: a place in the stack that is looked at.
+ * allocate.h - for the programs that run under the oracle: a function whose stack is examined.
  */
 #ifndef ALLOCATE_H
 #define ALLOCATE_H
@@ -13,7 +13,7 @@
 
 static volatile int sink;
 
-/* Not a tail call: the frame is to be seen. */
+/* Not a tail call, so that the frame is kept. */
 static NOINLINE void allocate(int n)
 {
     void *volatile block = malloc((size_t) (n & 255));
@@ -21,7 +21,7 @@ static NOINLINE void allocate(int n)
     sink += n;
 }
 
-/* What the oracle offers to code that must not allocate. Without the oracle, nothing. */
+/* Provided by the oracle for code that must not allocate. Without the oracle it is null. */
 extern void oracle_compare(void) __attribute__((weak));
 
 __attribute__((unused)) static NOINLINE void compare_here(void)
@@ -31,7 +31,7 @@ __attribute__((unused)) static NOINLINE void compare_here(void)
     sink++;
 }
 
-/* Programs take the name of one thing to do and how often. */
+/* The arguments of a program are the name of a scenario and a number of repetitions. */
 struct scenario {
     const char *name;
     void (*run)(int times);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * coroutines.c - stacks that are not the thread's own: mapped between guard pages, allocated, static; with signals on
+ * coroutines.c - stacks other than the thread's own: mapped between guard pages, allocated, static; with signals on
  * them.
  */
 #include <pthread.h>

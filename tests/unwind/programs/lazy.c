@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* lazy.c - calls what is bound lazily. */
+/* lazy.c - calls a function that is bound lazily. */
 void call_lazily(int n);
 void resolved(int n);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * oddities.c - frames that compilers do not make and assembler code does: a CFA in any register or behind an
- * expression, registers saved in registers, code without unwind tables, generated code.
+ * oddities.c - frames that only assembler code has: a CFA in any register or from an expression, registers saved in
+ * registers, code without unwind tables, generated code.
  */
 #include <stdint.h>
 #include <sys/mman.h>
@@ -18,18 +18,18 @@
 #define POP_RBX "pop %rbx\n\t.cfi_restore %rbx\n\t.cfi_def_cfa %rsp, 8\n\tret"
 #define CALL "mov %rdi, %rax\n\tmov %esi, %edi\n\tcall *%rax\n\t"
 
-/* The stack pointer is moved by an amount that the tables do not know; rbx remembers it. */
+/* The stack pointer is moved by an amount that is not in the tables. rbx keeps the old value. */
 ODDITY(cfa_in_rbx, PUSH_RBX "mov %rsp, %rbx\n\t.cfi_def_cfa_register %rbx\n\tsub $400, %rsp\n\tand $-64, %rsp\n\t" CALL
                             "mov %rbx, %rsp\n\t.cfi_def_cfa_register %rsp\n\t" POP_RBX);
 
-/* rbp is kept in r12 meanwhile. */
+/* r12 keeps rbp. */
 ODDITY(saved_in_registers, PUSH_RBX "push %r12\n\t.cfi_def_cfa_offset 24\n\t.cfi_offset %r12, -24\n\t"
                                     "sub $8, %rsp\n\t.cfi_def_cfa_offset 32\n\t"
                                     "mov %rbp, %r12\n\t.cfi_register %rbp, %r12\n\txor %ebp, %ebp\n\t" CALL
                                     "mov %r12, %rbp\n\t.cfi_restore %rbp\n\tadd $8, %rsp\n\t.cfi_def_cfa_offset 24\n\t"
                                     "pop %r12\n\t.cfi_restore %r12\n\t.cfi_def_cfa_offset 16\n\t" POP_RBX);
 
-/* DW_CFA_def_cfa_expression: breg3 (rbx) + 8, deref, plus 16: the CFA is found through a word on the stack. */
+/* DW_CFA_def_cfa_expression: breg3 (rbx) + 8, deref, plus 16: the CFA comes from a word on the stack. */
 ODDITY(cfa_by_expression, PUSH_RBX "sub $48, %rsp\n\t.cfi_def_cfa_offset 64\n\tlea 8(%rsp), %rbx\n\t"
                                    "lea 48(%rsp), %rax\n\tmov %rax, 8(%rbx)\n\t"
                                    ".cfi_escape 0x0f, 5, 0x73, 8, 0x06, 0x23, 16\n\t" CALL
@@ -47,13 +47,13 @@ ODDITY(cfa_by_program, PUSH_RBX "sub $48, %rsp\n\t.cfi_def_cfa_offset 64\n\t"
                                 "0x08, 32, 0x1e, 0x12, 0x13, 0x16, 0x22\n\t" CALL
                                 ".cfi_def_cfa %rsp, 64\n\tadd $48, %rsp\n\t.cfi_def_cfa_offset 16\n\t" POP_RBX);
 
-/* More remembered states than compilers nest. */
+/* More nested remembered states than compilers use. */
 ODDITY(remembers,
        PUSH_RBX ".cfi_remember_state\n\t.cfi_remember_state\n\t.cfi_def_cfa_offset 800\n\t"
                 ".cfi_remember_state\n\t.cfi_def_cfa_offset 8\n\t.cfi_restore_state\n\t.cfi_restore_state\n\t" CALL
                 ".cfi_restore_state\n\t" POP_RBX);
 
-/* Without any table, but with a frame pointer; and with neither. */
+/* Without a table, with a frame pointer; and with neither. */
 #define UNTABLED(name, body)                                                                                           \
     void name(void (*call)(int), int argument);                                                                        \
     __asm__(".text\n\t.p2align 4\n\t.globl " #name "\n\t.type " #name ", @function\n" #name ":\n\t" body               \
@@ -67,7 +67,7 @@ static void (*const tabled[])(void (*)(int), int) = {
 };
 #define TABLED (int) (sizeof tabled / sizeof *tabled)
 
-/* One odd frame inside another, in every order, so that registers have to be carried through each of them. */
+/* One odd frame inside another, in every order, so that registers must be carried through each. */
 static NOINLINE void pairs_inside(int n)
 {
     if (n >= TABLED)
@@ -100,7 +100,7 @@ static void untabled(int times)
     }
 }
 
-/* Code that no module knows: push %rbp; mov %rsp, %rbp; mov %rdi, %rax; mov %esi, %edi; call *%rax; pop %rbp; ret */
+/* Code outside of all modules: push %rbp; mov %rsp, %rbp; mov %rdi, %rax; mov %esi, %edi; call *%rax; pop %rbp; ret */
 static void generated(int times)
 {
     static const uint8_t code[] = {0x55, 0x48, 0x89, 0xe5, 0x48, 0x89, 0xf8, 0x89, 0xf7, 0xff, 0xd0, 0x5d, 0xc3};

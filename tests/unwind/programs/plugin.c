@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * plugin.c - built twice with frames of different sizes, so that rules remembered from one are wrong for the other.
+ * plugin.c - is built twice with frames of different sizes, so that rules of one build are wrong for the other.
  */
 #include <stdlib.h>
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * reload.c - loads and unloads modules, so that different code appears at the same address; from one thread and from
- * several while others allocate.
+ * reload.c - loads and unloads modules, so that different code has the same address; in one thread, and in several
+ * while others allocate.
  */
 #include <dlfcn.h>
 #include <pthread.h>
@@ -40,7 +40,7 @@ static void reload(int times)
         same += entry == before;
         before = entry;
     }
-    if (same < times / 2) { /* then this test shows nothing */
+    if (same < times / 2) { /* too few for a meaningful test */
         fprintf(stderr, "only %d of %d at the same address\n", same, times);
         exit(1);
     }

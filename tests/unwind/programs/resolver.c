@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * resolver.c - an indirect function whose resolver allocates: bound lazily, that is an allocation below the loader's
- * own assembler code.
+ * resolver.c - an indirect function whose resolver allocates. If it is bound lazily, that is an allocation below the
+ * loader's own assembler code.
  */
 #include <stdlib.h>
 

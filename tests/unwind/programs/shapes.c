@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * shapes.c - frames of every shape that a compiler makes: fixed, growing, realigned, deep; on threads' stacks of all
- * kinds.
+ * shapes.c - frames of every kind that compilers make: fixed, growing, realigned, deep; on all kinds of thread stacks.
  */
 #include <alloca.h>
 #include <pthread.h>
@@ -50,7 +49,7 @@ static NOINLINE void realigned_and_growing(int n)
     sink += block[n & 63] + *more;
 }
 
-/* More arguments than registers, and an alignment: the compiler has to keep the way to both. */
+/* More arguments than registers, and an alignment: the compiler must keep access to both. */
 static NOINLINE int realigned_with_arguments(int a, int b, int c, int d, int e, int f, int g, int h)
 {
     char block[256] __attribute__((aligned(256)));
@@ -113,7 +112,7 @@ static NOINLINE void descend(int depth)
     sink++; /* not a tail call */
 }
 
-/* Each depth around the number of frames a walk keeps, then as deep as asked for. */
+/* Each depth around the number of frames that a walk keeps, then the requested depth. */
 static void deep(int depth)
 {
     for (int i = 0; i < 600; i++)
@@ -141,7 +140,7 @@ static void run_thread(void *(*run)(void *), int times, const pthread_attr_t *at
     pthread_join(thread, NULL);
 }
 
-/* Stacks of the library's, of the program's, and in the middle of the program's other memory. */
+/* Stacks from the library, from the program, and in the middle of other memory of the program. */
 static void threads(int times)
 {
     pthread_attr_t attributes;

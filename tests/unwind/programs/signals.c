@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * signals.c - handlers that are looked at: at known places and at any instruction, on the stack they interrupted and on
- * another, one within another, and after a stack overflow.
+ * signals.c - signal handlers whose stacks are examined: at known places and at any instruction, on the interrupted
+ * stack and on another, one within another, and after a stack overflow.
  */
 #include <math.h>
 #include <pthread.h>
@@ -36,7 +36,7 @@ static NOINLINE void in_vla(int n)
     sink += block[n / 2];
 }
 
-/* Raised by the program itself, outside of the allocator: it may allocate. */
+/* The program raises the signal itself, outside of the allocator, so the handler may allocate. */
 static void allocating(int number)
 {
     handled++;
@@ -82,7 +82,7 @@ static void nested(int times)
 }
 
 /*
- * A trampoline of our own, without unwind tables, as musl and Go have: only its instructions tell what it is.
+ * A signal trampoline without unwind tables, as in musl and Go: it can be recognised only by its instructions.
  */
 void untabled_trampoline(void);
 __asm__(".text\n\t.p2align 4\n\t.globl untabled_trampoline\n\t.type untabled_trampoline, @function\n\tnop\n"
@@ -101,7 +101,7 @@ static void own_trampoline(int times)
     raise_often(times);
 }
 
-/* Work that passes through prologues, epilogues, PLT stubs and the assembler of libc, and never allocates. */
+/* Work that runs through prologues, epilogues, PLT stubs and assembler code of libc, and never allocates. */
 static NOINLINE int leaf(int a, const char *text)
 {
     volatile char block[40];
@@ -136,7 +136,7 @@ static void looking(int number)
     compare_here();
 }
 
-/* Not beyond: what the linker adds to the end of a program (crtend.o) has no unwind tables. */
+/* No signals after this: code that the linker adds to the end of a program (crtend.o) has no unwind tables. */
 static void work_with_timer(int times)
 {
     timer_t timer;
@@ -164,7 +164,7 @@ static void any_instruction_alternate(int times)
     work_with_timer(times);
 }
 
-/* The program has run into the guard page: sp itself points where nobody may read. */
+/* The program has run into the guard page: the stack pointer itself points to unreadable memory. */
 static sigjmp_buf before_overflow;
 
 static void overflowed(int number)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// throws.cpp - allocations in the middle of exceptions: while thrown, in destructors on the way, in handlers; and the
-// deep library stacks of everyday C++.
+// throws.cpp - allocations during exceptions: while one is thrown, in destructors on its way, in handlers; and the deep
+// library stacks of everyday C++.
 #include <algorithm>
 #include <cstdlib>
 #include <functional>

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: MIT
-// container.ts - page data as it arrives: a JSON text and columns of numbers behind it (docs/page-data.md).
+// container.ts - reads page data: a JSON text, and after it columns of numbers (docs/page-data.md).
 //
-// Columns are views into the bytes that arrived: nothing is copied, nothing parsed. A column that is not there is all
-// zeros.
+// Columns are views into the bytes: they are neither copied nor parsed. A missing column is all zeros.
 
 import type { Header } from "./header";
 
@@ -20,11 +19,11 @@ export interface Container {
 function readHead(bytes: Uint8Array): { json: string; columnsAt: number } {
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
   const magic = bytes.byteLength < HEAD_BYTES ? "" : new TextDecoder().decode(bytes.subarray(0, MAGIC.length));
-  if (magic !== MAGIC) throw new Error("this is not a profile's page data");
+  if (magic !== MAGIC) throw new Error("not page data (bad magic)");
   if (view.getUint32(8, true) !== VERSION)
-    throw new Error(`page data of version ${view.getUint32(8, true)}; this page knows version ${VERSION}`);
+    throw new Error(`page data has version ${view.getUint32(8, true)}; this page reads version ${VERSION}`);
   const end = HEAD_BYTES + view.getUint32(12, true);
-  if (end > bytes.byteLength) throw new Error("page data is cut short");
+  if (end > bytes.byteLength) throw new Error("page data is truncated");
   return { json: new TextDecoder().decode(bytes.subarray(HEAD_BYTES, end)), columnsAt: end };
 }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // header.ts - the JSON text of page data, as types: docs/json.md and docs/page-data.md say what each member means.
 
-/** A figure and its 95% interval; an exact one has an error of 0. */
+/** A figure and its 95% confidence interval; the error of an exact figure is 0. */
 export interface Estimate {
   value: number;
   error: number;
@@ -108,6 +108,8 @@ export interface Module {
 export interface Advice {
   kind: string;
   node: number | null;
+  /** More sites that it is about. */
+  other_nodes: number[];
   function: string | null;
   file: string | null;
   line: number | null;
@@ -119,8 +121,8 @@ export interface Advice {
   weight: number;
 }
 
-/** A moment at which the profile remembers who had allocated and who held what. Sites without a share of their own had
- * such parts (others_*) of what they have asked for in the end. */
+/** The composition of the heap at one time: which sites had allocated and held how much. The sites that it does not
+ * name had allocated, and held, the fractions others_* of all that they allocated until the end. */
 export interface Snapshot {
   time_s: number;
   live_bytes: number;
@@ -132,7 +134,7 @@ export interface Snapshot {
   others_calls: number;
   others_bytes: number;
   others_objects: number;
-  /** What they had asked for then, all together. */
+  /** What the sites that it does not name had allocated by then, all together. */
   unnamed_bytes: number;
   unnamed_calls: number;
 }
@@ -174,6 +176,9 @@ export interface AutoMode {
   returned_to_exact: number;
   exact_calls: number;
   exact_cpu_s: number;
+  /** Sites of which no sample was taken since exact counting ended, and how much they may have allocated since. */
+  unsampled_sites: number;
+  unsampled_bytes: number;
 }
 
 export interface Side {
@@ -240,7 +245,7 @@ export interface Header {
     title: string;
     live: boolean;
     metric: string;
-    /** The interval to begin with; null: from the start, to the end. */
+    /** The time interval to show first; null: from the start, to the end. */
     since_s: number | null;
     until_s: number | null;
     title_live: string;

@@ -5,7 +5,7 @@
 //    │         └─► parent node (outermost frames are children of node 0)
 //    └──► thread, tag
 //
-// Texts are decoded when they are asked for, once: most of a large profile is never shown.
+// Each text is decoded once, when it is first needed: most of a large profile is never shown.
 
 import { openContainer, type Container } from "./container";
 import type { Header } from "./header";
@@ -41,7 +41,7 @@ export interface Nodes {
   place: Uint32Array;
 }
 
-/** Objects and bytes: those that were counted, and those that samples stand for. */
+/** Objects and bytes: counted exactly, and estimated from samples. */
 export interface Amount {
   exactObjects: Float64Array;
   exactSpace: Float64Array;
@@ -52,7 +52,7 @@ export interface Amount {
   samples: Float64Array;
 }
 
-/** What figures of sites are computed from; each is a column with a row per site. */
+/** The sums that figures of sites are computed from; each is a column with a row per site. */
 export interface Amounts {
   allocated: Amount;
   freed: Amount;
@@ -60,7 +60,14 @@ export interface Amounts {
   temporary: Amount;
   skewObjects: Float64Array;
   skewSpace: Float64Array;
-  unseenInterval: Float64Array;
+  /** What may exist although none of it was sampled. */
+  hiddenObjects: Float64Array;
+  hiddenSpace: Float64Array;
+  /** How much more and less than `peak` there was at other moments that may have been the peak. */
+  moreObjects: Float64Array;
+  lessObjects: Float64Array;
+  moreSpace: Float64Array;
+  lessSpace: Float64Array;
 }
 
 /** How many blocks of a site are in a bucket; rows are in the order of sites. */
@@ -70,12 +77,12 @@ export interface Histogram {
   count: Float64Array;
 }
 
-/** Where sites are, and what their figures are computed from: a row each. */
+/** Stacks, threads and tags of sites, and the sums for their figures: a row per site. */
 export interface SiteRows {
   count: number;
   node: Uint32Array;
-  /** Nodes on the way to `node`: the usual stack goes from `outer` to `inner`, without what starts programs and without
-   * what only hands memory on; `own` is the one that the site is named after. */
+  /** Nodes on the way from the root to `node`. The usual stack goes from `outer` to `inner`, without startup code and
+   * without allocators and their wrappers; the site is named after `own`. */
   inner: Uint32Array;
   outer: Uint32Array;
   own: Uint32Array;
@@ -86,7 +93,7 @@ export interface SiteRows {
 
 export interface Sites extends SiteRows {
   otherSizes: Uint8Array;
-  /** 1 where the stack is not known: not wanted, or no room for it. */
+  /** 1 if the stack is unknown: it was not asked for, or there was no room for it. */
   stackless: Uint8Array;
   smallest: Float64Array;
   largest: Float64Array;
@@ -100,7 +107,7 @@ export interface Sites extends SiteRows {
   ages: Histogram;
 }
 
-/** What a site had asked for and held at a snapshot; rows are in the order of snapshots. */
+/** What a site had allocated and held at the time of a `Snapshot`; rows are in the order of header.snapshots. */
 export interface Shares {
   snapshot: Uint32Array;
   site: Uint32Array;
@@ -129,11 +136,11 @@ export interface Profile {
   sites: Sites;
   shares: Shares;
   scopes: Scopes;
-  /** Of what a difference of two profiles is compared with. */
+  /** Of the first profile of a difference. */
   baseScopes: Scopes;
-  /** A short name for a function that is the same in every reading of the profile: for links. */
+  /** A short key of a function for links, which is the same in every reading and in other runs. */
   functionKey(index: number): string;
-  /** The other way; undefined where there is none. */
+  /** The function with this key; undefined if there is none. */
   functionOfKey(key: string): number | undefined;
   /** The same for tags. */
   tagKey(index: number): string;
@@ -177,7 +184,12 @@ function readAmounts(container: Container): Amounts {
     temporary: readAmount(container, "temporary"),
     skewObjects: container.f64("site.skew.objects"),
     skewSpace: container.f64("site.skew.space"),
-    unseenInterval: container.f64("site.unseen_interval"),
+    hiddenObjects: container.f64("site.hidden.objects"),
+    hiddenSpace: container.f64("site.hidden.space"),
+    moreObjects: container.f64("site.swing.more_objects"),
+    lessObjects: container.f64("site.swing.less_objects"),
+    moreSpace: container.f64("site.swing.more_space"),
+    lessSpace: container.f64("site.swing.less_space"),
   };
 }
 
@@ -249,7 +261,7 @@ function readScopes(container: Container, table: "scope" | "base_scope"): Scopes
   };
 }
 
-/** FNV-1a in two lanes: 52 bits, enough that two functions of a profile do not meet. */
+/** FNV-1a in two lanes: 52 bits, so that collisions within a profile are unlikely. */
 function hash(text: string): string {
   let low = 0x811c9dc5;
   let high = 0x01000193;
@@ -265,13 +277,13 @@ interface Keys {
   indexOf(key: string): number | undefined;
 }
 
-/** Keys of things by what they are called; of two that are called the same, the first is meant. */
+/** Keys are hashes of names; if two items have the same name, their key means the first. */
 function makeKeys(count: number, name: (index: number) => string): Keys {
   const keys: string[] = new Array<string>(count);
   const keyOf = (index: number) => (keys[index] ??= hash(name(index)));
   let byKey: Map<string, number> | undefined;
   const indexOf = (key: string) => {
-    if (key === "") return undefined; /* which is asked for always, and most often nothing else is */
+    if (key === "") return undefined; /* the most frequent question, which must not build the map */
     if (!byKey) {
       byKey = new Map();
       for (let i = count - 1; i >= 0; i--) byKey.set(keyOf(i), i);
@@ -281,7 +293,7 @@ function makeKeys(count: number, name: (index: number) => string): Keys {
   return { keyOf, indexOf };
 }
 
-/** A tag is called by its path; one of another kind by that of the tag it is below. */
+/** A named tag is identified by its path, a tag of another kind by its kind and its parent. */
 function tagNames({ tags }: Header): string[] {
   const names: string[] = [];
   for (const { kind, path, parent } of tags)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// choice.tsx - one of several, in a box to unfold with a word in front of it.
+// choice.tsx - a select element with a label.
 
 interface ChoiceProps<T extends string> {
   id: string;

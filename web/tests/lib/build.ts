@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: MIT
-// build.ts - page data made in memory, for tests: a profile from a few words about its sites.
+// build.ts - makes page data in memory for tests: a profile from short descriptions of its sites.
 //
 //     const profile = buildProfile({
 //       sites: [{ stack: ["main", "parse_line parse.c:88", "malloc"], calls: 3, bytes: 300 }],
 //       functions: { malloc: { role: Role.Allocator, module: "libc.so.6" } },
 //     });
 //
-// A stack is written outermost first; a frame is "name", "name file" or "name file:line". What is said of functions
-// by name holds for all places of theirs. Figures are exact unless a site has `samples`.
+// A stack is written outermost first; a frame is "name", "name file" or "name file:line". `functions` describes
+// functions by name, for all of their places. Figures are exact unless a site has `samples`.
 
 import type { Header, Module, Snapshot, Tag, Thread, Totals } from "../../src/data/header";
 import { openProfile, Role, type Profile } from "../../src/data/profile";
@@ -21,7 +21,7 @@ export interface BuiltSite {
   stack: string[];
   calls: number;
   bytes: number;
-  /** What is still live; nothing if left out. */
+  /** What is live; default: nothing. */
   live?: BuiltAmount;
   peak?: BuiltAmount;
   /** Calls whose block was freed before the thread's next one. */
@@ -29,7 +29,7 @@ export interface BuiltSite {
   /** Names; "" is the main thread, and no tag. Tags are paths: "request/parse". */
   thread?: string;
   tag?: string;
-  /** Of a difference: it belongs to what is compared with. */
+  /** In a difference: the site belongs to the first profile. */
   before?: boolean;
   /** The figures are estimates from so many samples. */
   samples?: number;
@@ -40,7 +40,7 @@ export interface BuiltSite {
 
 export interface BuiltFunction {
   full?: string;
-  /** As shown; what stacks say is then only where the source is. */
+  /** The file as shown; the file in stacks is then only the path of the source. */
   file?: string;
   module?: string;
   role?: Role;
@@ -63,7 +63,7 @@ export interface Built {
   snapshots?: Snapshot[];
   shares?: BuiltShare[];
   scopes?: { tag: number; calls: number; bytes: number }[];
-  /** Members of the header that the test is about. */
+  /** Members of the header that replace the defaults. */
   header?: Partial<Header>;
 }
 
@@ -74,7 +74,7 @@ export type Columns = Record<string, Column>;
 const BYTES: Record<ColumnType, number> = { u8: 1, u32: 4, f64: 8 };
 const padded = (bytes: number) => (bytes + 7) & ~7;
 
-/** Page data as plimsoll writes it, of a header without `columns` and `tables`, and columns. */
+/** Writes page data as plimsoll does, from columns and a header without `columns` and `tables`. */
 export function writeContainer(header: object, columns: Columns): Uint8Array {
   const index: Header["columns"] = {};
   const tables: Record<string, number> = {};
@@ -104,7 +104,7 @@ export function writeContainer(header: object, columns: Columns): Uint8Array {
   return bytes;
 }
 
-/** A table whose rows are what was asked for, in the order of asking. */
+/** A table without duplicates: of() returns the row of a key, and adds it if it is new. */
 function numbering<T>(): { rows: T[]; of: (key: string, make: () => T) => number } {
   const known = new Map<string, number>();
   const rows: T[] = [];
@@ -151,7 +151,7 @@ function amountOf(site: BuiltSite, name: string): BuiltAmount {
   return { blocks: site.temporary ?? 0, bytes: 0 };
 }
 
-/** Each sample stands for as much as any other: n of them that stand for V together vary by V²/n. */
+/** All samples have equal weights: if n samples represent V, the variance is V²/n. */
 function amountColumns(sites: BuiltSite[], name: string): Columns {
   const columns: Columns = {};
   const put = (part: string, value: (site: BuiltSite, amount: BuiltAmount, share: number) => number) => {
@@ -178,7 +178,7 @@ function amountColumns(sites: BuiltSite[], name: string): Columns {
 
 const SPELLING = /^(\S+)(?: ([^:]*)(?::(\d+))?)?$/;
 
-/** Functions, places and nodes, as stacks come up. */
+/** Functions, places and nodes, added as stacks need them. */
 function treeOf(built: Built) {
   const texts = numbering<string>();
   const text = (word: string) => texts.of(word, () => word);
@@ -208,7 +208,7 @@ function treeOf(built: Built) {
     return nodes.of(`${parent}:${place}`, () => ({ parent, place }));
   };
   const role = (node: number) => functions.rows[places.rows[nodes.rows[node].place].function].role;
-  /** The nodes of a stack, and which of them are usual: much as reports see it, where roles are enough to tell. */
+  /** The nodes of a stack, and which of them are usual: as in reports, as far as roles decide it. */
   const ways = (stack: string[]) => {
     const way: number[] = [];
     for (const frame of stack) way.push(step(way[way.length - 1] ?? 0, frame));
@@ -249,7 +249,7 @@ function makeThread(name: string, tid: number): Thread {
   return { tid, name, threads: 1, alive: false, start_s: 0, end_s: null, calls: 0, bytes: 0, functions };
 }
 
-/** The tag of a path, its parents before it. */
+/** The tag of a path; its parents are added before it. */
 function tagOf(tags: { rows: Tag[]; of: (key: string, make: () => Tag) => number }, path: string): number {
   if (path === "") return tags.of("", () => ({ name: "", path: null, parent: null, depth: 0, kind: "root" }));
   const cut = path.lastIndexOf("/");
@@ -339,6 +339,8 @@ function headerOf(built: Built, sites: BuiltSite[], modules: string[], threads: 
       returned_to_exact: 0,
       exact_calls: 0,
       exact_cpu_s: 0,
+      unsampled_sites: 0,
+      unsampled_bytes: 0,
     },
     cost: { profiler_cpu_s: null, process_cpu_s: null },
     peak: { time_s: 5, slack_bytes: 0 },
@@ -394,7 +396,7 @@ function scopeColumns(scopes: NonNullable<Built["scopes"]>): Columns {
   };
 }
 
-/** Sites of what is compared with come first, as in every difference. */
+/** Sites of the first profile come first, as in every difference. */
 export function buildBytes(built: Built): Uint8Array {
   const sites = [...built.sites.filter((site) => site.before), ...built.sites.filter((site) => !site.before)];
   const tree = treeOf(built);

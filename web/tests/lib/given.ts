@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: MIT
-// given.ts - what tests/page/model.py gives to tests: real profiles with what plimsoll itself says of them.
+// given.ts - the input that tests/page/model.py makes for tests: real profiles, with reports and exports of them.
 
 import fs from "node:fs";
 import path from "node:path";
 import type { Estimate, Estimates, Header } from "../../src/data/header";
 import { openProfile, type Profile } from "../../src/data/profile";
-import { METRICS } from "../../src/model/metric";
-import type { Narrowing } from "../../src/model/narrow";
+import { METRICS } from "../../src/model/figures/metric";
+import type { Narrowing } from "../../src/model/figures/narrow";
 
 const DIRECTORY = process.env["PLIMSOLL_MODEL"];
 
 /** For `test(…, {skip})`. */
-export const NOTHING_GIVEN: string | false = DIRECTORY ? false : "tests/page/model.py gives it profiles";
+export const NOTHING_GIVEN: string | false = DIRECTORY ? false : "needs profiles from tests/page/model.py";
 
 interface ExportedSite extends Estimates {
   stack: number | null;
@@ -19,11 +19,11 @@ interface ExportedSite extends Estimates {
   tag: number;
 }
 
-/** The JSON export, as far as tests look at it. */
+/** The parts of the JSON export that tests use. */
 export type Exported = Pick<Header, "extent" | "totals" | "sampling"> & { sites: ExportedSite[] };
 
 export interface Part {
-  /** Of a tag the path, of functions the names. */
+  /** A tag is given by its path, functions by their names. */
   narrowing: Omit<Narrowing, "tag"> & { tag: string | null };
   since: number | null;
   until: number | null;
@@ -53,6 +53,11 @@ export function readGiven(file: string): string {
   return fs.readFileSync(path.join(DIRECTORY ?? "", file), "utf8");
 }
 
+/** A file of the tree. */
+export function readSource(file: string): string {
+  return fs.readFileSync(path.join(process.env["PLIMSOLL_SOURCE"] ?? "", file), "utf8");
+}
+
 function givenIf(which: (listed: Listed) => boolean): Given[] {
   const listed = DIRECTORY ? readJson<Listed[]>(path.join(DIRECTORY, "profiles.json")) : [];
   return listed.filter(which).map(({ name, page, json, parts }) => ({
@@ -67,20 +72,20 @@ export function givenProfiles(): Given[] {
   return givenIf(({ difference }) => !difference);
 }
 
-/** Profiles compared with each other. */
+/** Differences of two profiles. */
 export function givenDifferences(): Given[] {
   return givenIf(({ difference }) => difference);
 }
 
 const ENDS: readonly (keyof Estimate)[] = ["value", "error", "low", "high"];
 
-/** The same, but for what adding in another order makes of the last digits; relative to the largest of the figure. */
+/** Equal up to rounding errors of sums, relative to the largest part of the figure. */
 export function isNear(one: Estimate, other: Estimate, tolerance = 1e-9): boolean {
   const size = Math.max(Math.abs(other.value), Math.abs(other.high), Math.abs(other.low));
   return ENDS.every((end) => Math.abs(one[end] - other[end]) <= tolerance * size);
 }
 
-/** What differs, in words; nothing if nothing does. */
+/** Descriptions of all differences. */
 export function differences(who: string, one: Estimates, other: Estimates, tolerance?: number): string[] {
   return METRICS.filter(({ key }) => !isNear(one[key], other[key], tolerance)).map(
     ({ key }) => `${who} ${key}: ${JSON.stringify(one[key])} is not ${JSON.stringify(other[key])}`,

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The heap profiler inside malloc: between Plimsoll's core and glibc.  */
+/* The heap profiler inside malloc: connects Plimsoll's core with glibc.  */
 
 #include <elf.h>
 #include <fcntl.h>
@@ -14,20 +14,20 @@
 #define TUNABLE_NAMESPACE malloc
 #include <elf/dl-tunables.h>
 
+#include "malloc/plimsoll/core/cold.h"
+#include "malloc/plimsoll/core/memory.h"
+#include "malloc/plimsoll/core/process.h"
+#include "malloc/plimsoll/core/sandbox.h"
+#include "malloc/plimsoll/core/stats.h"
+#include "malloc/plimsoll/core/sys.h"
+#include "malloc/plimsoll/core/text.h"
 #include "malloc_prof.h"
-#include "plimsoll/cold.h"
-#include "plimsoll/process.h"
-#include "plimsoll/sandbox.h"
-#include "plimsoll/stats.h"
-#include "plimsoll/sys.h"
-#include "plimsoll/text.h"
 
 /* ---- tunables ---- */
 
 #define TEXT_MAX PL_PATH_MAX
 
-/* One that is too long is given as an empty one, which makes no sense to
-   anybody.  */
+/* A text that is too long becomes an empty one, which no setting accepts.  */
 static const char *
 copy_text (const char *text, size_t length)
 {
@@ -36,13 +36,13 @@ copy_text (const char *text, size_t length)
     return NULL;
   if (length >= TEXT_MAX)
     return "";
-  __pl_copy (room, text, length);
+  __pl_memory_copy (room, text, length);
   room[length] = '\0';
   return room;
 }
 
-/* The text of a tunable, until the next one is asked for; NULL if it is not
-   set.  Newer releases do not terminate it.  */
+/* The text of a tunable, valid until the next call; NULL if it is not set.
+   Newer releases do not terminate it.  */
 #if __GLIBC_PREREQ (2, 39)
 # define GET_TEXT(tunable)						      \
   ({									      \
@@ -67,7 +67,7 @@ is_set (const char *text)
 
 static bool stats_wanted;
 
-/* What a tunable asks for that is an ordinary setting of the core's.  */
+/* Sets a setting of the core from a tunable.  */
 static void
 set (struct __pl_config *config, enum __pl_setting setting,
      enum __pl_glibc_setting tunable, const char *text)
@@ -76,28 +76,28 @@ set (struct __pl_config *config, enum __pl_setting setting,
     config->bad |= 1u << tunable;
 }
 
-/* PREFIX.PID.plim, as a pattern: what is special in patterns is not in a
-   prefix.  A directory's name gets the usual one behind it.  */
+/* The pattern for PREFIX.PID.plim.  A % in the prefix is escaped.  If the
+   prefix is a directory, the default file name is appended to it.  */
 static const char *
 pattern_of (const char *prefix, char *room)
 {
-  struct __pl_line line = __pl_line_in (room, TEXT_MAX);
+  struct __pl_text_line line = __pl_text_line_in (room, TEXT_MAX);
   const char *last = prefix;
   if (*prefix == '\0')
     return prefix;
   for (; *prefix != '\0'; ++prefix)
     {
       if (*prefix == '%')
-	__pl_line_char (&line, '%');
-      __pl_line_char (&line, *prefix);
+	__pl_text_line_char (&line, '%');
+      __pl_text_line_char (&line, *prefix);
       if (*prefix == '/')
 	last = prefix + 1;
     }
   if (__pl_text_same (last, ".") || __pl_text_same (last, ".."))
-    __pl_line_text (&line, "/plimsoll.%c");
+    __pl_text_line_text (&line, "/plimsoll.%c");
   else if (*last == '\0')
-    __pl_line_text (&line, "plimsoll.%c");
-  __pl_line_text (&line, ".%p" PL_SUFFIX);
+    __pl_text_line_text (&line, "plimsoll.%c");
+  __pl_text_line_text (&line, ".%p" PL_SUFFIX);
   return line.full ? "" : room;
 }
 
@@ -112,13 +112,13 @@ configure (struct __pl_config *config)
   stats_wanted = is_set (GET_TEXT (prof_stats));
 }
 
-/* ---- what the core asks ---- */
+/* ---- what the core needs ---- */
 
-/* libc has begun; see __malloc_prof_start.  */
+/* libc is initialized; see __malloc_prof_start.  */
 static bool begun;
 
-/* The copy of libc in a namespace of its own (dlmopen) leaves the process to
-   the first one.  */
+/* A second copy of libc, in a namespace of its own (dlmopen), leaves the
+   process to the first one.  */
 static bool
 unwanted (void)
 {
@@ -130,17 +130,17 @@ unwanted (void)
 }
 
 #ifdef SHARED
-/* The arguments are where the kernel left them, or the loader moved them to,
-   with the environment behind them.  libc has its own pointers to both later
-   than malloc is first called.  */
+/* The arguments are where the kernel put them, or where the loader moved
+   them, followed by the environment.  libc sets its own pointers to both
+   only after the first call of malloc.  */
 static char **
 arguments (void)
 {
   return (char **) __libc_stack_end + 1;
 }
 
-/* IFUNC resolvers may allocate before libc has begun, and before it knows
-   which of several it is.  */
+/* IFUNC resolvers may allocate before libc is initialized, and before it
+   knows in which namespace it is.  */
 static char **
 environment (void)
 {
@@ -149,10 +149,10 @@ environment (void)
   return arguments () + *(long int *) __libc_stack_end + 1;
 }
 
-/* The kernel has loaded no interpreter: the loader was run as a program, with
-   the program as its argument.  */
+/* If the kernel has loaded no interpreter, the loader was run as a program,
+   with the program as its argument.  */
 static bool
-program (struct __pl_program *out)
+program (struct __pl_process_program *out)
 {
   if (__getauxval (AT_BASE) != 0)
     return false;
@@ -161,23 +161,23 @@ program (struct __pl_program *out)
   return out->path != NULL;
 }
 #else
-/* The startup code allocates while it sets up what the unwinder asks.  The
-   first exit handler is its own, when all is set up.  */
+/* The startup code allocates while it sets up what the unwinder needs.  It
+   registers the first exit handler itself, after that.  */
 static char **
 environment (void)
 {
   return __new_exitfn_called != 0 ? __environ : NULL;
 }
 
-/* There is no loader.  */
+/* A static program has no loader.  */
 static bool
-program (struct __pl_program *out)
+program (struct __pl_process_program *out)
 {
   return false;
 }
 #endif
 
-/* The program headers follow the ELF header in nearly every program.  */
+/* In nearly every program the program headers follow the ELF header.  */
 static uintptr_t
 main_header (void)
 {
@@ -201,11 +201,11 @@ allocator (void)
 
 /* ---- the summary ---- */
 
-/* Text on its way to a file.  Keys are at most 1 KiB long.  */
+/* Buffered text for a file.  Keys are at most 1 KiB long.  */
 static struct
 {
   int fd;
-  struct __pl_line line;
+  struct __pl_text_line line;
   char text[2 * TEXT_MAX];
 } summary;
 
@@ -214,19 +214,19 @@ flush (void)
 {
   __pl_sys3 (__NR_write, summary.fd, (long int) summary.text,
 	     summary.line.at - summary.text);
-  summary.line = __pl_line_in (summary.text, sizeof summary.text);
+  summary.line = __pl_text_line_in (summary.text, sizeof summary.text);
 }
 
-/* One figure, as a line.  */
+/* Writes one figure, as a line.  */
 static int
 put_figure (void *unused, const char *key, uint64_t number)
 {
   if (summary.line.room < TEXT_MAX)
     flush ();
-  __pl_line_text (&summary.line, key);
-  __pl_line_char (&summary.line, ' ');
-  __pl_line_number (&summary.line, number);
-  __pl_line_char (&summary.line, '\n');
+  __pl_text_line_text (&summary.line, key);
+  __pl_text_line_char (&summary.line, ' ');
+  __pl_text_line_number (&summary.line, number);
+  __pl_text_line_char (&summary.line, '\n');
   return 0;
 }
 
@@ -237,31 +237,32 @@ static const char loss_keys[PL_LOSS_COUNT][32] =
 #undef ROW
   };
 
-/* Beside the profile: FILE.plim has FILE.stats; with the pid in its name, in
-   any case, since several processes may want the same file.  */
+/* The path of the summary, beside the profile: FILE.stats for FILE.plim.  It
+   always has the pid in its name, because several processes may have the
+   same destination.  */
 static bool
 stats_path (const struct __pl_process *process, char room[TEXT_MAX])
 {
   static char pid[24];
-  struct __pl_line line = __pl_line_in (pid, sizeof pid);
+  struct __pl_text_line line = __pl_text_line_in (pid, sizeof pid);
   size_t length = __pl_text_bytes (process->destination);
   size_t suffix = sizeof PL_SUFFIX - 1;
   if (length > suffix
       && __pl_text_same (process->destination + length - suffix, PL_SUFFIX))
     length -= suffix;
-  __pl_line_char (&line, '.');
-  __pl_line_number (&line, process->pid);
+  __pl_text_line_char (&line, '.');
+  __pl_text_line_number (&line, process->pid);
   size_t digits = __pl_text_bytes (pid);
-  line = __pl_line_in (room, TEXT_MAX);
+  line = __pl_text_line_in (room, TEXT_MAX);
   for (size_t i = 0; i < length; ++i)
-    __pl_line_char (&line, process->destination[i]);
+    __pl_text_line_char (&line, process->destination[i]);
   if (length < digits || !__pl_text_same (room + length - digits, pid))
-    __pl_line_text (&line, pid);
-  __pl_line_text (&line, ".stats");
+    __pl_text_line_text (&line, pid);
+  __pl_text_line_text (&line, ".stats");
   return !line.full;
 }
 
-/* On the way out.  Not on a signal stack, which may be a small one.  */
+/* At the end of the process.  Not on a signal stack, which may be small.  */
 static void
 write_stats (struct __pl_process *process)
 {
@@ -273,7 +274,7 @@ write_stats (struct __pl_process *process)
 			      | O_CLOEXEC, 0600);
   if (summary.fd < 0)
     return;
-  summary.line = __pl_line_in (summary.text, sizeof summary.text);
+  summary.line = __pl_text_line_in (summary.text, sizeof summary.text);
   __pl_stats_pairs (process, put_figure, NULL);
   const struct __pl_header *header = __pl_file_header (&process->file);
   if (header->mode == PL_MODE_SAMPLED)
@@ -298,7 +299,7 @@ const struct __pl_front __pl_front =
     .ending = write_stats,
   };
 
-/* ---- what glibc tells ---- */
+/* ---- what glibc calls ---- */
 
 void
 __malloc_prof_start (void)
@@ -365,7 +366,7 @@ __malloc_prof_thread_end (void)
 void
 __malloc_prof_jump (const void *env)
 {
-  __pl_cold_thrown (__pl_jump_target (env));
+  __pl_cold_thrown (__pl_arch_jump_target (env));
 }
 
 void
@@ -380,7 +381,7 @@ __malloc_prof_syscall (long int number, long int a, long int b, long int c,
 		       long int d, long int e)
 {
   struct __pl_confining confining = __pl_sandbox_before (number, a, b);
-  long int result = __pl_syscall (number, a, b, c, d, e, 0);
+  long int result = __pl_arch_syscall (number, a, b, c, d, e, 0);
   __pl_sandbox_after (confining, result < 0);
   if (number == __NR_prctl && a == PR_SET_NAME && result == 0)
     __malloc_prof_renamed (THREAD_SELF, (const char *) b);
@@ -390,15 +391,15 @@ __malloc_prof_syscall (long int number, long int a, long int b, long int c,
 /* ---- static programs ---- */
 
 #ifndef SHARED
-/* Programs refer to the API by weak symbols, which fetch nothing from an
-   archive.  */
+/* Programs refer to the API by weak symbols, for which the linker takes no
+   member from an archive.  This reference makes it take the API.  */
 extern void plimsoll_push (const char *name);
 static void (*const api) (const char *) __attribute__ ((used)) = plimsoll_push;
 #endif
 
 /* ---- the mark of this library ---- */
 
-/* By this, a static program that has the profiler in it is known.  */
+/* This note identifies static programs that contain the profiler.  */
 static const struct
 {
   ElfW (Nhdr) head;

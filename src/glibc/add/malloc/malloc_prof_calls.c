@@ -1,29 +1,27 @@
 /* SPDX-License-Identifier: MIT */
-/* The heap profiler inside malloc: the long way of calls that are sampled,
-   and of blocks that were.  Part of malloc.c.
+/* The heap profiler inside malloc: the cold path of allocations that may be
+   recorded, and of frees of recorded blocks.  Part of malloc.c.
 
-   The order is the same everywhere.  An allocation is recorded after it is
-   made and before its address escapes.  A record is removed before the block
-   is freed, since another thread may be given the address at once, and put
-   back if the call turns out to have failed.
+   The order is that of core/visit.h.
 
-   A block that the profiler knows has MALLOC_PROF_KNOWN set in its size,
-   exactly while it is in use by the program: never in a free chunk, nor in
-   one that waits in tcache or fastbins.  */
+   A block that the profiler has recorded has MALLOC_PROF_KNOWN set in its
+   size, exactly while the program uses it: never in a free chunk, nor in
+   one in tcache or fastbins.  */
 
+#include "malloc/plimsoll/core/process.h"
+#include "malloc/plimsoll/core/visit.h"
 #include "malloc_prof.h"
-#include "plimsoll/process.h"
-#include "plimsoll/visit.h"
 
-/* Reached by a jump from the function that was called, so that the return
+/* Reached by a tail jump from the public function, so that the return
    address is the program's.  */
 #define malloc_prof_cold \
   __attribute_noinline__ __attribute__ ((cold, noclone))
 
-_Static_assert (MINSIZE >= 32, "granule_shift in malloc_prof.c says so");
+_Static_assert (MINSIZE >= 32, "granule_shift in malloc_prof.c relies on it");
 
-/* The freeing or splitting of a neighbour does a plain read-modify-write of
-   PREV_INUSE in the same word, with the arena's lock held.  */
+/* Sets or clears the mark of a block.  Takes the arena's lock, because
+   freeing or splitting a neighbour modifies PREV_INUSE in the same word,
+   with that lock held and without atomics.  */
 static malloc_prof_cold void
 malloc_prof_mark (mchunkptr p, bool known)
 {
@@ -37,10 +35,10 @@ malloc_prof_mark (mchunkptr p, bool known)
     __libc_lock_unlock (av->mutex);
 }
 
-/* Takes the mark of a block away.  True: the profiler may have a record of
-   it.  Where it was never on, the mark is a sign of a corrupt heap; but the
-   copy of libc in a namespace of its own (dlmopen) may be given a block of
-   the first one's, and has no records.  */
+/* Clears the mark of a block.  True: the profiler may have a record of it.
+   If the profiler was never on, a mark means that the heap is corrupt.  The
+   exception is a second copy of libc, in a namespace of its own (dlmopen):
+   it may get a block of the first one, and has no records.  */
 static __always_inline bool
 malloc_prof_unmark (mchunkptr p, const char *corrupt)
 {
@@ -56,15 +54,16 @@ malloc_prof_unmark (mchunkptr p, const char *corrupt)
   return recording;
 }
 
-/* The second half of a visit.  WEIGHT is what the first half returned.  */
+/* The second half of a visit.  PLAN is the result of the first half.  */
 static __always_inline void *
 malloc_prof_allocated (enum __pl_function function, size_t bytes, void *mem,
-		       double weight, const struct __pl_start *start)
+		       struct __pl_cold_plan plan,
+		       const struct __pl_start *start)
 {
-  if (weight != 0)
+  if (plan.how != PL_COLD_SKIPPED)
     __malloc_prof_notice_unloads ();
-  __pl_visit_allocated (function, bytes, mem, weight, start);
-  if (weight != 0 && mem != NULL)
+  __pl_visit_allocated (function, bytes, mem, plan, start);
+  if (plan.how != PL_COLD_SKIPPED && mem != NULL)
     malloc_prof_mark (mem2chunk (mem), true);
   return mem;
 }
@@ -74,9 +73,9 @@ malloc_prof_malloc (size_t bytes)
 {
   struct __pl_start start;
   PL_START_HERE (&start);
-  double weight = __pl_visit_due (PL_FN_MALLOC, bytes);
+  struct __pl_cold_plan plan = __pl_visit_due (PL_FN_MALLOC, bytes);
   void *mem = uncounted_malloc (bytes);
-  return malloc_prof_allocated (PL_FN_MALLOC, bytes, mem, weight, &start);
+  return malloc_prof_allocated (PL_FN_MALLOC, bytes, mem, plan, &start);
 }
 
 static malloc_prof_cold void *
@@ -85,9 +84,9 @@ malloc_prof_calloc (size_t n, size_t elem_size)
   struct __pl_start start;
   PL_START_HERE (&start);
   size_t bytes = n * elem_size;
-  double weight = __pl_visit_due (PL_FN_CALLOC, bytes);
+  struct __pl_cold_plan plan = __pl_visit_due (PL_FN_CALLOC, bytes);
   void *mem = inline_calloc (n, elem_size);
-  return malloc_prof_allocated (PL_FN_CALLOC, bytes, mem, weight, &start);
+  return malloc_prof_allocated (PL_FN_CALLOC, bytes, mem, plan, &start);
 }
 
 static malloc_prof_cold void *
@@ -95,9 +94,9 @@ malloc_prof_memalign (size_t alignment, size_t bytes, void *address)
 {
   struct __pl_start start;
   PL_START_HERE (&start);
-  double weight = __pl_visit_due (PL_FN_ALIGNED, bytes);
+  struct __pl_cold_plan plan = __pl_visit_due (PL_FN_ALIGNED, bytes);
   void *mem = uncounted_memalign (alignment, bytes, address);
-  return malloc_prof_allocated (PL_FN_ALIGNED, bytes, mem, weight, &start);
+  return malloc_prof_allocated (PL_FN_ALIGNED, bytes, mem, plan, &start);
 }
 
 static malloc_prof_cold int
@@ -105,35 +104,23 @@ malloc_prof_posix_memalign (void **memptr, size_t alignment, size_t size)
 {
   struct __pl_start start;
   PL_START_HERE (&start);
-  double weight = __pl_visit_due (PL_FN_ALIGNED, size);
+  struct __pl_cold_plan plan = __pl_visit_due (PL_FN_ALIGNED, size);
   void *mem = NULL;
   int error = inline_posix_memalign (&mem, alignment, size);
-  malloc_prof_allocated (PL_FN_ALIGNED, size, mem, weight, &start);
+  malloc_prof_allocated (PL_FN_ALIGNED, size, mem, plan, &start);
   if (error == 0)
     *memptr = mem;
   return error;
 }
 
-/* What the program had asked for, where that is known; otherwise what it
-   got.  */
-static size_t
-malloc_prof_size (mchunkptr p, const struct __pl_known *known)
+/* Calls the real realloc, and books what becomes of the old block, whose size
+   goes to *BEFORE.  The records of the old block are on the stack only here,
+   not while the new block is recorded.  */
+static __always_inline void *
+malloc_prof_move (void *oldmem, size_t bytes, size_t *before)
 {
-  size_t size;
-  return __pl_known_size (known, &size) ? size : memsize (p);
-}
-
-/* The block OLDMEM may be known.  DUE: the countdown has run out.  Freeing by
-   realloc (p, 0) is no failure, and no allocation either.  */
-static malloc_prof_cold void *
-malloc_prof_realloc (void *oldmem, size_t bytes, bool due)
-{
-  struct __pl_start start;
-  PL_START_HERE (&start);
-  struct __pl_known known = { 0 };
-  size_t before = 0;
+  struct __pl_cold_known known;
   bool taken = false;
-  double weight = due ? __pl_visit_due (PL_FN_REALLOC, bytes) : 0;
   if (oldmem != NULL)
     {
       mchunkptr oldp = mem2chunk (oldmem);
@@ -144,36 +131,45 @@ malloc_prof_realloc (void *oldmem, size_t bytes, bool due)
 	  taken = (malloc_prof_unmark (oldp, "realloc(): invalid pointer")
 		   && __pl_cold_take (oldmem, &known));
 	}
-      before = malloc_prof_size (oldp, &known);
+      *before = taken ? __pl_cold_known_size (&known) : memsize (oldp);
     }
   void *mem = uncounted_realloc (oldmem, bytes);
-  if (taken && (mem != NULL || bytes == 0))
-    __pl_cold_freed (NULL, &known);
-  else if (taken)
-    {
-      __pl_cold_restore (oldmem, &known);
-      malloc_prof_mark (mem2chunk (oldmem), true);
-    }
-  if (due)
-    malloc_prof_allocated (PL_FN_REALLOC, bytes, mem, weight, &start);
-  else if (mem == NULL)
-    __pl_cold_uncount (PL_FN_REALLOC, bytes);
-  if (mem != NULL && oldmem != NULL && weight != 0)
-    __pl_cold_moved (mem, before, mem != oldmem);
+  bool failed = __pl_visit_realloc_failed (mem, bytes);
+  if (taken)
+    __pl_visit_realloc_old (oldmem, &known, failed);
+  if (taken && failed)
+    malloc_prof_mark (mem2chunk (oldmem), true);
   return mem;
 }
 
-/* A block that is marked is freed.  It may be unknown all the same: a child
-   has its parent's blocks, and not its parent's records.  */
+/* The block OLDMEM may be recorded.  DUE: the countdown has run out.  */
+static malloc_prof_cold void *
+malloc_prof_realloc (void *oldmem, size_t bytes, bool due)
+{
+  size_t before = 0;
+  struct __pl_cold_plan plan = { PL_COLD_SKIPPED, 0 };
+  if (due)
+    plan = __pl_visit_due (PL_FN_REALLOC, bytes);
+  void *mem = malloc_prof_move (oldmem, bytes, &before);
+  if (plan.how != PL_COLD_SKIPPED)
+    __malloc_prof_notice_unloads ();
+  struct __pl_start start;
+  PL_START_HERE (&start);
+  __pl_visit_realloc_new (oldmem, before, mem, bytes, due, plan, &start);
+  if (plan.how != PL_COLD_SKIPPED && mem != NULL)
+    malloc_prof_mark (mem2chunk (mem), true);
+  return mem;
+}
+
+/* Frees a marked block.  There may be no record of it: a forked child has
+   its parent's blocks, but not its parent's records.  */
 static malloc_prof_cold void
 malloc_prof_free (void *mem)
 {
-  struct __pl_known known;
   mchunkptr p = mem2chunk (mem);
   if (__glibc_unlikely (misaligned_chunk (p)))
     malloc_printerr ("free(): invalid pointer");
-  if (malloc_prof_unmark (p, "free(): invalid size")
-      && !__pl_exact_free (mem) && __pl_cold_take (mem, &known))
-    __pl_cold_freed (mem, &known);
+  if (malloc_prof_unmark (p, "free(): invalid size"))
+    __pl_visit_freeing (mem);
   __libc_free (mem);
 }

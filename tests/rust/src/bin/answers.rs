@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-//! answers - a program that knows what its profile must say: Rust's containers and C's malloc, tags, threads, and
-//! blocks that are freed far from where they were made. Prints its ledger.
+//! answers - a program that knows the figures that its profile must have: Rust's containers and C's malloc, tags,
+//! threads, and blocks that are freed far from where they were allocated. Prints its ledger.
 
 use std::ffi::c_void;
 use std::future::Future;
@@ -20,7 +20,7 @@ const MAIN: &str = "answers";
 const LONG_NAME: &str = include_str!("answers.rs"); // longer than a short buffer, with quotes and lines
 
 fn main() {
-    plimsoll::sample(0).ok(); // as it was started, which changes nothing
+    plimsoll::sample(0).ok(); // the interval of the start, which changes nothing
     boxes();
     growing();
     strings();
@@ -45,7 +45,7 @@ fn in_thread(name: &str, body: impl FnOnce() + Send + 'static) {
     std::thread::Builder::new().name(name.into()).spawn(body).unwrap().join().unwrap();
 }
 
-/// What println! allocates would be in the ledger of nobody; so nothing is printed before the end.
+/// Allocations of println! would be in no ledger, so nothing is printed before the end.
 fn boxes() {
     let mine = account(MAIN, "boxes");
     plimsoll::scope!("boxes");
@@ -62,7 +62,7 @@ fn boxes() {
     }
 }
 
-/// Whatever std's policy is, a new capacity is a call.
+/// Each new capacity is one call, whatever std's growth policy is.
 fn growing() {
     let mine = account(MAIN, "growing");
     let mut numbers: Vec<u64> = Vec::new();
@@ -124,7 +124,7 @@ fn zeroed_and_aligned() {
     let mut lines: Vec<Line> = Vec::with_capacity(1);
     mine.made(By::Aligned, 128);
     lines.push(Line([7; 128]));
-    lines.reserve_exact(2); // C cannot resize an aligned block: it is made anew
+    lines.reserve_exact(2); // C cannot resize an aligned block, so a new one is allocated
     mine.made(By::Aligned, 3 * 128);
     mine.gone(128);
     assert!(lines[0].0.iter().all(|byte| *byte == 7) && lines.as_ptr() as usize % 64 == 0);
@@ -136,7 +136,7 @@ fn zeroed_and_aligned() {
     assert!((0..128).all(|i| unsafe { *zeroed_lines.add(i) } == 0));
 }
 
-/// Both in one tag: each block is there, and once.
+/// Both under one tag: each block is counted, once.
 fn rust_and_c() {
     let mine = account(MAIN, "rust and c/both");
     plimsoll::scope!("rust and c");
@@ -162,7 +162,7 @@ fn rust_and_c() {
     }
 }
 
-/// The bytes leave the one tag and enter the other.
+/// The bytes move from one tag to the other.
 fn two_tags_and_a_realloc() {
     let (old, new) = (account(MAIN, "old"), account(MAIN, "new"));
     let mut bytes: Vec<u8> = {
@@ -200,7 +200,7 @@ impl Stock {
     }
 }
 
-/// A tag that one place prepares, and that others enter.
+/// A tag that one function prepares and others enter.
 static SHARED: Tag = Tag::new("shared");
 
 fn names() {
@@ -215,7 +215,7 @@ fn names() {
     for (name, tag) in [("Func", "Func"), ("FuncLong", "FuncLong"), ("nul\0name", "nul\u{2400}name"), ("", "")] {
         let _scope = scope(name);
         if tag.is_empty() {
-            continue; // how an empty name is shown is not our business
+            continue; // how reports show an empty name is not tested here
         }
         keep(account(MAIN, tag), 10 + name.len());
     }
@@ -232,7 +232,7 @@ fn paused() {
     std::mem::forget(Vec::<u8>::with_capacity(500));
 }
 
-/// Guards end when a panic goes through them, innermost first. In a thread of its own: a panic allocates.
+/// A panic ends the guards that it passes, innermost first. It runs in its own thread, because a panic allocates.
 fn panicking() {
     let before = Context::capture();
     let caught = std::panic::catch_unwind(|| {
@@ -247,7 +247,7 @@ fn panicking() {
     assert_eq!(plimsoll::active(), plimsoll::loaded());
 }
 
-/// Two blocks and who made them, on their way to somebody who will free them, but for some of C's.
+/// Two blocks and their accounts, sent to a thread that frees them, except for some of C's.
 struct Sent {
     number: usize,
     ours: Box<[u8; 700]>,
@@ -281,7 +281,7 @@ fn work(name: &'static str, tag: &'static str, jobs: Context, done: SyncSender<S
     assert_eq!(Context::capture(), at_first);
 }
 
-/// Made by three threads, under the tag of who asked for it; freed by a fourth, under another.
+/// Three threads allocate under the tag of their caller. A fourth thread frees under another tag.
 fn threads() {
     let jobs = {
         plimsoll::scope!("jobs");
@@ -352,7 +352,7 @@ fn futures() {
     assert!(Pin::new(&mut future).poll(&mut cx).is_ready());
 }
 
-/// Lines that begin with `=`, with what the profiler tells the program. Without one it is the error.
+/// Prints lines that begin with `=` and have what the profiler returns to the program, or the error without a profiler.
 fn print_statistics(func: Context) {
     for (whose, stats) in
         [("process", ProfAllocator::stats()), ("thread", plimsoll::thread_stats()), ("tag Func", func.stats())]

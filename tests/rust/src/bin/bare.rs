@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-//! bare - what a scope compiles to. The test reads it.
+//! bare - a function with a scope, which the test disassembles.
 
 #[inline(never)]
 #[no_mangle]

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-//! controls - uses every control there is, and prints what each said. With the argument `quiet` it wants no profile.
-//! And has two tags whose names are too long, and differ where that cannot be seen.
+//! controls - uses every control and prints its result. With the argument `quiet` it switches output off. It also has
+//! two tags whose names are too long and differ only in the part that is truncated.
 
 use std::fmt::Debug;
 use std::io;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* execve, which tells the heap profiler that the program ends here.  */
+/* execve, which tells the heap profiler before the program is replaced.  */
 
 #include <sysdep.h>
 #include <unistd.h>

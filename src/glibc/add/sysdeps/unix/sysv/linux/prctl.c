@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* prctl, by which a program may confine itself, or name its thread.  */
+/* prctl, by which a program may enter a sandbox or rename a thread.  */
 
 #include <stdarg.h>
 #include <sys/prctl.h>
 #include <sysdep.h>
 #include <malloc/malloc_prof.h>
 
-/* How many arguments there are depends on OPTION; the kernel ignores the
+/* OPTION determines how many arguments there are; the kernel ignores the
    others.  */
 int
 __prctl (int option, ...)

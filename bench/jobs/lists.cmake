@@ -1,0 +1,15 @@
+# SPDX-License-Identifier: MIT
+# Hashes, lists and regular expressions. usage: cmake -DN=ITEMS -P lists.cmake
+set(list "")
+foreach(i RANGE ${N})
+  math(EXPR v "(${i} * 7919) % 10007")
+  string(SHA1 hash "${v}")
+  string(SUBSTRING "${hash}" 0 12 short)
+  list(APPEND list "item_${short}")
+  set(var_${i} "${hash}")
+  string(REGEX REPLACE "([a-f]+)([0-9]+)" "\\2-\\1" swapped "${hash}")
+endforeach()
+list(SORT list)
+list(REMOVE_DUPLICATES list)
+list(LENGTH list length)
+message("${length}")

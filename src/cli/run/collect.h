@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * collect.h - the private directory of a run's live profiles, and how they are moved out of it.
+ */
+#ifndef PL_COLLECT_H
+#define PL_COLLECT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "analysis/filefull.h"
+#include "reader/profile.h"
+
+/*
+ * Makes `plimsoll-run.PID.XXXXXX` with `.owner` in it, in the first of these directories where that works. As long as
+ * .owner exists, the runtime leaves finished profiles there. NULL: it works in none of them; errno is that of the last.
+ */
+#define PL_COLLECT_PREFIX "plimsoll-run." /* and the pid of `plimsoll run` */
+#define PL_COLLECT_OWNER ".owner"         /* exists as long as `run` will collect what is in the directory */
+char *pl_collect_make_directory(const char *const *candidates);
+
+/* One profile, and where it is now. */
+struct pl_collected {
+    char *path; /* where it is now, absolute */
+    uint64_t file_bytes;
+    char *executable;
+    char comm[17];
+    uint32_t pid;
+    uint32_t end; /* enum pl_end */
+    bool main;    /* it is of the process that we started */
+    uint64_t calls, bytes, samples;
+    bool exact;                        /* every allocation was counted */
+    uint64_t exact_calls;              /* number of allocations that were counted */
+    uint64_t unrecorded_calls;         /* made while switched off or paused */
+    char bypass[PL_BYPASS_COUNT][384]; /* which allocations were not seen, in words; "": none */
+    char elsewhere[256];               /* most of its memory does not come from malloc, in words; "": it does */
+    char method[128];                  /* how the figures were obtained, in words */
+    struct pl_estimate inuse_objects, inuse_space, peak_space;
+    double peak_slack_bytes;
+    uint64_t interval_bytes;                                            /* of sampling; 0: not sampled */
+    bool off;                                                           /* recording was switched off at the end */
+    uint64_t lost_threads, lost_records, lost_scopes;                   /* for lack of room */
+    char room_cause[PL_FILEFULL_BYTES], room_remedy[PL_FILEFULL_BYTES]; /* of lost_records; "" if there are none */
+    double duration_s;
+};
+
+struct pl_collection {
+    struct pl_collected *profile; /* the one with the plain name first, then by bytes allocated */
+    size_t count;
+    size_t processes; /* that have ended */
+    size_t dropped;   /* profiles with little in them, removed */
+    size_t running;   /* processes that are still running */
+    size_t failed;    /* profiles that could not be read or moved; an error has been printed for each */
+    size_t unwanted;  /* profiles that their programs declined (plimsoll_output(0)), removed */
+
+    char unwanted_comm[17]; /* the first of these */
+    uint32_t unwanted_pid;
+};
+
+struct pl_collect_options {
+    const char *directory;
+    const char *pattern; /* as given; without a % only one process gets exactly this name */
+    pid_t main_pid;
+    int wait_status;
+    bool out_of_memory; /* that is probably why it was killed */
+    uint64_t end_ns;
+    bool keep_all;
+    bool no_symbols;
+};
+
+/* Moves every profile whose process has ended to its destination, and stores its names and how it ended. Removes .owner
+ * first: processes that are still running will then move their own. */
+void pl_collect(const struct pl_collect_options *options, struct pl_collection *out);
+void pl_collect_free(struct pl_collection *collection);
+
+#endif

@@ -1,0 +1,127 @@
+/* SPDX-License-Identifier: MIT */
+/* live.c - see live.h. */
+#include "core/blocks/live.h"
+
+#include "core/blocks/filter.h"
+#include "core/memory.h"
+
+#define GROUPS_LOG2(level) (7 + 2 * (level))
+
+static uint64_t groups_in(unsigned level)
+{
+    return 1ull << GROUPS_LOG2(level);
+}
+
+/* A block and a link_map at the same address share a group, so looking up both costs one cache miss. Only one
+ * multiplication, because a free of a block near a sampled one has to wait for it. */
+INLINE struct pl_live_group *group_of(struct pl_live_group *level, unsigned number, uintptr_t address)
+{
+    return &level[address / 2 * 0x9e3779b97f4a7c15u >> (64 - GROUPS_LOG2(number))];
+}
+
+static bool insert_into(struct pl_live_group *group, uintptr_t address, const struct pl_record *record)
+{
+    for (unsigned i = 0; i < PL_LIVE_GROUP; i++) {
+        if (load_relaxed(&group->address[i]) || !swap_if(&group->address[i], 0, address))
+            continue;
+        /* Plain stores: no thread can free the block before we return its address. */
+        group->record[i] = *record;
+        return true;
+    }
+    return false;
+}
+
+static struct pl_live_group *level_groups(struct pl_live *live, unsigned i)
+{
+    struct pl_live_group *level = load_acquire(&live->level[i]);
+    return level ? level : pl_memory_install((void **) &live->level[i], groups_in(i) * sizeof *level);
+}
+
+void pl_live_reserve(struct pl_live *live, unsigned levels)
+{
+    for (unsigned i = 0; i < levels; i++)
+        level_groups(live, i);
+}
+
+bool pl_live_insert(struct pl_live *live, uintptr_t address, const struct pl_record *record)
+{
+    for (unsigned i = 0; i < PL_LIVE_LEVELS; i++) {
+        struct pl_live_group *level = level_groups(live, i);
+        if (!level)
+            return false;
+        if (insert_into(group_of(level, i, address), address, record)) {
+            pl_filter_add((void *) address);
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Bit i: slot i holds the block, or the link_map, at this address. Most groups are empty, which is checked first. */
+static unsigned slots_of(const struct pl_live_group *group, uintptr_t address)
+{
+    uintptr_t any = 0;
+    unsigned found = 0;
+#pragma GCC unroll 8
+    for (unsigned i = 0; i < PL_LIVE_GROUP; i++)
+        any |= load_relaxed(&group->address[i]);
+    if (likely(!any))
+        return 0;
+#pragma GCC unroll 8
+    for (unsigned i = 0; i < PL_LIVE_GROUP; i++)
+        found |= (unsigned) ((load_relaxed(&group->address[i]) & ~(uintptr_t) PL_LIVE_LINK_MAP) == address) << i;
+    return found;
+}
+
+/* The compare-and-swap decides who removes it: a signal handler may interrupt us and free in the same group. */
+static void remove_slot(struct pl_live_group *group, unsigned i, struct pl_live_found *out)
+{
+    uintptr_t key = load_acquire(&group->address[i]);
+    struct pl_record record = group->record[i];
+    if (!key || !swap_if(&group->address[i], key, 0))
+        return;
+    pl_filter_drop((void *) key);
+    if (key & PL_LIVE_LINK_MAP) {
+        out->link_map = true;
+    } else {
+        out->block = true;
+        out->record = record;
+    }
+}
+
+bool pl_live_take(struct pl_live *live, uintptr_t address, struct pl_live_found *out)
+{
+    struct pl_live_group *level;
+    out->block = out->link_map = false;
+    for (unsigned i = 0; i < PL_LIVE_LEVELS && (level = load_acquire(&live->level[i])); i++) {
+        struct pl_live_group *group = group_of(level, i, address);
+        for (unsigned found = slots_of(group, address); unlikely(found); found &= found - 1)
+            remove_slot(group, (unsigned) __builtin_ctz(found), out);
+    }
+    return out->block || out->link_map;
+}
+
+static const struct pl_record *find(struct pl_live *live, uintptr_t key)
+{
+    struct pl_live_group *level;
+    for (unsigned i = 0; i < PL_LIVE_LEVELS && (level = load_acquire(&live->level[i])); i++) {
+        struct pl_live_group *group = group_of(level, i, key);
+        for (unsigned k = 0; k < PL_LIVE_GROUP; k++)
+            if (load_acquire(&group->address[k]) == key)
+                return &group->record[k];
+    }
+    return NULL;
+}
+
+bool pl_live_has(struct pl_live *live, uintptr_t key)
+{
+    return find(live, key) != NULL;
+}
+
+bool pl_live_find(struct pl_live *live, uintptr_t address, struct pl_record *record)
+{
+    const struct pl_record *found = find(live, address);
+    if (found)
+        *record = *found;
+    return found != NULL;
+}

@@ -1,0 +1,668 @@
+/* SPDX-License-Identifier: MIT */
+/* file.c - see file.h. */
+#include "core/records/file.h"
+
+#include <errno.h>
+
+#include "core/blocks/blocks.h"
+#include "core/hash.h"
+#include "core/memory.h"
+#include "core/text.h"
+
+#define PAGE 4096u
+#define GROW_FIRST (256u << 10) /* at the start; then the allocated part doubles, by up to GROW_MOST at a time */
+#define GROW_MOST (1u << 20)
+#define MAP_FIRST GROW_FIRST /* address space; then it doubles. mlockall() makes all of it resident */
+#define UNPUBLISHED_PAGES 16 /* by which the mapping may be longer than its readers know */
+#define AS_SHARE 64          /* of a limited address space we take at most one part in so many */
+#define LONELY_FROM 0x7e8000000000ull
+#define LONELY_STEP (1ull << 30)
+#define LONELY_PLACES 256
+#define REFUSED_FOR 1024u /* after a failure, only one attempt in so many asks the kernel again */
+#define FOR_THREADS (256u << 10)
+
+#define WRITER_KINDS (PL_KIND_DIRECTORY + 1)
+
+/* For each kind: which chunk of the file is its k-th, plus one. Private memory, because nothing that is read back from
+ * the file is trusted. Kinds with few or small records have short lists: 4,096 chunks hold 4 million sites, 16,384
+ * hold 16 million frames. */
+#define FEW 128u
+#define SOME 4096u
+#define MANY 16384u
+#define CLAIM_SHIFT 24
+static struct {
+    uint16_t text[MANY], rows[MANY], tallies[MANY], remotes[MANY], frames[MANY];
+    uint16_t sites[SOME], tags[SOME], scopes[SOME];
+    uint16_t modules[FEW], threads[FEW], moments[FEW], snapshots[FEW], directories[FEW];
+    uint32_t claims[PL_CHUNKS_MAX]; /* what each chunk is: kind << CLAIM_SHIFT | k; 0: not claimed */
+    uint8_t padding[4096];          /* fork wipes whole pages */
+} chunks PAGE_ALIGNED;
+_Static_assert(PL_CHUNKS_MAX - 1 <= UINT16_MAX, "the last chunk is never used, so the others fit, plus one");
+
+static const struct {
+    uint16_t *chunk;
+    uint32_t most;
+} lists[WRITER_KINDS] = {
+    [PL_KIND_TEXT] = {chunks.text, MANY},
+    [PL_KIND_MODULE] = {chunks.modules, FEW},
+    [PL_KIND_FRAME] = {chunks.frames, MANY},
+    [PL_KIND_THREAD] = {chunks.threads, FEW},
+    [PL_KIND_SITE] = {chunks.sites, SOME},
+    [PL_KIND_ROW] = {chunks.rows, MANY},
+    [PL_KIND_TALLY] = {chunks.tallies, MANY},
+    [PL_KIND_REMOTE] = {chunks.remotes, MANY},
+    [PL_KIND_MOMENT] = {chunks.moments, FEW},
+    [PL_KIND_COMPOSITION] = {chunks.snapshots, FEW},
+    [PL_KIND_TAG] = {chunks.tags, SOME},
+    [PL_KIND_SCOPE] = {chunks.scopes, SOME},
+    [PL_KIND_DIRECTORY] = {chunks.directories, FEW},
+};
+
+/* The mapping, in memory that fork does not wipe: a child maps its own file over it. */
+static struct {
+    void *base;
+    uint64_t bytes;
+} inherited;
+
+static struct pl_header *header_at(uint8_t *base)
+{
+    return (struct pl_header *) (void *) base;
+}
+
+static uint8_t *chunk_at(const struct pl_file *file, uint32_t chunk)
+{
+    return file->base + pl_chunk_offset(chunk);
+}
+
+void pl_file_lost(const struct pl_file *file, enum pl_loss loss)
+{
+    if (file->base)
+        fetch_add(&header_at(file->base)->losses[loss], 1);
+}
+
+/* ---- growing ---- */
+
+/* Stores `value` unless a larger one is there. */
+static void at_least(uint64_t *to, uint64_t value)
+{
+    for (uint64_t now = load_relaxed(to); now < value && !swap_if(to, now, value);)
+        now = load_relaxed(to);
+}
+
+/* Out of line, to save stack: inlined, their frames would add to those of other calls. */
+
+/* Before Linux 5.14: one page after the other. */
+static OUT_OF_LINE COLD long touch_pages(uint8_t *from, uint64_t bytes)
+{
+    static uint32_t word;
+    for (; bytes; from += PAGE, bytes -= PAGE) {
+        long r = pl_sys_touch(&word, from);
+        if (r < 0)
+            return r;
+    }
+    return 0;
+}
+
+/* Allocates the pages of a mapped range without a descriptor. A store into a page that cannot be allocated would raise
+ * SIGBUS; these calls fail instead. They change no byte, so several threads may do this at the same time. */
+INLINE long populate(uint8_t *from, uint64_t bytes)
+{
+    long r = pl_sys_populate(from, bytes);
+    return r == -EINVAL ? touch_pages(from, bytes) : r;
+}
+
+/* If the program has limited its address space, we leave most of it to the program. */
+static bool is_modest(uint64_t bytes)
+{
+    struct pl_limit limit;
+    return bytes <= GROW_FIRST || pl_sys_limit(PL_LIMIT_AS, &limit) != 0 || bytes <= limit.soft / AS_SHARE;
+}
+
+static long stretch(uint8_t *base, uint64_t from, uint64_t to)
+{
+    long r = pl_sys_stretch(base, from, to);
+    if (r == -EAGAIN &&
+        pl_sys_munlock(base, from) == 0) /* mlockall() has locked it, and the rest would exceed a limit */
+        r = pl_sys_stretch(base, from, to);
+    return r;
+}
+
+/* Another thread may have extended the mapping to `to`, and not published that yet. To know, we extend by another page
+ * from there: the kernel agrees only if the mapping ends there. A signal handler may longjmp out of here after any of
+ * these calls, so it may also end some pages further on. */
+static bool stretch_unpublished(uint8_t *base, uint64_t *to)
+{
+    long r = -ENOMEM;
+    for (unsigned i = 0; i < UNPUBLISHED_PAGES && r < 0; i++, *to += PAGE)
+        r = stretch(base, *to, *to + PAGE);
+    return r >= 0;
+}
+
+/* Extends the mapping, in place. The kernel does that only if `mapped` is where the mapping ends. */
+static OUT_OF_LINE bool map_more(struct pl_file *file, uint8_t *base, uint64_t need)
+{
+    for (uint64_t mapped; (mapped = load_acquire(&file->mapped_bytes)) < need;) {
+        uint64_t to = 2 * mapped < file->limit_bytes ? 2 * mapped : file->limit_bytes;
+        if (to < need || !is_modest(to))
+            to = need;
+        if (!is_modest(to))
+            return false;
+        if (stretch(base, mapped, to) < 0) {
+            bool found = stretch_unpublished(base, &to);
+            if (!found && load_acquire(&file->mapped_bytes) == mapped)
+                return false;
+            if (!found)
+                continue;
+        }
+        at_least(&inherited.bytes, to);
+        at_least(&file->mapped_bytes, to);
+    }
+    return true;
+}
+
+static bool stop_growth(struct pl_file *file, enum pl_full why, long error)
+{
+    store_relaxed(&file->full_errno, (uint32_t) -error);
+    store_relaxed(&file->full, why);
+    return false;
+}
+
+static long allocate(struct pl_file *file, uint8_t *base, uint64_t to)
+{
+    uint64_t from = load_relaxed(&file->file_bytes);
+    long r = from < to ? populate(base + from, to - from) : 0;
+    if (r == 0)
+        at_least(&file->file_bytes, to);
+    return r;
+}
+
+/* If there is less space than for a whole step, takes no more than is needed. */
+static OUT_OF_LINE bool try_to_grow(struct pl_file *file, uint8_t *base, uint64_t need)
+{
+    if (need > __atomic_load_n(&file->limit_bytes, __ATOMIC_SEQ_CST))
+        return stop_growth(file, file->limit_why, 0);
+    if (load_relaxed(&file->frozen))
+        return stop_growth(file, PL_FULL_SANDBOX, 0);
+    uint32_t full = load_relaxed(&file->full);
+    if (full && full != PL_FULL_SANDBOX && full != file->limit_why && fetch_add(&file->refused, 1) % REFUSED_FOR)
+        return false;
+    if (!map_more(file, base, need))
+        return stop_growth(file, PL_FULL_ADDRESSES, -ENOMEM);
+    uint64_t now = load_relaxed(&file->file_bytes), to = now + (now < GROW_MOST ? now : GROW_MOST);
+    uint64_t mapped = load_relaxed(&file->mapped_bytes), most = mapped < file->limit_bytes ? mapped : file->limit_bytes;
+    to = to > most ? most : to;
+    long r = to > need ? allocate(file, base, to) : -EAGAIN;
+    if (r < 0)
+        r = allocate(file, base, need);
+    if (r < 0)
+        return stop_growth(file, r == -EFAULT ? PL_FULL_DEVICE : PL_FULL_ERROR, r);
+    store_relaxed(&file->full, PL_FULL_NOT);
+    return true;
+}
+
+/* Counted, for pl_file_trim(). */
+static bool grow(struct pl_file *file, uint8_t *base, uint64_t need)
+{
+    __atomic_fetch_add(&file->growing, 1, __ATOMIC_SEQ_CST);
+    bool done = try_to_grow(file, base, need);
+    __atomic_fetch_sub(&file->growing, 1, __ATOMIC_SEQ_CST);
+    return done;
+}
+
+/* The last part of the file is reserved for thread records: their counts are exact even if nothing else is recorded. */
+static uint64_t room_for(const struct pl_file *file, enum pl_kind kind)
+{
+    uint64_t kept = file->limit_bytes / 16 < FOR_THREADS ? file->limit_bytes / 16 : FOR_THREADS;
+    return kind == PL_KIND_THREAD ? file->limit_bytes : file->limit_bytes - kept;
+}
+
+/* May a chunk of this kind end here? If not, sets the reason. The word of a live block has room for the place of a
+ * tally in the first 256 MiB. */
+static bool may_end(struct pl_file *file, enum pl_kind kind, uint64_t end)
+{
+    if (end > room_for(file, kind))
+        return stop_growth(file, file->limit_why, 0);
+    if (kind == PL_KIND_TALLY && end > PL_BLOCK_TALLY_END)
+        return stop_growth(file, PL_FULL_FORMAT, 0);
+    return true;
+}
+
+/* Does what a claim on a chunk says. Any thread may do this for another, more than once. The list comes before the
+ * count: a chunk that is counted has been assigned. */
+static void assign(struct pl_file *file, uint8_t *base, uint64_t chunk, uint32_t claim)
+{
+    uint32_t kind = claim >> CLAIM_SHIFT, k = claim & ((1u << CLAIM_SHIFT) - 1);
+    if (!kind) /* a signal handler forked here, and this is the child */
+        return;
+    store_release(&base[pl_chunk_entry((uint32_t) chunk)], (uint8_t) kind);
+    swap_if(&lists[kind].chunk[k], 0, (uint16_t) (chunk + 1));
+    at_least(&file->chunks, chunk + 1);
+}
+
+/*
+ * Assigns the next chunk to a kind, as its k-th. There is no lock that a slow, stopped or dead thread could hold: each
+ * thread makes room itself, which is harmless if several do it, then claims the chunk by compare-and-swap. A thread
+ * that finds a claim on the chunk completes it first.
+ *
+ * No k-th chunk is assigned twice: `chunks` is read before the list. If the list then has no k-th chunk, none of the
+ * chunks below `chunks` is it, and a chunk above cannot be claimed before this one. Where a directory belongs, the
+ * thread assigns that first.
+ */
+static uint32_t claim_for(uint32_t chunk, enum pl_kind kind, uint32_t k)
+{
+    if (pl_chunk_is_directory(chunk))
+        return (uint32_t) PL_KIND_DIRECTORY << CLAIM_SHIFT | chunk / PL_DIRECTORY_CHUNKS;
+    return (uint32_t) kind << CLAIM_SHIFT | k;
+}
+
+static bool add_chunk(struct pl_file *file, uint8_t *base, enum pl_kind kind, uint32_t k)
+{
+    for (;;) {
+        uint32_t chunk = (uint32_t) load_acquire(&file->chunks);
+        uint64_t end = pl_chunk_offset(chunk + 1);
+        if (load_acquire(&lists[kind].chunk[k]))
+            return true;
+        if (chunk >= PL_CHUNKS_MAX - 1)
+            return stop_growth(file, PL_FULL_FORMAT, 0);
+        if (!load_relaxed(&chunks.claims[chunk])) {
+            if (!may_end(file, kind, end) || (end > load_acquire(&file->file_bytes) && !grow(file, base, end)))
+                return false;
+            swap_if(&chunks.claims[chunk], 0, claim_for(chunk, kind, k));
+        }
+        assign(file, base, chunk, load_acquire(&chunks.claims[chunk]));
+    }
+}
+
+/* Readers number the chunks of a kind in the order of the file, so those before the k-th must be assigned first. */
+static bool add_chunks(struct pl_file *file, uint8_t *base, enum pl_kind kind, uint32_t k)
+{
+    for (uint32_t i = 0; i <= k; i++)
+        if (!load_relaxed(&lists[kind].chunk[i]) && !add_chunk(file, base, kind, i))
+            return false;
+    return true;
+}
+
+void pl_file_freeze(struct pl_file *file, bool frozen)
+{
+    store_relaxed(&file->frozen, frozen);
+}
+
+void pl_file_reserve(struct pl_file *file, uint64_t bytes)
+{
+    uint64_t need = pl_chunk_offset((uint32_t) load_relaxed(&file->chunks)) + bytes;
+    need = need < file->limit_bytes ? need : file->limit_bytes;
+    if (file->base && need > load_relaxed(&file->file_bytes))
+        grow(file, file->base, need);
+}
+
+/* ---- appending ---- */
+
+uint8_t pl_file_nowhere[PL_CHUNK_BYTES] __attribute__((aligned(64)));
+uint8_t *pl_file_base = pl_file_nowhere;
+
+INLINE void *record_of(const struct pl_file *file, enum pl_kind kind, uint32_t number)
+{
+    uint32_t per_chunk = PL_CHUNK_BYTES / pl_record_bytes[kind];
+    uint32_t k = number / per_chunk;
+    uint32_t chunk = k < lists[kind].most ? load_acquire(&lists[kind].chunk[k]) : 0;
+    if (unlikely(!chunk || !file->base))
+        return pl_file_nowhere;
+    return chunk_at(file, chunk - 1) + (uint64_t) (number % per_chunk) * pl_record_bytes[kind];
+}
+
+void *pl_file_record(const struct pl_file *file, enum pl_kind kind, uint32_t number)
+{
+    if (kind == PL_KIND_REMOTE) /* at every free by another thread: with a known size, nothing is divided */
+        return record_of(file, PL_KIND_REMOTE, number);
+    return record_of(file, kind, number);
+}
+
+static bool have_chunk(struct pl_file *file, uint8_t *base, enum pl_kind kind, uint64_t number)
+{
+    uint64_t k = number / (PL_CHUNK_BYTES / pl_record_bytes[kind]);
+    if (k >= lists[kind].most)
+        return stop_growth(file, PL_FULL_FORMAT, 0);
+    uint64_t chunk = load_acquire(&lists[kind].chunk[k]);
+    if (unlikely(!chunk)) {
+        if (!add_chunks(file, base, kind, (uint32_t) k))
+            return false;
+        chunk = load_acquire(&lists[kind].chunk[k]);
+    }
+    at_least(&header_at(base)->chunks,
+             chunk); /* at every use: the thread that assigned it may have been stopped there */
+    return true;
+}
+
+static COLD void lost_growth(const struct pl_file *file, uint8_t *base)
+{
+    uint32_t why = load_relaxed(&file->full);
+    struct pl_header *header = header_at(base);
+    fetch_add(&header->losses[why == PL_FULL_SANDBOX ? PL_LOSS_SANDBOX : PL_LOSS_FILE_FULL], 1);
+    if (!load_relaxed(&header->full)) {
+        store_relaxed(&header->full_errno, load_relaxed(&file->full_errno));
+        store_relaxed(&header->full, why);
+    }
+}
+
+/* A file that did not grow may grow again later. Numbers that nobody can use would then be chunks without records, so a
+ * full file hands out none. */
+static bool has_room(struct pl_file *file, uint8_t *base, enum pl_kind kind)
+{
+    return likely(!load_relaxed(&file->full)) ||
+           have_chunk(file, base, kind, load_relaxed(&header_at(base)->count[kind]));
+}
+
+uint32_t pl_file_append(struct pl_file *file, enum pl_kind kind, void **record)
+{
+    uint8_t *base = file->base;
+    if (!base)
+        return 0;
+    uint64_t number = has_room(file, base, kind) ? fetch_add(&header_at(base)->count[kind], 1) : 0;
+    if (number == 0 || number > UINT32_MAX || !have_chunk(file, base, kind, number)) {
+        lost_growth(file, base);
+        return 0;
+    }
+    *record = pl_file_record(file, kind, (uint32_t) number);
+    return (uint32_t) number;
+}
+
+struct pl_text pl_file_text(struct pl_file *file, const char *text, uint64_t bytes)
+{
+    struct pl_text none = {0, 0};
+    uint64_t room = (bytes + 7) & ~7ull;
+    uint8_t *base = file->base;
+    if (!base || !bytes || bytes > PL_PATH_MAX)
+        return none;
+    for (;;) {
+        uint64_t at = has_room(file, base, PL_KIND_TEXT) ? fetch_add(&header_at(base)->count[PL_KIND_TEXT], room) : 0;
+        if (at == 0 || at > UINT32_MAX || !have_chunk(file, base, PL_KIND_TEXT, at)) {
+            lost_growth(file, base);
+            return none;
+        }
+        if (at / PL_CHUNK_BYTES != (at + room - 1) / PL_CHUNK_BYTES)
+            continue; /* would cross into another chunk: leave a hole and try again */
+        pl_memory_copy(pl_file_record(file, PL_KIND_TEXT, (uint32_t) at), text, bytes);
+        return (struct pl_text){(uint32_t) at, (uint32_t) bytes};
+    }
+}
+
+/* ---- creating and leaving ---- */
+
+/* Where a mapping can grow in place: the kernel places mappings below the ones that it has, from the top, and begins up
+ * to 1 TiB below the end of the address space. This is another 256 GiB below, far from the heap, and the highest part
+ * of what all sanitizers take for memory of the program: ThreadSanitizer ends programs with mappings elsewhere. Random,
+ * like the kernel's own choices. */
+static void *lonely_place(void)
+{
+    uint64_t random = 0;
+    if (pl_sys_getrandom(&random, sizeof random) != (long) sizeof random)
+        random = pl_hash(pl_sys_clock_ns(CLOCK_MONOTONIC), pl_sys_getpid());
+    return (void *) (uintptr_t) (LONELY_FROM + random % LONELY_PLACES * LONELY_STEP);
+}
+
+static uint8_t *map_at(void *at, uint64_t bytes, int fixed, int fd)
+{
+    return pl_sys_mmap(at, bytes, MAP_SHARED | MAP_NORESERVE | fixed, fd);
+}
+
+/* Maps the file at its full size, or at what there is of that. */
+static bool map_whole(struct pl_file *file, int fd)
+{
+    for (uint64_t bytes = file->limit_bytes; bytes >= GROW_FIRST; bytes = bytes / 2 & ~(PAGE - 1ull)) {
+        file->mapped_bytes = bytes;
+        if ((is_modest(bytes) || bytes / 2 < GROW_FIRST) && (file->base = map_at(NULL, bytes, 0, fd)))
+            return true;
+    }
+    return false;
+}
+
+/* Maps the beginning of the file, where the mapping can grow. A child maps as much as its parent, over its file. */
+static bool map(struct pl_file *file, int fd)
+{
+    uint64_t first = file->limit_bytes < MAP_FIRST ? file->limit_bytes : MAP_FIRST;
+    void *place = inherited.base ? inherited.base : lonely_place();
+    uint64_t bytes = inherited.base ? inherited.bytes : is_modest(first) ? first : GROW_FIRST;
+    file->base = map_at(place, bytes, inherited.base ? MAP_FIXED : 0, fd);
+    file->mapped_bytes = bytes;
+    if (file->base == place)
+        return true;
+    if (file->base)
+        pl_sys_munmap(file->base, bytes);
+    return map_whole(file, fd);
+}
+
+/* The file gets its full size at once, as a hole: growing it later would need a descriptor, or its path. */
+static long size(struct pl_file *file, int fd, uint64_t limit_bytes)
+{
+    struct pl_limit limit;
+    file->limit_bytes = limit_bytes < PL_FILE_BYTES_MAX ? limit_bytes : PL_FILE_BYTES_MAX;
+    file->limit_why = PL_FULL_BOUND;
+    if (pl_sys_limit(PL_LIMIT_FSIZE, &limit) == 0 && limit.soft < file->limit_bytes) { /* it would raise SIGXFSZ */
+        file->limit_bytes = limit.soft;
+        file->limit_why = PL_FULL_FILE_LIMIT;
+    }
+    file->limit_bytes &= ~(PAGE - 1ull);
+    return file->limit_bytes < GROW_FIRST ? -EFBIG : pl_sys_truncate(fd, file->limit_bytes);
+}
+
+static long take(struct pl_file *file, int fd, uint64_t limit_bytes)
+{
+    static struct statx st; /* static, because the stack may be small; only one file is created at a time */
+    long r = pl_sys_stat_fd(fd, &st);
+    if (r == 0)
+        r = size(file, fd, limit_bytes);
+    file->inode = st.stx_ino;
+    file->file_bytes = file->chunks = 0;
+    if (r == 0)
+        r = map(file, fd) ? populate(file->base, GROW_FIRST) : -ENOMEM;
+    if (r < 0)
+        return r;
+    file->file_bytes = GROW_FIRST;
+    pl_sys_madvise(file->base, file->mapped_bytes, MADV_DONTDUMP);
+    inherited.base = file->base;
+    inherited.bytes = file->mapped_bytes;
+    return 0;
+}
+
+/* Nothing must be left that a store could reach: a page of the file may be missing. */
+static void unmap(struct pl_file *file)
+{
+    if (file->base && file->base == inherited.base)
+        pl_file_detach();
+    else if (file->base)
+        pl_sys_munmap(file->base, file->mapped_bytes);
+    file->base = NULL;
+}
+
+static void start_counts(struct pl_header *header)
+{
+    /* Number 0 of each kind means "none". Symbols are not written by us, and directories have no number. */
+    for (int kind = 1; kind < WRITER_KINDS; kind++)
+        header->count[kind] = kind == PL_KIND_TEXT ? 8 : kind != PL_KIND_SYMBOL && kind != PL_KIND_DIRECTORY;
+}
+
+long pl_file_create(struct pl_file *file, const char *path, uint64_t limit_bytes)
+{
+    long fd = pl_sys_open(path, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+    if (fd < 0)
+        return fd;
+    pl_memory_wipe_on_fork(&chunks, sizeof chunks & ~(size_t) 4095);
+    pl_memory_copy(file->path, path, pl_text_bytes(path) + 1);
+    long r = take(file, (int) fd, limit_bytes);
+    pl_sys_close((int) fd);
+    if (r < 0) {
+        pl_sys_unlink(path);
+        unmap(file);
+        return r == -EEXIST ? -EIO : r; /* EEXIST would mean: try another name */
+    }
+    start_counts(header_at(file->base));
+    header_at(file->base)->limit_bytes = file->limit_bytes;
+    return 0;
+}
+
+/* Threads go on freeing, and may append. So the allocated part stays, and first we make sure that it does not grow any
+ * more: who begins to grow it now sees the new limit, and if somebody is doing that already, the file stays as it is.
+ */
+void pl_file_trim(struct pl_file *file)
+{
+    static struct statx st; /* static, because the stack may be small; only one thread ends the process */
+    uint64_t size_before = file->limit_bytes;
+    __atomic_store_n(&file->limit_bytes, load_acquire(&file->file_bytes), __ATOMIC_SEQ_CST);
+    if (__atomic_load_n(&file->growing, __ATOMIC_SEQ_CST))
+        return;
+    long fd = pl_sys_open(file->path, O_WRONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK, 0);
+    if (fd < 0)
+        return;
+    if (pl_sys_stat_fd((int) fd, &st) == 0 && st.stx_ino == file->inode && st.stx_size == size_before)
+        pl_sys_truncate((int) fd, load_acquire(&file->file_bytes));
+    pl_sys_close((int) fd);
+}
+
+void pl_file_detach(void)
+{
+    if (inherited.base)
+        pl_sys_mmap(inherited.base, inherited.bytes, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1);
+}
+
+/* ---- copying ---- */
+
+static long write_all(int fd, const void *from, uint64_t bytes, uint64_t to)
+{
+    for (uint64_t done = 0; done < bytes;) {
+        long n = pl_sys_pwrite(fd, (const uint8_t *) from + done, bytes - done, to + done);
+        if (n == 0)
+            return -EIO;
+        if (n < 0 && n != -EINTR)
+            return n;
+        done += n > 0 ? (uint64_t) n : 0;
+    }
+    return 0;
+}
+
+/* Records that refer to others come first, as in the reader (reader/snapshot.c). Threads come before their scopes: the
+ * tag in a thread's record is charged with what its scopes do not have yet, so scopes must not be older. Threads that
+ * appear meanwhile are added at the end. */
+static const uint8_t figures_first[] = {PL_KIND_THREAD, PL_KIND_COMPOSITION, PL_KIND_REMOTE,
+                                        PL_KIND_TALLY,  PL_KIND_ROW,         PL_KIND_SCOPE};
+
+static bool holds_figures(uint8_t kind)
+{
+    for (unsigned i = 0; i < sizeof figures_first; i++)
+        if (kind == figures_first[i])
+            return true;
+    return false;
+}
+
+/* Does a chunk of this kind belong to the pass: that of one kind, or that of all others (0)? Directories are copied at
+ * the end. */
+static bool belongs(uint8_t kind, uint8_t pass)
+{
+    return pass ? kind == pass : !holds_figures(kind) && kind != PL_KIND_DIRECTORY;
+}
+
+/* A signal handler may fork during a copy, and the copy continue in the child: struct pl_file is wiped there, so the
+ * address of the mapping is kept here. */
+struct copier {
+    const uint8_t *base;
+    int fd;
+};
+
+static const struct pl_header *original(const struct copier *copier)
+{
+    return (const struct pl_header *) (const void *) copier->base;
+}
+
+/* Writes adjacent chunks with one call. */
+static long write_chunks(const struct copier *copier, uint64_t chunk_count, uint8_t pass)
+{
+    long r = 0;
+    for (uint32_t from = 0, end; from < chunk_count && r == 0; from = end + 1) {
+        for (end = from; end < chunk_count && belongs(load_acquire(&copier->base[pl_chunk_entry(end)]), pass);)
+            end++;
+        uint64_t at = pl_chunk_offset(from);
+        r = write_all(copier->fd, copier->base + at, pl_chunk_offset(end) - at, at);
+    }
+    return r;
+}
+
+/* Only the kinds of the chunks that are in the copy. */
+static long write_directories(const struct copier *copier, uint64_t chunk_count)
+{
+    long r = 0;
+    for (uint32_t first = 0; first < chunk_count && r == 0; first += PL_DIRECTORY_CHUNKS) {
+        uint64_t at = pl_chunk_entry(first), kinds = chunk_count - first;
+        kinds = kinds < PL_DIRECTORY_CHUNKS ? kinds : PL_DIRECTORY_CHUNKS;
+        r = write_all(copier->fd, copier->base + at, kinds, at);
+    }
+    return r;
+}
+
+/* Writing beyond the limit would raise SIGXFSZ. */
+static bool may_hold(uint64_t chunk_count)
+{
+    struct pl_limit limit;
+    return pl_sys_limit(PL_LIMIT_FSIZE, &limit) || pl_chunk_offset((uint32_t) chunk_count) <= limit.soft;
+}
+
+/* Each pass reads the number of chunks again. */
+static long write_figures(const struct copier *copier)
+{
+    long r = 0;
+    for (unsigned i = 0; i < sizeof figures_first && r == 0; i++) {
+        uint64_t chunk_count = load_acquire(&original(copier)->chunks);
+        r = may_hold(chunk_count) ? write_chunks(copier, chunk_count, figures_first[i]) : -EFBIG;
+    }
+    return r;
+}
+
+static long write_threads(const struct pl_file *file, const struct copier *copier, uint64_t from, uint64_t to)
+{
+    long r = 0;
+    for (; from < to && r == 0; from++) {
+        const uint8_t *record = pl_file_record(file, PL_KIND_THREAD, (uint32_t) from);
+        if (record != pl_file_nowhere)
+            r = write_all(copier->fd, record, sizeof(struct pl_thread_record), (uint64_t) (record - copier->base));
+    }
+    return r;
+}
+
+/* Figures in chunks that are added meanwhile are not in the copy. The magic comes last: if the process ends during the
+ * copy, the incomplete file is not taken for a profile. */
+static long write_copy(const struct pl_file *file, const struct copier *copier, struct pl_header *room,
+                       void (*change)(struct pl_header *))
+{
+    int fd = copier->fd;
+    uint64_t threads = load_acquire(&original(copier)->count[PL_KIND_THREAD]);
+    long r = write_figures(copier);
+    pl_memory_copy(room, original(copier), sizeof *room);
+    if (change)
+        change(room);
+    if (r == 0)
+        r = may_hold(room->chunks) ? pl_sys_truncate(fd, pl_chunk_offset((uint32_t) room->chunks)) : -EFBIG;
+    if (r == 0)
+        r = write_chunks(copier, room->chunks, 0);
+    if (r == 0)
+        r = write_threads(file, copier, threads, room->count[PL_KIND_THREAD]);
+    if (r == 0)
+        r = write_directories(copier, room->chunks);
+    if (r == 0)
+        r = write_all(fd, room->magic + sizeof room->magic, sizeof *room - sizeof room->magic, sizeof room->magic);
+    return r ? r : write_all(fd, room->magic, sizeof room->magic, 0);
+}
+
+long pl_file_copy(const struct pl_file *file, const char *path, struct pl_header *room,
+                  void (*change)(struct pl_header *header))
+{
+    struct copier copier = {.base = file->base};
+    if (!copier.base)
+        return -ENODATA;
+    long fd = pl_sys_open(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+    if (fd < 0)
+        return fd;
+    copier.fd = (int) fd;
+    long r = write_copy(file, &copier, room, change);
+    pl_sys_close((int) fd);
+    if (r && file->base == copier.base) /* different: we are a forked child, and the copy is the parent's */
+        pl_sys_unlink(path);
+    return r;
+}

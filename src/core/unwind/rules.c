@@ -1,0 +1,247 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * rules.c - makes rules from rows of call frame information, and caches them.
+ *
+ * 99.6% of the instructions that unwind tables of real programs describe have a plain rule. Most of the others are in
+ * hand-written assembler: their rule says that registers.c must do the step, so that the next walk knows that at once.
+ *
+ * Invariant: a word of the cache is 0, or the rule of exactly one address, valid as long as the module that holds the
+ * address is loaded. pl_rule_forget() is called when a module is unloaded.
+ */
+#include "core/unwind/rules.h"
+
+#include <elf.h>
+
+uint64_t pl_rules[PL_RULE_WORDS] __attribute__((aligned(64)));
+static uint32_t generation; /* incremented by pl_rule_forget(): a rule made before that is not stored after it */
+static uint64_t written;    /* a bit for each part of pl_rules: it has been written to since it was last forgotten */
+static uint32_t forgetting; /* threads that are in pl_rule_forget() */
+#define PARTS 64
+#define PART_WORDS (PL_RULE_WORDS / PARTS)
+
+#ifndef PL_STRESS_REGISTERS
+#define PL_STRESS_REGISTERS 0 /* 1, in a test: no frame has a plain rule, so every step goes through registers.c */
+#endif
+
+#define N_MAX ((1 << 20) - 1)
+#define M_MAX 255
+#define WORDS_FIT(offset) ((offset) % 8 == 0 && (offset) / 8 >= -8192 && (offset) / 8 < 8192)
+
+/* Is `number` saved where the kernel's signal frame has it? */
+static bool signal_register(const struct pl_cfi *cfi, unsigned number)
+{
+    int64_t offset;
+    return cfi->row.how[number] == PL_HOW_AT_EXPRESSION &&
+           pl_expression_is_register(cfi, (uintptr_t) cfi->row.value[number], PL_ARCH_SP, false, &offset) &&
+           offset == pl_arch_signal_at[number];
+}
+
+static COLD uint32_t compress_signal(const struct pl_cfi *cfi)
+{
+    int64_t offset;
+    bool usual = cfi->row.cfa_is_expression &&
+                 pl_expression_is_register(cfi, cfi->row.cfa_expression, PL_ARCH_SP, true, &offset) &&
+                 offset == pl_arch_signal_at[PL_ARCH_SP] && signal_register(cfi, PL_ARCH_PC) &&
+                 signal_register(cfi, PL_ARCH_FP);
+    return PL_RULE_MAKE_SPECIAL(usual ? PL_SPECIAL_SIGNAL : PL_SPECIAL_REGISTERS);
+}
+
+/* A function that realigns its stack stores the CFA in a word of its frame. */
+static bool compress_realigned(const struct pl_cfi *cfi, uint32_t *rule)
+{
+    const struct pl_cfi_row *row = &cfi->row;
+    int64_t a, b;
+    if (row->how[PL_ARCH_FP] != PL_HOW_AT_EXPRESSION ||
+        !pl_expression_is_register(cfi, row->cfa_expression, PL_ARCH_FP, true, &a) ||
+        !pl_expression_is_register(cfi, (uintptr_t) row->value[PL_ARCH_FP], PL_ARCH_FP, false, &b) || !WORDS_FIT(a) ||
+        !WORDS_FIT(b))
+        return false;
+    *rule = PL_RULE_REALIGNED | ((uint32_t) (a / 8) & 0x3fff) << 2 | ((uint32_t) (b / 8) & 0x3fff) << 16;
+    return true;
+}
+
+/* The CFA's distance from sp, if all registers but pc have values made from `filler`. */
+static COLD bool distance_from_sp(struct pl_scratch *scratch, uintptr_t where, uint64_t filler, uint64_t *distance)
+{
+    struct pl_registers *trial = &scratch->next;
+    for (int i = 0; i < PL_ARCH_REGISTERS; i++)
+        trial->value[i] = filler * (uint64_t) (i + 1);
+    trial->value[PL_ARCH_PC] = where;
+    trial->known = ~0u;
+    scratch->machine.cfi = &scratch->cfi;
+    scratch->machine.registers = trial;
+    scratch->machine.memory = NULL;
+    if (!pl_expression_compute(&scratch->machine, scratch->cfi.row.cfa_expression, NULL, distance))
+        return false;
+    *distance -= trial->value[PL_ARCH_SP];
+    return true;
+}
+
+/* In PLT stubs the CFA is an expression of sp and pc. For one pc it is sp plus a constant: two trials check that. */
+static bool reduce_to_sp(struct pl_scratch *scratch, uintptr_t where, int64_t *offset)
+{
+    uint64_t one, other;
+    if (!distance_from_sp(scratch, where, 0x100000000, &one) || !distance_from_sp(scratch, where, 0x7700000a8, &other))
+        return false;
+    *offset = (int64_t) one;
+    return one == other;
+}
+
+/* The M of the rule: where the caller's fp is; -1 if that does not fit. */
+static int compress_fp(const struct pl_cfi_row *row)
+{
+    int64_t words = row->value[PL_ARCH_FP] / -8 - 1;
+    switch (row->how[PL_ARCH_FP]) {
+    case PL_HOW_SAME:
+    case PL_HOW_UNDEFINED:
+        return 0;
+    case PL_HOW_AT_OFFSET:
+        return row->value[PL_ARCH_FP] % 8 == 0 && words >= 1 && words <= M_MAX ? (int) words : -1;
+    default:
+        return -1;
+    }
+}
+
+static COLD uint32_t compress(struct pl_scratch *scratch, uintptr_t where)
+{
+    const uint32_t registers = PL_RULE_MAKE_SPECIAL(PL_SPECIAL_REGISTERS);
+    const struct pl_cfi_row *row = &scratch->cfi.row;
+    uint8_t base = row->cfa_register;
+    int64_t offset = row->cfa_offset;
+    uint32_t rule;
+    if (row->how[PL_ARCH_PC] == PL_HOW_UNDEFINED)
+        return PL_RULE_MAKE_SPECIAL(PL_SPECIAL_END);
+    if (scratch->cfi.signal_frame)
+        return compress_signal(&scratch->cfi);
+    if (row->how[PL_ARCH_PC] != PL_HOW_AT_OFFSET || row->value[PL_ARCH_PC] != PL_ARCH_RETURN_AT ||
+        row->how[PL_ARCH_SP] > PL_HOW_UNDEFINED || PL_STRESS_REGISTERS)
+        return registers;
+    if (row->cfa_is_expression) {
+        if (compress_realigned(&scratch->cfi, &rule))
+            return rule;
+        if (!reduce_to_sp(scratch, where, &offset))
+            return registers;
+        base = PL_ARCH_SP;
+    }
+    int m = compress_fp(row);
+    if ((base != PL_ARCH_SP && base != PL_ARCH_FP) || m < 0 || offset < 8 || offset % 8 || offset / 8 > N_MAX)
+        return registers;
+    return (base == PL_ARCH_FP ? PL_RULE_FP : PL_RULE_SP) | (uint32_t) m << 2 | (uint32_t) (offset / 8) << 10;
+}
+
+/* A signal trampoline without unwind tables (musl and Go bring their own). Handlers return to its first instruction. */
+static COLD bool is_sigreturn(const struct pl_found_module *module, uintptr_t pc)
+{
+    static const char code[] = PL_ARCH_SIGRETURN;
+    const char *at = (const char *) pc;
+    struct pl_segment segment;
+    if (!pl_ehframe_segment(module, pc, PF_R | PF_X, &segment) || segment.end - pc < sizeof code - 1)
+        return false;
+    for (unsigned i = 0; i < sizeof code - 1; i++)
+        if (at[i] != code[i])
+            return false;
+    return true;
+}
+
+/* A return address that is a function's first address was not stored by a call: makecontext() ends its stacks like
+ * that. */
+static bool is_planted(struct pl_scratch *scratch, uintptr_t pc)
+{
+    return pl_ehframe_find(&scratch->cfi, pc) == PL_CFI_FOUND && scratch->cfi.function == pc;
+}
+
+static uint32_t make_rule(uintptr_t where, struct pl_scratch *scratch)
+{
+    switch (pl_ehframe_find(&scratch->cfi, where)) {
+    case PL_CFI_FOUND:
+        return compress(scratch, where);
+    case PL_CFI_NO_MODULE:
+        return PL_RULE_MAKE_SPECIAL(PL_SPECIAL_NO_MODULE);
+    case PL_CFI_NO_FDE:
+        if (is_sigreturn(&scratch->cfi.module, where + 1))
+            return PL_RULE_MAKE_SPECIAL(PL_SPECIAL_SIGNAL);
+        if (is_planted(scratch, where + 1))
+            return PL_RULE_MAKE_SPECIAL(PL_SPECIAL_END);
+        return PL_RULE_MAKE_SPECIAL(PL_SPECIAL_NO_TABLE);
+    case PL_CFI_BAD:
+        break;
+    }
+    return PL_RULE_MAKE_SPECIAL(PL_SPECIAL_BAD);
+}
+
+static uint64_t tag_of(uintptr_t where)
+{
+    return pl_rule_mix(where) << PL_RULE_LINE_BITS;
+}
+
+/* The i-th word in which an address may be: its home, then the rest of the line, wrapping around. */
+static uint64_t *word_of(uintptr_t where, unsigned i)
+{
+    unsigned home = pl_rule_home(pl_rule_mix(where));
+    unsigned line = home - home % PL_RULE_LINE_WORDS;
+    return &pl_rules[line + (home + i) % PL_RULE_LINE_WORDS];
+}
+
+COLD uint32_t pl_rule_search(uintptr_t where)
+{
+    for (unsigned i = 0; i < PL_RULE_LINE_WORDS && where >> PL_ARCH_ADDRESS_BITS == 0; i++) {
+        uint64_t rule = load_relaxed(word_of(where, i)) ^ tag_of(where);
+        if (rule - 1 < (1u << PL_RULE_BITS) - 1)
+            return (uint32_t) rule;
+    }
+    return 0;
+}
+
+/*
+ * If the line is full, the rule replaces the address's home word, where it is found fastest.
+ *
+ * A module may be unloaded while this thread stores the rule of an address in it, and another one may be loaded there.
+ * Each side writes first and looks afterwards, with a full barrier in between: either pl_rule_forget() sees the word,
+ * or this thread sees the new generation and takes the word back.
+ */
+static COLD void keep_rule(uintptr_t where, uint32_t rule, uint32_t made_in)
+{
+    uint64_t *word = word_of(where, 0), value = tag_of(where) | rule;
+    for (unsigned i = 0; i < PL_RULE_LINE_WORDS; i++) {
+        if (load_relaxed(word_of(where, i)) == 0) {
+            word = word_of(where, i);
+            break;
+        }
+    }
+    uint64_t part = 1ull << (unsigned) (word - pl_rules) / PART_WORDS;
+    fetch_or(&written, part); /* before the store: nobody may find a word in a part that is not to be cleared */
+    store_relaxed(word, value);
+    __atomic_thread_fence(__ATOMIC_SEQ_CST);
+    if (unlikely(load_relaxed(&generation) != made_in))
+        swap_if(word, value, 0);
+}
+
+COLD uint32_t pl_rule_learn(uintptr_t where, struct pl_scratch *scratch)
+{
+    if (where >> PL_ARCH_ADDRESS_BITS)
+        return PL_RULE_MAKE_SPECIAL(PL_SPECIAL_NO_MODULE);
+    uint32_t rule = pl_rule_search(where);
+    if (rule != 0)
+        return rule;
+    uint32_t before = load_acquire(&generation);
+    rule = make_rule(where, scratch);
+    if (rule != PL_RULE_MAKE_SPECIAL(PL_SPECIAL_NO_MODULE) && load_acquire(&generation) == before)
+        keep_rule(where, rule, before);
+    return rule;
+}
+
+/* If another thread is at it, that thread may have taken parts that it has not cleared yet: then clear all of them. */
+void pl_rule_forget(void)
+{
+    fetch_add(&generation, 1);
+    bool alone = fetch_add(&forgetting, 1) == 0;
+    __atomic_thread_fence(__ATOMIC_SEQ_CST);
+    uint64_t parts = exchange(&written, 0ull);
+    for (parts = alone ? parts : ~0ull; parts; parts &= parts - 1) {
+        uint64_t *part = pl_rules + (unsigned) __builtin_ctzll(parts) * PART_WORDS;
+        for (unsigned i = 0; i < PART_WORDS; i++)
+            if (load_relaxed(&part[i]) != 0)
+                store_relaxed(&part[i], 0);
+    }
+    __atomic_fetch_sub(&forgetting, 1, __ATOMIC_RELEASE); /* what was cleared is visible first */
+}

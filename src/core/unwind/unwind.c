@@ -1,0 +1,279 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * unwind.c - walks from a hook's caller outwards, frame by frame.
+ *
+ * climb() is the loop for nearly every frame: look up a rule, compute the caller's stack pointer, check it, load two
+ * words. All other cases (signal frames, realigned frames, code without tables, the edge of the ground) leave the loop
+ * for one step.
+ *
+ * Invariant: sp only grows from step to step and stays on the ground (bounds.c), so only words that are known to be
+ * readable are read, and no walk loops for ever. Steps that lead to another stack are counted and limited (TURNS_MAX).
+ */
+#include "core/unwind/unwind.h"
+
+#include "core/unwind/rules.h"
+#include "core/unwind/walk.h"
+
+#define HALF (PL_WALK_FRAMES / 2)
+#define STEPS_MAX (1u << 20)
+#define CLIMB_BYTES (16ul << 20) /* one call of climb() covers at most this much, so that follow() can count steps */
+#define TURNS_MAX 64
+#define GUESS_BYTES_MAX (8ul << 20)
+#define LOWEST_CODE 0x10000ul
+
+/* The first half of frame[] is filled in order. The second half is a ring, so that the outermost frames remain. */
+INLINE unsigned slot_of(uint32_t number)
+{
+    return number < HALF ? number : HALF + number % HALF;
+}
+
+/* The frame that a plain rule leads to. */
+struct stride {
+    uintptr_t cfa;
+    uintptr_t fp_below; /* the caller's fp is saved this far below the CFA; 8: fp is unchanged (M = 0) */
+};
+
+INLINE struct stride stride_of(uint32_t rule, uintptr_t sp, uintptr_t fp)
+{
+    uintptr_t base = rule & PL_RULE_FP ? fp : sp;
+    return (struct stride){base + 8 * (uintptr_t) PL_RULE_N(rule), 8 + 8 * (uintptr_t) PL_RULE_M(rule)};
+}
+
+/*
+ * Follows plain rules. Returns the first rule that is not plain or leads too far; its frame is recorded already. Calls
+ * no function, so that everything stays in registers.
+ */
+static uint32_t climb(struct pl_walk *walk, struct pl_walk_place *place)
+{
+    struct pl_walk_place at = *place;
+    uintptr_t hi = walk->ground_hi - at.sp > CLIMB_BYTES ? at.sp + CLIMB_BYTES : walk->ground_hi;
+    uint32_t walked = walk->walked;
+    uint32_t rule;
+    for (;;) {
+        walk->frame[slot_of(walked++)] = (at.pc & PL_FRAME_ADDRESS_MASK) | at.flags;
+        rule = pl_rule_recall(at.where);
+        if (unlikely(PL_RULE_BASE(rule) > PL_RULE_FP))
+            break;
+        struct stride stride = stride_of(rule, at.sp, at.fp);
+        uintptr_t room = stride.cfa - at.floor;
+        if (unlikely(room > hi - at.floor || room < stride.fp_below || stride.cfa % 8))
+            break;
+        uintptr_t fp = pl_walk_load(stride.cfa - stride.fp_below);
+        at.pc = pl_walk_load(stride.cfa - 8);
+        at.fp = stride.fp_below > 8 ? fp : at.fp;
+        at.sp = at.floor = stride.cfa;
+        at.where = at.pc - 1;
+        at.flags = 0;
+    }
+    *place = at;
+    walk->walked = walked;
+    return rule;
+}
+
+/* Moves up the same stack: the caller's frame begins at cfa. */
+static enum pl_stop arrive(struct pl_walk_place *place, uintptr_t cfa, uintptr_t fp)
+{
+    place->pc = pl_walk_load(cfa - 8);
+    place->sp = place->floor = cfa;
+    place->fp = fp;
+    place->where = place->pc - 1;
+    place->flags = 0;
+    return PL_GO_ON;
+}
+
+/* Steps by a plain rule whose frame ends beyond the ground, or whose saved fp lies below the frame. */
+static enum pl_stop step_edge(struct pl_walk *walk, struct pl_walk_place *place, uint32_t rule)
+{
+    struct stride stride = stride_of(rule, place->sp, place->fp);
+    if (stride.cfa % 8 || stride.cfa <= place->floor || !pl_bounds_reach(walk, stride.cfa))
+        return PL_STOP_BOUNDS;
+    /* Epilogues pop fp without describing it: if the slot is below sp, fp is in its register again. */
+    bool popped = stride.cfa - place->floor < stride.fp_below;
+    bool unchanged = popped || stride.fp_below == 8;
+    return arrive(place, stride.cfa, unchanged ? place->fp : pl_walk_load(stride.cfa - stride.fp_below));
+}
+
+static enum pl_stop step_realigned(struct pl_walk *walk, struct pl_walk_place *place, uint32_t rule)
+{
+    uintptr_t cfa_at = place->fp + 8 * (uintptr_t) (intptr_t) PL_RULE_A(rule);
+    uintptr_t fp_at = place->fp + 8 * (uintptr_t) (intptr_t) PL_RULE_B(rule);
+    uintptr_t last = cfa_at > fp_at ? cfa_at : fp_at;
+    if (place->fp % 8 || cfa_at < place->floor || fp_at < place->floor || last > UINTPTR_MAX - 8 ||
+        !pl_bounds_reach(walk, last + 8))
+        return PL_STOP_BOUNDS;
+    uintptr_t cfa = pl_walk_load(cfa_at);
+    if (cfa % 8 || cfa <= place->sp || cfa <= place->floor || !pl_bounds_reach(walk, cfa))
+        return PL_STOP_BOUNDS;
+    return arrive(place, cfa, pl_walk_load(fp_at));
+}
+
+enum pl_stop pl_unwind_turn(struct pl_walk *walk, struct pl_walk_place *place, bool interrupted)
+{
+    if (++pl_walk_scratch(walk)->turns > TURNS_MAX)
+        return PL_STOP_BOUNDS;
+    enum pl_stop stop = pl_bounds_enter(walk, place->sp);
+    if (stop != PL_GO_ON)
+        return stop;
+    uintptr_t lowest = interrupted ? place->sp - PL_ARCH_RED_ZONE : place->sp;
+    place->floor = lowest > walk->ground_lo ? lowest : walk->ground_lo;
+    place->where = interrupted ? place->pc : place->pc - 1;
+    place->flags = interrupted ? PL_FRAME_EXACT : 0;
+    return PL_GO_ON;
+}
+
+enum pl_stop pl_unwind_leave_signal(struct pl_walk *walk, struct pl_walk_place *place)
+{
+    uintptr_t frame = place->sp;
+    if (frame < walk->ground_lo || !pl_bounds_reach(walk, frame + PL_ARCH_SIGNAL_BYTES))
+        return PL_STOP_BOUNDS;
+    place->pc = pl_walk_load(frame + pl_arch_signal_at[PL_ARCH_PC]);
+    place->sp = pl_walk_load(frame + pl_arch_signal_at[PL_ARCH_SP]);
+    place->fp = pl_walk_load(frame + pl_arch_signal_at[PL_ARCH_FP]);
+    return pl_unwind_turn(walk, place, true);
+}
+
+/* Does the return address lead into a module or, for generated code, does the chain of frame pointers go upwards? */
+static bool plausible(struct pl_walk *walk, uintptr_t pc, uintptr_t fp, uintptr_t next_fp)
+{
+    if (pc < LOWEST_CODE || pc >> PL_ARCH_ADDRESS_BITS)
+        return false;
+    return (next_fp > fp && next_fp - fp < GUESS_BYTES_MAX) ||
+           pl_find_module(pc - 1, &pl_walk_scratch(walk)->cfi.module);
+}
+
+enum pl_stop pl_unwind_guess(struct pl_walk *walk, struct pl_walk_place *place)
+{
+    uintptr_t fp = place->fp;
+    if (fp == 0) /* the ABI's mark of the outermost frame */
+        return PL_STOP_END;
+    if (fp % 8 || fp < place->floor || fp > UINTPTR_MAX - 16 || !pl_bounds_reach(walk, fp + 16))
+        return PL_STOP_NO_CFI;
+    uintptr_t next_fp = pl_walk_load(fp);
+    uintptr_t pc = pl_walk_load(fp + 8);
+    if (!plausible(walk, pc, fp, next_fp))
+        return PL_STOP_NO_CFI;
+    arrive(place, fp + 16, next_fp);
+    place->flags = PL_FRAME_GUESS;
+    return PL_GO_ON;
+}
+
+static enum pl_stop step_special(struct pl_walk *walk, struct pl_walk_place *place, uint32_t rule)
+{
+    switch (PL_RULE_CODE(rule)) {
+    case PL_SPECIAL_END:
+        return PL_STOP_END;
+    case PL_SPECIAL_SIGNAL:
+        return pl_unwind_leave_signal(walk, place);
+    case PL_SPECIAL_REGISTERS:
+        return pl_registers_step(walk, place);
+    case PL_SPECIAL_NO_TABLE:
+    case PL_SPECIAL_NO_MODULE:
+        return pl_unwind_guess(walk, place);
+    case PL_SPECIAL_BAD:
+    case PL_SPECIAL_UNKNOWN:
+        break;
+    }
+    return PL_STOP_BAD_CFI;
+}
+
+static COLD enum pl_stop step(struct pl_walk *walk, struct pl_walk_place *place, uint32_t rule)
+{
+    switch (PL_RULE_BASE(rule)) {
+    case PL_RULE_REALIGNED:
+        return step_realigned(walk, place, rule);
+    case PL_RULE_SPECIAL:
+        return step_special(walk, place, rule);
+    default:
+        return step_edge(walk, place, rule);
+    }
+}
+
+/* Can this be a return address, although no unwind table has it? That is so in generated code and in assembly. Tables
+ * that are wrong may lead to any word of the stack: without this test each stack would end in another nonsensical
+ * frame. */
+static COLD bool follows_call(struct pl_walk *walk, uintptr_t pc)
+{
+    union {
+        uint64_t word[2];
+        uint8_t byte[16];
+    } code = {{0, 0}};
+    uintptr_t from = (pc - 8) & ~7ul;
+    if (pc < LOWEST_CODE || pc >> PL_ARCH_ADDRESS_BITS)
+        return false;
+    if (!pl_bounds_may_ask(walk))
+        return true;
+    pl_bounds_read(walk, from, &code.word[0]); /* may fail if the code begins at a page */
+    if (pc % 8)
+        pl_bounds_read(walk, from + 8, &code.word[1]);
+    return pl_arch_ends_with_call(code.byte + pc % 8);
+}
+
+/* A frame that the tables have led to. The first frame is given, an interrupted one is the kernel's, and guesses have
+ * been checked. */
+static bool is_astray(struct pl_walk *walk, const struct pl_walk_place *place, uint32_t rule)
+{
+    bool unknown =
+        rule == PL_RULE_MAKE_SPECIAL(PL_SPECIAL_NO_MODULE) || rule == PL_RULE_MAKE_SPECIAL(PL_SPECIAL_NO_TABLE);
+    return unknown && walk->walked > 1 && !place->flags && !follows_call(walk, place->pc);
+}
+
+static enum pl_stop follow(struct pl_walk *walk, struct pl_walk_place *place)
+{
+    while (walk->walked < STEPS_MAX) {
+        uint32_t rule = climb(walk, place);
+        if (place->pc == 0) {
+            walk->walked--; /* not a frame */
+            return PL_STOP_ZERO;
+        }
+        if (rule == PL_RULE_MAKE_SPECIAL(PL_SPECIAL_UNKNOWN))
+            rule = pl_rule_learn(place->where, pl_walk_scratch(walk));
+        if (unlikely(is_astray(walk, place, rule))) {
+            walk->walked--;
+            return PL_STOP_ASTRAY;
+        }
+        enum pl_stop stop = step(walk, place, rule);
+        if (stop != PL_GO_ON)
+            return stop;
+    }
+    return PL_STOP_DEPTH;
+}
+
+/* Puts the outer half in order, after a gap. */
+static void mark_gap(struct pl_walk *walk)
+{
+    uint64_t *ordered = walk->scratch;
+    for (unsigned i = 0; i < HALF; i++)
+        ordered[i] = walk->frame[slot_of(walk->walked + i)];
+    for (unsigned i = 0; i < HALF; i++)
+        walk->frame[HALF + 1 + i] = ordered[i];
+    walk->frame[HALF] = PL_FRAME_GAP;
+}
+
+static void finish(struct pl_walk *walk, enum pl_stop stop)
+{
+    bool deep = walk->walked > PL_WALK_FRAMES;
+    if (deep)
+        mark_gap(walk);
+    walk->frames = deep ? PL_WALK_FRAMES + 1 : walk->walked;
+    if (stop != PL_STOP_END && walk->frames > 0)
+        walk->frame[walk->frames - 1] |= PL_FRAME_CUT;
+    walk->stop = deep ? PL_STOP_DEPTH : stop;
+}
+
+void pl_unwind(struct pl_walk *walk, const struct pl_start *start)
+{
+    struct pl_scratch *scratch = pl_walk_scratch(walk);
+    scratch->place = (struct pl_walk_place){start->pc, start->sp, start->fp, start->pc - 1, start->sp, 0};
+    scratch->turns = 0;
+    scratch->registers_known = false;
+    walk->ground_lo = walk->ground_hi = 0;
+    walk->walked = 0;
+    enum pl_stop stop = pl_bounds_enter(walk, start->sp);
+    if (stop == PL_GO_ON) {
+        stop = follow(walk, &scratch->place);
+    } else {
+        walk->frame[0] = start->pc & PL_FRAME_ADDRESS_MASK;
+        walk->walked = 1;
+    }
+    finish(walk, stop);
+}

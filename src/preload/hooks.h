@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * hooks.h - what the hooks share: the two tests of the hot path, and the cold half of each hook.
+ */
+#ifndef PL_HOOKS_H
+#define PL_HOOKS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "core/arch.h"
+#include "core/blocks/filter.h"
+#include "core/threads.h"
+#include "format/settings.h"
+
+/* ---- the hot path ---- */
+
+/* Counts a call and subtracts its charge; true if the cold path must be taken. */
+#define HOT_CHARGE(function, bytes)                                                                                    \
+    PL_HOT_CHARGE(offsetof(struct pl_tls, calls) + (function) * sizeof(uint64_t), (uint64_t) (bytes) + PL_CALL_CHARGE)
+_Static_assert(offsetof(struct pl_tls, charge_left) == 0, "PL_HOT_CHARGE takes from the first word");
+
+/* True if the block may be sampled, or counted by exact mode. */
+INLINE bool hot_maybe_sampled(const void *block)
+{
+    return *pl_filter_byte(block) != 0;
+}
+
+/* ---- the cold path: slow.c ---- */
+
+/* A hook reaches its cold half by a tail jump, with the arguments and the program's return address unchanged, so each
+ * of these functions finds its caller in its own frame. */
+void *pl_slow_malloc(size_t n);
+void pl_slow_free(void *p);
+void pl_slow_free_sized(void *p, size_t n);
+void pl_slow_free_aligned_sized(void *p, size_t alignment, size_t n);
+void *pl_slow_calloc(size_t n, size_t m);
+void *pl_slow_realloc(void *p, size_t n, bool due);
+int pl_slow_posix_memalign(void **out, size_t alignment, size_t n);
+void *pl_slow_aligned_alloc(size_t alignment, size_t n);
+void *pl_slow_memalign(size_t alignment, size_t n);
+void *pl_slow_valloc(size_t n);
+void *pl_slow_pvalloc(size_t n);
+
+/* ---- the beginning: start.c ---- */
+
+/*
+ * Asks libc to call us at exit, after everything that is registered later. The sooner the better: exit() frees each
+ * table of handlers after it has called those in it, so the tables that are older than ours are freed after our end,
+ * and libraries whose constructors run before ours may register hundreds of handlers. So the first malloc() does this.
+ * Not calloc(): libc calls it for such a table, while it holds the lock.
+ */
+void pl_start_await_exit(void);
+extern HIDDEN bool pl_start_awaits_exit;
+
+/* ---- the other hooks: lifecycle.c ---- */
+
+/* Looks up the real functions. Called by the constructor, while no thread holds the loader's lock. */
+void pl_lifecycle_start(void);
+
+#endif

@@ -1,0 +1,165 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * fold_history.c - moments of the timeline and heap compositions, in order of time.
+ *
+ * The runtime reuses slots as it thins out the timeline, so records come in any order. If it has reused a slot by
+ * mistake, two records have the same time, and one is dropped. A heap composition refers to rows and tallies; the
+ * profile has sites.
+ *
+ * After a reset, older records are left out, and what had been allocated by then is subtracted. Live figures are not
+ * changed: they include the blocks from before the reset.
+ */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "reader/account.h"
+#include "reader/fold/fold.h"
+#include "reader/fold/shares.h"
+
+#define FIGURE_MAX (1ull << 62) /* a larger one is a difference that went below zero, or damage */
+
+static int by_time(const void *left, const void *right)
+{
+    const double *a = left, *b = right; /* both kinds of view begin with their seconds */
+    return (*a > *b) - (*a < *b);
+}
+_Static_assert(offsetof(struct pl_moment_view, seconds) == 0 && offsetof(struct pl_composition_view, seconds) == 0,
+               "by_time() looks at the first member");
+
+/* Sorts by time, and keeps one of those with the same time. Returns how many are kept. */
+static uint32_t put_in_order(void *views, uint32_t count, size_t bytes)
+{
+    char *view = views;
+    uint32_t kept = 0;
+    qsort(view, count, bytes, by_time);
+    for (uint32_t i = 0; i < count; i++) {
+        if (kept > 0 && by_time(view + (kept - 1) * bytes, view + i * bytes) == 0)
+            continue;
+        if (kept != i)
+            memcpy(view + kept * bytes, view + i * bytes, bytes);
+        kept++;
+    }
+    return kept;
+}
+
+/* How many records of a kind to read: one for each slot, at most. */
+static uint32_t records_of(const struct pl_sites *sites, enum pl_kind kind, uint32_t slots)
+{
+    uint32_t records = pl_image_count(sites->image, kind);
+    return records < slots + 1 ? records : slots + 1;
+}
+
+/* ---- moments ---- */
+
+static bool is_moment(const struct pl_moment *record)
+{
+    return record->time_ns <= FIGURE_MAX && record->live_bytes <= FIGURE_MAX && record->live_objects <= FIGURE_MAX &&
+           record->allocated_bytes <= FIGURE_MAX && record->allocated_calls <= FIGURE_MAX &&
+           record->rss_bytes <= FIGURE_MAX;
+}
+
+static bool is_forgotten(const struct pl_sites *sites, uint64_t time_ns)
+{
+    const struct pl_header *header = &sites->image->header;
+    return header->resets > 0 && time_ns < pl_fold_since_start(header, header->reset_ns);
+}
+
+/* What had been allocated at the last reset. */
+struct baseline {
+    double bytes, calls;
+};
+
+static struct baseline add_baselines(const struct pl_sites *sites)
+{
+    const struct pl_thread_record *record = pl_image_threads(sites->image);
+    struct baseline sum = {0};
+    for (uint32_t i = 1; i < pl_image_count(sites->image, PL_KIND_THREAD); i++) {
+        bool noticed = pl_account_since_reset(record[i].reset, &sites->image->header);
+        if (sites->thread_of[i] == PL_NO_THREAD)
+            continue;
+        sum.bytes += (double) (noticed ? record[i].reset_bytes : record[i].bytes);
+        for (int f = 0; f < PL_FN_MAX; f++)
+            sum.calls += (double) (noticed ? record[i].reset_calls[f] : record[i].calls[f]);
+    }
+    return sum;
+}
+
+static struct pl_moment_view view_moment(const struct pl_moment *record, struct baseline before)
+{
+    return (struct pl_moment_view){
+        .seconds = (double) record->time_ns / 1e9,
+        .live_bytes = (double) record->live_bytes,
+        .live_objects = (double) record->live_objects,
+        .allocated_bytes = fmax((double) record->allocated_bytes - before.bytes, 0),
+        .allocated_calls = fmax((double) record->allocated_calls - before.calls, 0),
+        .rss_bytes = (double) record->rss_bytes,
+        .file_bytes = fmin((double) record->file_bytes, (double) record->rss_bytes),
+        .interval_bytes = record->interval_bytes,
+    };
+}
+
+static void fold_moments(const struct pl_sites *sites)
+{
+    const struct pl_moment *record = pl_image_moments(sites->image);
+    struct pl_profile *profile = sites->profile;
+    uint32_t records = records_of(sites, PL_KIND_MOMENT, PL_MOMENTS);
+    struct baseline before = add_baselines(sites);
+    profile->moment = pl_arena_alloc(profile->arena, records * sizeof *profile->moment);
+    for (uint32_t i = 1; i < records; i++) {
+        if (record[i].time_ns == 0 || is_forgotten(sites, record[i].time_ns))
+            continue;
+        if (is_moment(&record[i]))
+            profile->moment[profile->moments++] = view_moment(&record[i], before);
+        else
+            sites->image->damage++;
+    }
+    profile->moments = put_in_order(profile->moment, profile->moments, sizeof *profile->moment);
+}
+
+/* ---- heap compositions ---- */
+
+static struct pl_composition_view view_composition(const struct pl_share_map *map,
+                                                   const struct pl_composition_record *record)
+{
+    struct pl_composition_view view = {
+        .seconds = (double) record->time_ns / 1e9,
+        .live_bytes = (double) record->live_bytes,
+        .live_objects = (double) record->live_objects,
+        .allocated_bytes = (double) record->allocated_bytes,
+        .allocated_calls = (double) record->allocated_calls,
+    };
+    pl_shares_view(map, record, &view);
+    return view;
+}
+
+static bool is_composition(const struct pl_composition_record *record)
+{
+    return record->time_ns <= FIGURE_MAX && record->live_bytes <= FIGURE_MAX && record->live_objects <= FIGURE_MAX &&
+           record->allocated_bytes <= FIGURE_MAX && record->allocated_calls <= FIGURE_MAX &&
+           record->entries <= PL_COMPOSITION_ENTRIES;
+}
+
+static void fold_compositions(const struct pl_sites *sites)
+{
+    const struct pl_composition_record *record = pl_image_compositions(sites->image);
+    struct pl_profile *profile = sites->profile;
+    uint32_t records = records_of(sites, PL_KIND_COMPOSITION, PL_COMPOSITIONS);
+    struct pl_share_map map = pl_share_map_new(sites);
+    profile->composition = pl_arena_alloc(profile->arena, records * sizeof *profile->composition);
+    for (uint32_t i = 1; i < records; i++) {
+        if (record[i].time_ns == 0 || is_forgotten(sites, record[i].time_ns))
+            continue;
+        if (is_composition(&record[i]))
+            profile->composition[profile->compositions++] = view_composition(&map, &record[i]);
+        else
+            sites->image->damage++;
+    }
+    profile->compositions = put_in_order(profile->composition, profile->compositions, sizeof *profile->composition);
+}
+
+void pl_fold_history(const struct pl_sites *sites)
+{
+    fold_moments(sites);
+    fold_compositions(sites);
+}

@@ -1,0 +1,258 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * sites.c - decides which rows and tallies count, and for which site.
+ *
+ * A stack may have rows and tallies in one profile, since counting and sampling take turns; and several of each, since
+ * writers race, and a full tally is followed by a new one. All records of one stack, tag and thread are added up to one
+ * site. If only the stack or the tag of a record is damaged its figures are kept, so that the sites still add up to the
+ * total.
+ */
+#include "reader/account.h"
+#include "reader/fold/sites.h"
+#include "reader/site.h"
+#include "reader/totals.h"
+
+#define NO_FRAME 0u
+
+/* ---- what counts ---- */
+
+static bool has_thread(const struct pl_sites *sites, uint32_t thread)
+{
+    return thread < pl_image_count(sites->image, PL_KIND_THREAD) && sites->thread_of[thread] != PL_NO_THREAD;
+}
+
+/* The frame record at which the site's stack begins, or NO_FRAME. */
+static uint32_t find_innermost(const struct pl_sites *sites, uint32_t site)
+{
+    const struct pl_site *record = pl_image_sites(sites->image);
+    if (site >= pl_image_count(sites->image, PL_KIND_SITE) || record[site].valid == 0) {
+        sites->image->damage++;
+        return NO_FRAME;
+    }
+    if (site == PL_SITE_OVERFLOW || record[site].stack == 0 || record[site].kind == PL_SITE_OTHER_SIZES)
+        return NO_FRAME;
+    if (!pl_trie_mark(sites->trie, record[site].stack)) {
+        sites->image->damage++;
+        return NO_FRAME;
+    }
+    return record[site].stack;
+}
+
+struct claim {
+    uint32_t site, thread;
+    bool sound;     /* its figures make sense */
+    bool something; /* it has any figures */
+    bool old;       /* from before the last reset */
+};
+
+static uint32_t mark(const struct pl_sites *sites, struct claim claim)
+{
+    if (claim.site == 0)
+        return PL_NO_SITE;
+    if (claim.old)
+        return PL_FORGOTTEN_SITE;
+    if (!claim.sound || !has_thread(sites, claim.thread)) {
+        sites->image->damage++;
+        return PL_NO_SITE;
+    }
+    return claim.something ? find_innermost(sites, claim.site) : PL_NO_SITE;
+}
+
+static struct pl_shares new_shares(const struct pl_sites *sites, enum pl_kind kind)
+{
+    uint32_t records = pl_image_count(sites->image, kind);
+    return (struct pl_shares){
+        .records = records,
+        .innermost = pl_arena_alloc(sites->scratch, records * sizeof(uint32_t)),
+        .site = pl_arena_alloc(sites->scratch, records * sizeof(uint32_t)),
+    };
+}
+
+static void mark_rows(struct pl_sites *sites)
+{
+    const struct pl_row *row = pl_image_rows(sites->image);
+    sites->rows = new_shares(sites, PL_KIND_ROW);
+    for (uint32_t i = 1; i < sites->rows.records; i++) {
+        bool something = row[i].allocated.samples != 0; /* ignore weight without samples */
+        bool old = !pl_account_since_reset(row[i].reset, &sites->image->header);
+        sites->rows.innermost[i] = mark(
+            sites, (struct claim){row[i].site, row[i].thread, pl_account_row_makes_sense(&row[i]), something, old});
+    }
+}
+
+static void mark_tallies(struct pl_sites *sites)
+{
+    const struct pl_tally *tally = pl_image_tallies(sites->image);
+    sites->tallies = new_shares(sites, PL_KIND_TALLY);
+    for (uint32_t i = 1; i < sites->tallies.records; i++) {
+        bool old = !pl_account_tally_since_reset(&tally[i], &sites->image->header);
+        sites->tallies.innermost[i] =
+            mark(sites, (struct claim){tally[i].site, tally[i].thread, pl_account_tally_makes_sense(&tally[i]),
+                                       tally[i].calls != 0, old});
+    }
+}
+
+/* Chains remote records by the tally that each refers to. A tally refers to only one of them; others may have been made
+ * by threads that lost the race. */
+static void chain_remotes(struct pl_sites *sites)
+{
+    const struct pl_remote *remote = pl_image_remotes(sites->image);
+    uint32_t remotes = pl_image_count(sites->image, PL_KIND_REMOTE);
+    sites->first_remote = pl_arena_alloc(sites->scratch, sites->tallies.records * sizeof(uint32_t));
+    sites->next_remote = pl_arena_alloc(sites->scratch, remotes * sizeof(uint32_t));
+    for (uint32_t i = 1; i < remotes; i++) {
+        uint32_t tally = remote[i].tally;
+        if (tally == 0)
+            continue;
+        if (tally >= sites->tallies.records) {
+            sites->image->damage++;
+            continue;
+        }
+        sites->next_remote[i] = sites->first_remote[tally];
+        sites->first_remote[tally] = i;
+    }
+}
+
+void pl_sites_mark(struct pl_sites *sites)
+{
+    mark_rows(sites);
+    mark_tallies(sites);
+    chain_remotes(sites);
+}
+
+/* ---- adding up ---- */
+
+struct question {
+    const struct pl_site_view *site;
+    struct pl_site_view wanted; /* only what identifies a site */
+};
+
+static bool same_site(const void *context, uint32_t entry)
+{
+    const struct question *question = context;
+    const struct pl_site_view *site = &question->site[entry], *wanted = &question->wanted;
+    return site->stack == wanted->stack && site->thread == wanted->thread && site->tag == wanted->tag &&
+           site->other_sizes == wanted->other_sizes;
+}
+
+static uint32_t find_site(struct pl_profile *profile, const struct pl_index *index, const struct pl_site_view *wanted)
+{
+    struct question question = {profile->site, *wanted};
+    uint64_t where = (uint64_t) wanted->stack << 32 | wanted->thread;
+    uint64_t what = (uint64_t) wanted->tag << 1 | wanted->other_sizes;
+    uint32_t *slot = pl_index_find(index, where, what, same_site, &question);
+    if (*slot == 0) {
+        profile->site[profile->sites] = *wanted;
+        *slot = ++profile->sites;
+    }
+    return *slot - 1;
+}
+
+/* Sets tag and kind, if the site's record is valid. */
+static void identify(const struct pl_sites *sites, uint32_t number, struct pl_site_view *wanted)
+{
+    const struct pl_site *record = &pl_image_sites(sites->image)[number];
+    if (number >= pl_image_count(sites->image, PL_KIND_SITE) || record->valid == 0)
+        return;
+    wanted->tag = pl_fold_tag(sites->tags, record->tag);
+    wanted->other_sizes = record->kind == PL_SITE_OTHER_SIZES;
+    sites->image->damage += record->kind > PL_SITE_OTHER_SIZES;
+}
+
+/* The site of a record; PL_NO_SITE or PL_FORGOTTEN_SITE if it does not count. */
+static uint32_t share_of(struct pl_sites *sites, const struct pl_index *index, const struct pl_shares *shares,
+                         uint32_t record, uint32_t site, uint32_t thread)
+{
+    uint32_t node = shares->innermost[record];
+    if (node >= PL_FORGOTTEN_SITE)
+        return node;
+    struct pl_site_view wanted = {.thread = sites->thread_of[thread]};
+    wanted.stack = node == NO_FRAME ? PL_NO_STACK : pl_trie_stack(sites->trie, node);
+    identify(sites, site, &wanted);
+    return find_site(sites->profile, index, &wanted);
+}
+
+static void find_sites(struct pl_sites *sites, const struct pl_index *index)
+{
+    const struct pl_tally *tally = pl_image_tallies(sites->image);
+    const struct pl_row *row = pl_image_rows(sites->image);
+    for (uint32_t i = 1; i < sites->tallies.records; i++)
+        sites->tallies.site[i] = share_of(sites, index, &sites->tallies, i, tally[i].site, tally[i].thread);
+    for (uint32_t i = 1; i < sites->rows.records; i++)
+        sites->rows.site[i] = share_of(sites, index, &sites->rows, i, row[i].site, row[i].thread);
+}
+
+/* The records of each site, as lists: tallies by their numbers, rows by theirs plus the number of tallies. */
+struct lists {
+    uint32_t *first; /* site -> its first record, 0: none */
+    uint32_t *next;
+};
+
+/* Backwards, so that each list is in order. */
+static struct lists list_records(const struct pl_sites *sites)
+{
+    uint32_t tallies = sites->tallies.records, records = tallies + sites->rows.records;
+    struct lists lists = {
+        .first = pl_arena_alloc(sites->scratch, sites->profile->sites * sizeof *lists.first),
+        .next = pl_arena_alloc(sites->scratch, records * sizeof *lists.next),
+    };
+    for (uint32_t i = records; i-- > 0;) {
+        uint32_t number = i < tallies ? i : i - tallies;
+        uint32_t site = i < tallies ? sites->tallies.site[number] : sites->rows.site[number];
+        if (number == 0 || site >= PL_FORGOTTEN_SITE)
+            continue;
+        lists.next[i] = lists.first[site];
+        lists.first[site] = i;
+    }
+    return lists;
+}
+
+static void account(const struct pl_sites *sites, uint32_t record, struct pl_account *out)
+{
+    const struct pl_header *header = &sites->profile->header;
+    uint32_t tallies = sites->tallies.records;
+    if (record < tallies)
+        pl_account_tally(&pl_image_tallies(sites->image)[record], pl_image_remotes(sites->image), sites->next_remote,
+                         sites->first_remote[record], header, out);
+    else
+        pl_account_row(&pl_image_rows(sites->image)[record - tallies], header, out);
+    sites->image->in_flight += out->cut;
+    sites->image->damage += out->damaged;
+}
+
+/* A site's figures are added up before they are packed, so its records are read one after the other. */
+static void add_up(struct pl_sites *sites)
+{
+    struct pl_profile *profile = sites->profile;
+    struct lists lists = list_records(sites);
+    for (uint32_t i = 0; i < profile->sites; i++) {
+        struct pl_figures figures = {0};
+        struct pl_spread spread = {0};
+        struct pl_account record;
+        for (uint32_t at = lists.first[i]; at != 0; at = lists.next[at]) {
+            account(sites, at, &record);
+            pl_figures_add(&figures, &record.figures);
+            pl_spread_add(&spread, &record.spread);
+        }
+        figures.call_charge = pl_totals_charge(profile);
+        profile->site[i].figures = pl_site_pack_figures(profile->arena, &figures);
+        profile->site[i].spread = pl_site_pack_spread(profile->arena, &spread);
+    }
+}
+
+void pl_sites_fold(struct pl_sites *sites)
+{
+    struct pl_profile *profile = sites->profile;
+    uint32_t most = sites->rows.records + sites->tallies.records;
+    struct pl_index index = pl_index_new(sites->scratch, most);
+    profile->site = pl_arena_alloc(profile->arena, most * sizeof *profile->site);
+    find_sites(sites, &index);
+    add_up(sites);
+}
+
+uint32_t pl_sites_find(const struct pl_sites *sites, uint32_t who)
+{
+    const struct pl_shares *shares = who & PL_COMPOSITION_ROW ? &sites->rows : &sites->tallies;
+    uint32_t record = who & ~PL_COMPOSITION_ROW;
+    return record != 0 && record < shares->records ? shares->site[record] : PL_NO_SITE;
+}

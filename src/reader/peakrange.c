@@ -1,0 +1,320 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * peakrange.c - how certain the peak is: its moment, and its height.
+ *
+ * *The moment.* Samples estimate the heap, and the runtime takes the moment at which the estimate is largest. The true
+ * peak may have been at another moment of about the same height, when other sites held the heap. That is so even if
+ * everything was counted until the peak, and sampled afterwards. The file has the heap's composition at up to 16
+ * moments. Those that cannot be told from the peak widen the interval of each site, so that it includes what the site
+ * held then.
+ *
+ * Two moments share the samples that are live at both, and the noise of these cancels. What differs between them, the
+ * change, has a variance of one gap times its bytes. So a moment may have been the peak if it was lower by no more than
+ * that noise, and by the slack with which the runtime declares peaks:
+ *
+ *     fall  <=  z sqrt(T change)  +  2 T
+ *
+ *   worked, T = 512 KiB: a heap that only grows is told from 7.3 T below, 3.6 MiB. One that exchanges 100 MiB of one
+ *   site for 100 MiB of another is told only if it falls by 21 MiB.
+ *
+ * *The height.* The largest of many estimates is too large. As blocks come and go, so do their samples, and the
+ * estimate fluctuates around the heap. The runtime takes it at its highest. How much too high that is depends on how
+ * much the samples that come and go stand for, and on how often they were exchanged while the heap was near its peak:
+ * see excess(). Every site that frees is lowered by its share. docs/maths.md has the derivation.
+ */
+#include <math.h>
+#include <string.h>
+
+#include "reader/base/grow.h"
+#include "reader/figures.h"
+#include "reader/site.h"
+#include "reader/peakrange.h"
+
+#define Z 1.959963984540054
+#define Z_LARGEST 3.5   /* about what the largest of 3,000 values exceeds in half of the cases */
+#define SLACK_SAMPLES 2 /* as in core/records/eras.c */
+
+struct held {
+    double objects, space;
+};
+
+struct work {
+    const struct pl_profile *profile;
+    struct held *peak; /* this and the next two: by site */
+    struct held *then;
+    struct pl_peak_correction *correction;
+};
+
+/* Sites that are not listed are small, and taken to have held as much as at the peak. If nothing was left out, they
+ * held nothing. */
+static void hold(const struct work *work, const struct pl_composition_view *composition)
+{
+    bool all_listed = !(composition->left_out_bytes > 0);
+    for (uint32_t i = 0; i < work->profile->sites; i++)
+        work->then[i] = all_listed ? (struct held){0} : work->peak[i];
+    for (uint32_t i = 0; i < composition->shares && !all_listed; i++)
+        work->then[composition->share[i].site] = (struct held){0};
+    for (uint32_t i = 0; i < composition->shares; i++) {
+        work->then[composition->share[i].site].objects += composition->share[i].objects;
+        work->then[composition->share[i].site].space += composition->share[i].bytes;
+    }
+}
+
+static bool within_noise(double fall, double change, double gap, double z)
+{
+    return fall <= z * sqrt(gap * change) + SLACK_SAMPLES * gap;
+}
+
+/* Sums over sites: by how much less was live than at the peak, and the change from site to site. */
+struct change {
+    double objects, space, change;
+};
+
+static struct change compare(const struct work *work)
+{
+    struct change sum = {0};
+    for (uint32_t i = 0; i < work->profile->sites; i++) {
+        double less = work->peak[i].space - work->then[i].space;
+        sum.objects += work->peak[i].objects - work->then[i].objects;
+        sum.space += less;
+        sum.change += fabs(less);
+    }
+    return sum;
+}
+
+static void widen(double *more, double *less, double then, double peak)
+{
+    *more = fmax(*more, then - peak);
+    *less = fmax(*less, peak - then);
+}
+
+/* The total is the largest of many estimates, so noise has raised it: it may have been as low as at another moment. */
+static void include_total(const struct change *sum, struct pl_peakrange *all)
+{
+    widen(&all->more_objects, &all->less_objects, -sum->objects, 0);
+    widen(&all->more_space, &all->less_space, -sum->space, 0);
+}
+
+static void include(const struct work *work)
+{
+    for (uint32_t i = 0; i < work->profile->sites; i++) {
+        struct pl_peakrange *range = &work->correction[i].range;
+        widen(&range->more_objects, &range->less_objects, work->then[i].objects, work->peak[i].objects);
+        widen(&range->more_space, &range->less_space, work->then[i].space, work->peak[i].space);
+    }
+}
+
+/* A site that frees may have had one block more or less a moment before or after, if that is lost in the noise. */
+static void include_a_block(const struct pl_figures *figures, double largest, const struct held *peak, double gap,
+                            struct pl_peakrange *range)
+{
+    if (!(pl_amount_objects(&figures->freed) > 0) || !within_noise(largest, largest, gap, Z))
+        return;
+    widen(&range->more_objects, &range->less_objects, peak->objects + 1, peak->objects);
+    widen(&range->more_space, &range->less_space, peak->space + largest, peak->space);
+    widen(&range->more_objects, &range->less_objects, fmax(peak->objects - 1, 0), peak->objects);
+    widen(&range->more_space, &range->less_space, fmax(peak->space - largest, 0), peak->space);
+}
+
+/* ---- the height ---- */
+
+/*
+ * Sums over the blocks that come and go, each of which lived for a while. By Little's law, what is alive of them at a
+ * time, on average, is what was freed times how long it lived, divided by the length of the run.
+ */
+struct churn {
+    double variance; /* of the estimate */
+    double cube;     /* variance times spread */
+    double chances;  /* variance times the logarithm of the number of chances */
+};
+
+/* A run that is `chances` times as long as a block lives has that many independent heaps, but fewer if it has only a
+ * few: below two there is no choice. */
+static double log_of(double chances)
+{
+    return fmax(log(chances * chances / (chances + 2)), 0);
+}
+
+static void add_churn(struct churn *churn, const struct pl_profile *profile, const struct pl_site_view *site,
+                      double near_s)
+{
+    struct pl_figures figures = pl_site_figures(site);
+    if (figures.freed.sampled.samples == 0)
+        return;
+    double per_block = figures.freed.sampled.space_variance / pl_amount_objects(&figures.freed);
+    double spread = figures.skew.space / figures.allocated.sampled.space_variance;
+    if (!(per_block > 0) || !(spread > 0) || !isfinite(per_block) || !isfinite(spread))
+        return;
+    struct pl_spread seen = pl_site_spread(site);
+    for (unsigned i = 0; i < PL_LIFE_BUCKETS; i++) {
+        double life = fmin(pl_life_bucket_middle(i) * profile->unit_s, profile->duration_s);
+        double variance = per_block * seen.lives[i] * life / profile->duration_s;
+        churn->variance += variance;
+        churn->cube += variance * spread;
+        churn->chances += variance * log_of(near_s / life);
+    }
+}
+
+static struct churn churn_within(const struct pl_profile *profile, double near_s)
+{
+    struct churn churn = {0};
+    for (uint32_t i = 0; i < profile->sites; i++)
+        add_churn(&churn, profile, &profile->site[i], near_s);
+    return churn;
+}
+
+/*
+ * By how much the largest of many counts exceeds their mean k. A Poisson count reaches k (1 + u) with a probability of
+ * about exp(-k h(u)), h(u) = (1 + u) log(1 + u) - u. The largest of n reaches it if that is 1/n.
+ *
+ *   worked: k = 3, n = 4,000: 9.5.  k = 30, n = 400: 21.  k = 300, n = 40: 48.
+ */
+#define HALVINGS 60
+static double largest_of(double log_n, double k)
+{
+    double low = 0, high = 1;
+    while ((1 + high) * log1p(high) - high < log_n / k && high < 0x1p60)
+        high *= 2;
+    for (int i = 0; i < HALVINGS; i++) {
+        double u = (low + high) / 2;
+        if ((1 + u) * log1p(u) - u < log_n / k)
+            low = u;
+        else
+            high = u;
+    }
+    return k * low;
+}
+
+/* By how much the highest estimate exceeds the heap. At the peak, `rise` times as much came and went as on average. */
+static double excess(const struct churn *churn, double rise)
+{
+    double spread = churn->cube / churn->variance; /* of one sample */
+    double k = churn->variance * rise / (spread * spread), log_n = churn->chances / churn->variance;
+    double over = k > 0 && log_n > 0 ? spread * largest_of(log_n, k) : 0;
+    return isfinite(over) ? over : 0;
+}
+
+/* The moments at which the heap was as large as at the peak, as far as is known. */
+struct plateau {
+    double share; /* of all moments */
+    double mean;  /* bytes live then */
+};
+
+static struct plateau plateau_above(const struct pl_profile *profile, double bytes)
+{
+    double near = 0, sum = 0;
+    for (uint32_t i = 0; i < profile->moments; i++) {
+        if (profile->moment[i].live_bytes < bytes)
+            continue;
+        near++;
+        sum += profile->moment[i].live_bytes;
+    }
+    return (struct plateau){.share = near > 0 ? near / profile->moments : 0, .mean = near > 0 ? sum / near : bytes};
+}
+
+/* The runtime declares a peak only if it exceeds the one before by SLACK_SAMPLES gaps, so it misses half of that on
+ * average. */
+static double too_high_by(const struct pl_profile *profile, const struct pl_figures *all, double gap)
+{
+    double peak = pl_amount_space(&all->peak), noise = all->peak.sampled.space_variance;
+    struct churn churn = churn_within(profile, profile->duration_s);
+    double mean = plateau_above(profile, 0).mean;
+    if (!(churn.variance > 0) || !(mean > 0) || !(noise > 0))
+        return 0;
+    double least = fmin(1, noise / churn.variance), over = excess(&churn, least);
+    double noise_then = 2 * sqrt(churn.variance * least);
+    struct plateau near = plateau_above(profile, peak - over - noise_then - SLACK_SAMPLES * gap);
+    churn = churn_within(profile, near.share * profile->duration_s);
+    double rise = fmin(fmax((peak - over) / mean, 1), noise / churn.variance);
+    over = excess(&churn, rise) - SLACK_SAMPLES * gap / 2;
+    return fmax(fmin(over, peak - near.mean), 0);
+}
+
+/* What a site may contribute to an estimate that is too high: the noise of its samples at the peak, if they come and
+ * go. */
+static double part_in_excess(const struct pl_figures *figures)
+{
+    const struct pl_sums *allocated = &figures->allocated.sampled, *freed = &figures->freed.sampled;
+    if (freed->samples == 0 || !(figures->peak.sampled.space > 0))
+        return 0;
+    return figures->peak.sampled.space_variance * (double) freed->samples / (double) allocated->samples;
+}
+
+/* Lowers a figure within its interval: `kept` of the way, the upper end stays where it was. */
+static void shift(struct pl_peakrange *range, double objects, double space, double kept)
+{
+    range->more_objects += kept * objects;
+    range->more_space += kept * space;
+    range->less_objects = fmax(range->less_objects - objects, 0);
+    range->less_space = fmax(range->less_space - space, 0);
+}
+
+/* The variance stays: the figure has become lower, not more certain. No sample stands for less than itself. By how much
+ * all sites together are too high is known better than the part of each. */
+static void lower(const struct pl_figures *figures, struct pl_figures *all, double bytes,
+                  struct pl_peak_correction *correction)
+{
+    const struct pl_sums *peak = &figures->peak.sampled;
+    double seen = fmin((double) peak->samples / peak->objects, 1);
+    double share = fmin(bytes / peak->space, 1 - seen);
+    correction->objects = peak->objects * share;
+    correction->space = peak->space * share;
+    shift(&correction->range, correction->objects, correction->space, 1);
+    all->peak.sampled.objects -= correction->objects;
+    all->peak.sampled.space -= correction->space;
+    shift(&all->peakrange, correction->objects, correction->space, 0.5);
+}
+
+/* Not to less than is live now. */
+static void lower_peak(const struct work *work, struct pl_figures *all, double gap)
+{
+    const struct pl_profile *profile = work->profile;
+    struct pl_amount live = pl_amount_rest(&all->allocated, &all->freed);
+    double most = pl_amount_space(&all->peak) - pl_amount_space(&live), parts = 0;
+    if (!(profile->unit_s > 0) || !(profile->duration_s > 0) || !(most > 0))
+        return;
+    for (uint32_t i = 0; i < profile->sites; i++) {
+        struct pl_figures figures = pl_site_figures(&profile->site[i]);
+        parts += part_in_excess(&figures);
+    }
+    double over = parts > 0 ? fmin(too_high_by(profile, all, gap), most) : 0;
+    for (uint32_t i = 0; i < profile->sites && over > 0; i++) {
+        struct pl_figures figures = pl_site_figures(&profile->site[i]);
+        double part = part_in_excess(&figures);
+        if (part > 0)
+            lower(&figures, all, over * part / parts, &work->correction[i]);
+    }
+}
+
+struct pl_peak_correction *pl_peakrange_fold(const struct pl_profile *profile, struct pl_figures *all, bool peak_is_now,
+                                             double gap)
+{
+    if (profile->merged > 0 || !(gap > 0)) /* a sum of peaks, or everything was counted */
+        return NULL;
+    struct work work = {
+        .profile = profile,
+        .peak = pl_grow_zeroed(profile->sites + 1ull, sizeof *work.peak),
+        .then = pl_grow_zeroed(profile->sites + 1ull, sizeof *work.then),
+        .correction = pl_grow_zeroed(profile->sites + 1ull, sizeof *work.correction),
+    };
+    for (uint32_t i = 0; i < profile->sites; i++) {
+        struct pl_figures figures = pl_site_figures(&profile->site[i]);
+        struct pl_amount peak = peak_is_now ? pl_amount_rest(&figures.allocated, &figures.freed) : figures.peak;
+        double largest = (double) pl_site_spread(&profile->site[i]).largest;
+        work.peak[i] = (struct held){pl_amount_objects(&peak), pl_amount_space(&peak)};
+        include_a_block(&figures, largest, &work.peak[i], gap, &work.correction[i].range);
+    }
+    for (uint32_t i = 0; i < profile->compositions; i++) {
+        hold(&work, &profile->composition[i]);
+        struct change sum = compare(&work);
+        if (within_noise(sum.space, sum.change, gap, Z_LARGEST))
+            include_total(&sum, &all->peakrange);
+        if (within_noise(sum.space, sum.change, gap, Z))
+            include(&work);
+    }
+    if (!peak_is_now) /* then it is the live figure as well */
+        lower_peak(&work, all, gap);
+    free(work.peak);
+    free(work.then);
+    return work.correction;
+}

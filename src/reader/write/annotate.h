@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * annotate.h - adds to a profile after its process has ended: names for its frames, and how it ended.
+ */
+#ifndef PL_ANNOTATE_H
+#define PL_ANNOTATE_H
+
+#include <stdint.h>
+
+#include "reader/profile.h"
+
+/*
+ * Stores the places of all frames of `symbolized`, which was opened from this very file, as symbol records, so that the
+ * file can be read without the program's own files. Does nothing if the file already has symbols. Truncates the space
+ * that the process had reserved for growth. Returns 0, or a negative errno and a line in `why`; the file then reads as
+ * before.
+ */
+int pl_annotate(const char *path, const struct pl_profile *symbolized, char why[PL_WHY_BYTES]);
+
+/* The status from waitpid(), and when that was (CLOCK_MONOTONIC; used if the process left no time of its own). */
+int pl_annotate_ending(const char *path, int wait_status, uint64_t end_ns, char why[PL_WHY_BYTES]);
+
+/* Also stores that its process was probably killed for lack of memory. */
+int pl_annotate_out_of_memory(const char *path, char why[PL_WHY_BYTES]);
+
+#endif

@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * astray.c - allocates below functions whose unwind tables are wrong, and below generated code, which has none.
+ *
+ *   astray wrong N       the tables lead to a word that is different each time: a number, data, the stack, nothing
+ *   astray generated N   the return address is in a page of code that was made at run time
+ */
+#include <stdint.h>
+#include <sys/mman.h>
+
+#include "trap.h"
+
+static NOINLINE void astray_allocate(void)
+{
+    free(keep(malloc(100)));
+}
+
+/* The return address is 24 bytes higher than the tables say; `word` is where they say it is. */
+void misled(void (*function)(void), uintptr_t word);
+__asm__(".globl misled\n"
+        ".type misled, @function\n"
+        "misled:\n\t"
+        ".cfi_startproc\n\t"
+        "sub $24, %rsp\n\t"
+        "mov %rsi, (%rsp)\n\t"
+        "call *%rdi\n\t"
+        "add $24, %rsp\n\t"
+        "ret\n\t"
+        ".cfi_endproc\n\t"
+        ".size misled, . - misled");
+
+static void allocate_misled(unsigned count)
+{
+    static char data[1 << 16];
+    char local[128] = ""; /* zeros: what precedes a word of it must not look like a call */
+    for (unsigned i = 0; i < count; i++) {
+        const uintptr_t words[] = {i + 1, (uintptr_t) data + i % sizeof data, (uintptr_t) local + 32 + i % 64,
+                                   0x100000000000 + 4096ul * i, UINTPTR_MAX - i};
+        misled(astray_allocate, words[i % 5]);
+    }
+    keep(local);
+}
+
+/* push %rbp; mov %rsp, %rbp; call *%rdi; pop %rbp; ret */
+static const uint8_t code[] = {0x55, 0x48, 0x89, 0xe5, 0xff, 0xd7, 0x5d, 0xc3};
+
+static void allocate_generated(unsigned count)
+{
+    void *page = mmap(NULL, 4096, PROT_READ | PROT_WRITE | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    CHECK(page != MAP_FAILED);
+    memcpy(page, code, sizeof code);
+    for (unsigned i = 0; i < count; i++)
+        ((void (*)(void (*)(void))) page)(astray_allocate);
+}
+
+int main(int argc, char **argv)
+{
+    unsigned count = argc > 2 ? (unsigned) atoi(argv[2]) : 0;
+    if (argc > 1 && is(argv[1], "wrong"))
+        allocate_misled(count);
+    else
+        allocate_generated(count);
+    return 0;
+}
