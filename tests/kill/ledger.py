@@ -168,11 +168,9 @@ def compare_thread(worker, profile, ledger):
 
 def compare(profile, ledger, turns):
     """Everything in which the profile and the ledger disagree."""
-    found = []
+    lost = {name: n for name, n in profile.losses.items() if n}
+    found = [f"losses {lost}"] if lost else []
     for worker, figures in enumerate(collect(profile, ledger, turns)):
         found += compare_rows(worker, figures, ledger)
         found += compare_thread(worker, profile, ledger)
-    lost = {name: n for name, n in profile.losses.items() if n}
-    if lost:
-        found.append(f"losses {lost}")
     return found

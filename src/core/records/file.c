@@ -13,7 +13,6 @@
 #define GROW_FIRST (256u << 10) /* at the start; then the allocated part doubles, by up to GROW_MOST at a time */
 #define GROW_MOST (1u << 20)
 #define MAP_FIRST GROW_FIRST /* address space; then it doubles. mlockall() makes all of it resident */
-#define UNPUBLISHED_PAGES 16 /* by which the mapping may be longer than its readers know */
 #define AS_SHARE 64          /* of a limited address space we take at most one part in so many */
 #define LONELY_FROM 0x7e8000000000ull
 #define LONELY_STEP (1ull << 30)
@@ -118,27 +117,38 @@ static bool is_modest(uint64_t bytes)
     return bytes <= GROW_FIRST || pl_sys_limit(PL_LIMIT_AS, &limit) != 0 || bytes <= limit.soft / AS_SHARE;
 }
 
-static long stretch(uint8_t *base, uint64_t from, uint64_t to)
+/* Where the mapping ends: at `from` or after it. Another thread may have extended it and not published that yet, or a
+ * signal handler may have left by longjmp in between. If the mapping is shorter than we say, the kernel answers EFAULT;
+ * if it is longer, ENOMEM; if it ends just there, the kernel extends it by a page. The program's own mapping behind
+ * ours is never taken for a part of it. */
+static OUT_OF_LINE COLD uint64_t find_end(uint8_t *base, uint64_t from, uint64_t limit_bytes)
+{
+    uint64_t beyond = limit_bytes + PAGE;
+    while (from < beyond && beyond - from > PAGE) {
+        uint64_t middle = from + ((beyond - from) / 2 & ~(PAGE - 1ull));
+        long r = pl_sys_stretch(base, middle, middle + PAGE);
+        if (r == -EFAULT)
+            beyond = middle;
+        else
+            from = r < 0 ? middle : middle + PAGE;
+    }
+    return from;
+}
+
+/* Extends the mapping in place from `from`, if it ends there, and returns where it ends. */
+static uint64_t stretch(uint8_t *base, uint64_t from, uint64_t to, uint64_t limit_bytes)
 {
     long r = pl_sys_stretch(base, from, to);
-    if (r == -EAGAIN &&
-        pl_sys_munlock(base, from) == 0) /* mlockall() has locked it, and the rest would exceed a limit */
-        r = pl_sys_stretch(base, from, to);
-    return r;
+    if (r >= 0)
+        return to;
+    uint64_t end = find_end(base, from, limit_bytes);
+    /* EAGAIN: mlockall() has locked it, and more would exceed a limit */
+    if (end == from && r == -EAGAIN && pl_sys_munlock(base, from) == 0)
+        return pl_sys_stretch(base, from, to) < 0 ? from : to;
+    return end;
 }
 
-/* Another thread may have extended the mapping to `to`, and not published that yet. To know, we extend by another page
- * from there: the kernel agrees only if the mapping ends there. A signal handler may longjmp out of here after any of
- * these calls, so it may also end some pages further on. */
-static bool stretch_unpublished(uint8_t *base, uint64_t *to)
-{
-    long r = -ENOMEM;
-    for (unsigned i = 0; i < UNPUBLISHED_PAGES && r < 0; i++, *to += PAGE)
-        r = stretch(base, *to, *to + PAGE);
-    return r >= 0;
-}
-
-/* Extends the mapping, in place. The kernel does that only if `mapped` is where the mapping ends. */
+/* Extends the mapping until at least `need` bytes are mapped. */
 static OUT_OF_LINE bool map_more(struct pl_file *file, uint8_t *base, uint64_t need)
 {
     for (uint64_t mapped; (mapped = load_acquire(&file->mapped_bytes)) < need;) {
@@ -147,15 +157,11 @@ static OUT_OF_LINE bool map_more(struct pl_file *file, uint8_t *base, uint64_t n
             to = need;
         if (!is_modest(to))
             return false;
-        if (stretch(base, mapped, to) < 0) {
-            bool found = stretch_unpublished(base, &to);
-            if (!found && load_acquire(&file->mapped_bytes) == mapped)
-                return false;
-            if (!found)
-                continue;
-        }
-        at_least(&inherited.bytes, to);
-        at_least(&file->mapped_bytes, to);
+        uint64_t end = stretch(base, mapped, to, file->limit_bytes);
+        if (end == mapped)
+            return false;
+        at_least(&inherited.bytes, end);
+        at_least(&file->mapped_bytes, end);
     }
     return true;
 }
