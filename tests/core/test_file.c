@@ -220,14 +220,14 @@ static void a_limited_address_space_stops_growth_before_it_is_used_up(void **sta
     (void) state;
     struct rlimit before, little;
     assert_int_equal(getrlimit(RLIMIT_AS, &before), 0);
-    little = (struct rlimit){MAP_FIRST * AS_SHARE, before.rlim_max};
+    little = (struct rlimit){GROW_FIRST * AS_SHARE, before.rlim_max};
     assert_int_equal(setrlimit(RLIMIT_AS, &little), 0);
     for (int i = 0; i < 5000; i++)
         append(PL_KIND_ROW);
     assert_int_equal(setrlimit(RLIMIT_AS, &before), 0);
     assert_true(lost(PL_LOSS_FILE_FULL) > 0);
     assert_int_equal(header()->full, PL_FULL_ADDRESSES);
-    assert_int_equal(file.mapped_bytes, MAP_FIRST);
+    assert_int_equal(file.mapped_bytes, GROW_FIRST);
 }
 
 static void a_file_that_could_not_grow_grows_again_when_it_can(void **state)
@@ -237,7 +237,7 @@ static void a_file_that_could_not_grow_grows_again_when_it_can(void **state)
     unsigned before = 0, after = 0;
     for (int i = 0; i < 4000; i++)
         before += append(PL_KIND_ROW) != 0;
-    assert_true(wall != MAP_FAILED && before <= MAP_FIRST / sizeof(struct pl_row));
+    assert_true(wall != MAP_FAILED && before <= GROW_FIRST / sizeof(struct pl_row));
     assert_int_equal(header()->full, PL_FULL_ADDRESSES);
     assert_int_equal(lost(PL_LOSS_FILE_FULL), 4000 - before);
     assert_int_equal(munmap(wall, 4096), 0);
@@ -346,15 +346,15 @@ static void a_claim_that_was_left_behind_is_completed_by_others(void **state)
  * longjmp in between: the mapping may end anywhere behind the published end. */
 static void a_mapping_that_is_longer_than_published_is_recognised(void **state)
 {
-    static const uint32_t pages[] = {1, 3, 40, MAP_FIRST / PAGE, MAP_FIRST / PAGE + 3, 2 * MAP_FIRST / PAGE + 1};
+    static const uint32_t pages[] = {1, 3, 40, GROW_FIRST / PAGE, GROW_FIRST / PAGE + 3, 2 * GROW_FIRST / PAGE + 1};
     for (unsigned i = 0; i < sizeof pages / sizeof *pages; i++) {
         if (i > 0) {
             drop_file(state);
             assert_int_equal(large_file(state), 0);
         }
-        uint64_t longer = MAP_FIRST + (uint64_t) pages[i] * PAGE;
-        assert_int_equal(pl_sys_stretch(file.base, MAP_FIRST, longer), (long) file.base);
-        assert_int_equal(file.mapped_bytes, MAP_FIRST);
+        uint64_t longer = GROW_FIRST + (uint64_t) pages[i] * PAGE;
+        assert_int_equal(pl_sys_stretch(file.base, GROW_FIRST, longer), (long) file.base);
+        assert_int_equal(file.mapped_bytes, GROW_FIRST);
         for (int n = 0; n < 4000; n++)
             assert_int_not_equal(append(PL_KIND_ROW), 0);
         assert_in_range(file.mapped_bytes, longer, LIMIT + PAGE);
@@ -367,12 +367,12 @@ static void a_mapping_of_the_program_is_not_taken_for_ours(void **state)
     (void) state;
     uint8_t *theirs = file.base + file.mapped_bytes;
     assert_ptr_equal(
-        mmap(theirs, 2 * MAP_FIRST, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0), theirs);
+        mmap(theirs, 2 * GROW_FIRST, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0), theirs);
     for (int i = 0; i < 8000; i++)
         append(PL_KIND_ROW);
-    for (unsigned i = 0; i < 2 * MAP_FIRST; i++)
+    for (unsigned i = 0; i < 2 * GROW_FIRST; i++)
         assert_int_equal(theirs[i], 0);
-    assert_int_equal(munmap(theirs, 2 * MAP_FIRST), 0);
+    assert_int_equal(munmap(theirs, 2 * GROW_FIRST), 0);
 }
 
 /* ---- descriptors and paths ---- */

@@ -186,6 +186,16 @@ def closing_every_descriptor_does_not_stop_the_profile_from_growing():
 
 
 @claim
+def a_profile_grows_where_no_mapping_of_a_file_can_be_extended():
+    """Valgrind refuses to extend one."""
+    if not shutil.which("valgrind"):
+        raise Skip("valgrind is not installed")
+    ran = run("daemon", "list", settings=EVERYTHING, before=["valgrind", "--quiet", "--tool=none"]).succeeds()
+    profiles = [Figures(profile, "daemon_allocate") for profile in ran.profiles() if not lost(profile)]
+    assert [f.allocated.samples for f in profiles if f.allocated.samples] == [2000], [lost(p) for p in ran.profiles()]
+
+
+@claim
 def a_program_finds_no_descriptor_of_ours():
     daemon("list")
     daemon("fork", "list")

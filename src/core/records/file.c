@@ -10,10 +10,10 @@
 #include "core/text.h"
 
 #define PAGE 4096u
-#define GROW_FIRST (256u << 10) /* at the start; then the allocated part doubles, by up to GROW_MOST at a time */
+/* At the start; then the allocated part doubles, by up to GROW_MOST at a time, and the mapping doubles. */
+#define GROW_FIRST (256u << 10)
 #define GROW_MOST (1u << 20)
-#define MAP_FIRST GROW_FIRST /* address space; then it doubles. mlockall() makes all of it resident */
-#define AS_SHARE 64          /* of a limited address space we take at most one part in so many */
+#define AS_SHARE 64 /* of a limited address space we take at most one part in so many */
 #define LONELY_FROM 0x7e8000000000ull
 #define LONELY_STEP (1ull << 30)
 #define LONELY_PLACES 256
@@ -120,11 +120,13 @@ static bool is_modest(uint64_t bytes)
 /* Where the mapping ends: at `from` or after it. Another thread may have extended it and not published that yet, or a
  * signal handler may have left by longjmp in between. If the mapping is shorter than we say, the kernel answers EFAULT;
  * if it is longer, ENOMEM; if it ends just there, the kernel extends it by a page. The program's own mapping behind
- * ours is never taken for a part of it. */
+ * ours is never taken for a part of it. An emulated kernel may answer ENOMEM to everything: then nothing is known. */
 static OUT_OF_LINE COLD uint64_t find_end(uint8_t *base, uint64_t from, uint64_t limit_bytes)
 {
-    uint64_t beyond = limit_bytes + PAGE;
-    while (from < beyond && beyond - from > PAGE) {
+    uint64_t beyond = limit_bytes + 2 * PAGE; /* no mapping ends here: we never ask about the page before it */
+    if (pl_sys_stretch(base, beyond, beyond + PAGE) != -EFAULT)
+        return from;
+    for (beyond = limit_bytes + PAGE; from < beyond && beyond - from > PAGE;) {
         uint64_t middle = from + ((beyond - from) / 2 & ~(PAGE - 1ull));
         long r = pl_sys_stretch(base, middle, middle + PAGE);
         if (r == -EFAULT)
@@ -422,19 +424,29 @@ static bool map_whole(struct pl_file *file, int fd)
     return false;
 }
 
-/* Maps the beginning of the file, where the mapping can grow. A child maps as much as its parent, over its file. */
-static bool map(struct pl_file *file, int fd)
+/* Maps the beginning of the file, where the mapping can grow: its last page is added by growing. Valgrind, for example,
+ * does not let a file's mapping grow. */
+static bool map_to_grow(struct pl_file *file, int fd)
 {
-    uint64_t first = file->limit_bytes < MAP_FIRST ? file->limit_bytes : MAP_FIRST;
-    void *place = inherited.base ? inherited.base : lonely_place();
-    uint64_t bytes = inherited.base ? inherited.bytes : is_modest(first) ? first : GROW_FIRST;
-    file->base = map_at(place, bytes, inherited.base ? MAP_FIXED : 0, fd);
+    uint64_t bytes = GROW_FIRST;
+    void *place = lonely_place();
+    file->base = map_at(place, bytes - PAGE, 0, fd);
     file->mapped_bytes = bytes;
-    if (file->base == place)
+    if (file->base == place && pl_sys_stretch(place, bytes - PAGE, bytes) >= 0)
         return true;
     if (file->base)
-        pl_sys_munmap(file->base, bytes);
-    return map_whole(file, fd);
+        pl_sys_munmap(file->base, bytes - PAGE);
+    return false;
+}
+
+/* A child maps as much as its parent, over its file. */
+static bool map(struct pl_file *file, int fd)
+{
+    if (!inherited.base)
+        return map_to_grow(file, fd) || map_whole(file, fd);
+    file->base = map_at(inherited.base, inherited.bytes, MAP_FIXED, fd);
+    file->mapped_bytes = inherited.bytes;
+    return file->base != NULL || map_whole(file, fd);
 }
 
 /* The file gets its full size at once, as a hole: growing it later would need a descriptor, or its path. */
