@@ -121,7 +121,7 @@ static bool is_modest(uint64_t bytes)
  * signal handler may have left by longjmp in between. If the mapping is shorter than we say, the kernel answers EFAULT;
  * if it is longer, ENOMEM; if it ends just there, the kernel extends it by a page. The program's own mapping behind
  * ours is never taken for a part of it. An emulated kernel may answer ENOMEM to everything: then nothing is known. */
-static OUT_OF_LINE COLD uint64_t find_end(uint8_t *base, uint64_t from, uint64_t limit_bytes)
+static uint64_t find_end(uint8_t *base, uint64_t from, uint64_t limit_bytes)
 {
     uint64_t beyond = limit_bytes + 2 * PAGE; /* no mapping ends here: we never ask about the page before it */
     if (pl_sys_stretch(base, beyond, beyond + PAGE) != -EFAULT)
@@ -137,13 +137,22 @@ static OUT_OF_LINE COLD uint64_t find_end(uint8_t *base, uint64_t from, uint64_t
     return from;
 }
 
-/* Extends the mapping in place from `from`, if it ends there, and returns where it ends. */
-static uint64_t stretch(uint8_t *base, uint64_t from, uint64_t to, uint64_t limit_bytes)
+/* How long the mapping should become: twice as long, or no more than is needed; 0 if it may not grow. */
+static OUT_OF_LINE uint64_t next_end(const struct pl_file *file, uint64_t mapped, uint64_t need)
+{
+    uint64_t to = 2 * mapped < file->limit_bytes ? 2 * mapped : file->limit_bytes;
+    if (to < need || !is_modest(to))
+        to = need;
+    return is_modest(to) ? to : 0;
+}
+
+/* Extends the mapping in place from `from`, if it ends there. Returns where it ends. */
+static OUT_OF_LINE uint64_t stretch(const struct pl_file *file, uint8_t *base, uint64_t from, uint64_t to)
 {
     long r = pl_sys_stretch(base, from, to);
     if (r >= 0)
         return to;
-    uint64_t end = find_end(base, from, limit_bytes);
+    uint64_t end = find_end(base, from, file->limit_bytes);
     /* EAGAIN: mlockall() has locked it, and more would exceed a limit */
     if (end == from && r == -EAGAIN && pl_sys_munlock(base, from) == 0)
         return pl_sys_stretch(base, from, to) < 0 ? from : to;
@@ -154,12 +163,7 @@ static uint64_t stretch(uint8_t *base, uint64_t from, uint64_t to, uint64_t limi
 static OUT_OF_LINE bool map_more(struct pl_file *file, uint8_t *base, uint64_t need)
 {
     for (uint64_t mapped; (mapped = load_acquire(&file->mapped_bytes)) < need;) {
-        uint64_t to = 2 * mapped < file->limit_bytes ? 2 * mapped : file->limit_bytes;
-        if (to < need || !is_modest(to))
-            to = need;
-        if (!is_modest(to))
-            return false;
-        uint64_t end = stretch(base, mapped, to, file->limit_bytes);
+        uint64_t to = next_end(file, mapped, need), end = to ? stretch(file, base, mapped, to) : mapped;
         if (end == mapped)
             return false;
         at_least(&inherited.bytes, end);
