@@ -5,8 +5,8 @@
  *   blocks            with glibc
  *   blocks others     with a preloaded jemalloc, tcmalloc or mimalloc
  *
- * The table itself (src/core/blocks/blocks.c) gets addresses from malloc. mincore shows how much it takes, so the result is
- * the same on every machine.
+ * The table itself (src/core/blocks/blocks.c) gets addresses from malloc. mincore shows how much it takes, so the
+ * result is the same on every machine.
  */
 #include <stdbool.h>
 #include <stdio.h>
@@ -56,7 +56,7 @@ static uint64_t table_pages(void)
     unsigned count = list_slabs(slabs, 4096);
     uint64_t pages = 0;
     for (unsigned i = 0; i < count; i++)
-        pages += pages_at(slabs[i], blocks.mapped_bytes / count);
+        pages += pages_at(slabs[i] - PL_BLOCK_FRONT, blocks.mapped_bytes / count);
     return pages;
 }
 
@@ -82,9 +82,9 @@ static uint64_t heap_pages(unsigned count, uint64_t size)
 
 static void remember(uintptr_t block, uint64_t size)
 {
-    uint64_t *slot = pl_block_make(&blocks, block);
-    if (!slot)
+    if (!pl_block_make(&blocks, block))
         abort();
+    uint64_t *slot = pl_block_slot(&blocks, pl_block_slab(&blocks, block), block, size);
     slot[0] = 1;
     if (size >= PL_BLOCK_SIZE_NEXT)
         slot[1] = size;

@@ -41,6 +41,10 @@ def live(place, work):
     return [place.build / "bench" / "live", work]
 
 
+def live_mixed(place, work):
+    return [*live(place, work), 200, 10_000]
+
+
 def python_json(_place, work):
     return ["/usr/bin/python3", "-S", JOBS / "json_job.py", work]
 
@@ -115,6 +119,7 @@ PROGRAMS = [
 
 # All blocks are kept: the cost of tracking live blocks.
 LIVE = Program("5 million live blocks", live, work=0, small=5_000_000, real=False)
+LIVE_MIXED = Program("live blocks of 200 to 10,000 bytes", live_mixed, work=0, small=100_000, real=False)
 
 # About a minute each, for auto mode.
 LONG = [

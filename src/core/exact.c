@@ -178,8 +178,9 @@ INLINE uint64_t made_at(uint64_t word)
     return pl_block_time_units(word >> PL_BLOCK_TIME_SHIFT & PL_BLOCK_TIME_MASK);
 }
 
-/* Takes a block out of the table. No lock: only the thread that owns an address asks about it. */
-INLINE bool take(uint64_t *slot, uint64_t now, struct pl_taken *taken)
+/* Takes a block out of its slot, which may be a large one. No lock: only the thread that owns an address asks about it.
+ */
+INLINE bool take(uint64_t *slot, bool large, uint64_t now, struct pl_taken *taken)
 {
     uint64_t word = *slot;
     if (!word)
@@ -191,7 +192,7 @@ INLINE bool take(uint64_t *slot, uint64_t now, struct pl_taken *taken)
     taken->size = word & PL_BLOCK_SIZE_NEXT;
     uint64_t made = made_at(word);
     taken->units = likely(now > made) ? now - made : 0;
-    if (taken->size == PL_BLOCK_SIZE_NEXT) {
+    if (large || taken->size == PL_BLOCK_SIZE_NEXT) {
         taken->size = slot[1];
         slot[1] = 0;
     }
@@ -210,29 +211,56 @@ void pl_exact_missed(struct pl_process *process, struct pl_thread *thread, const
         book_remotely(process, tally, missed->size, missed->units, now);
 }
 
-static COLD void forget_missed(struct pl_process *process, struct pl_thread *thread, uint64_t *slot, uint64_t now)
+/* Where a block of an unknown size may be. */
+struct slots {
+    uint64_t *small; /* NULL: the region has no slab */
+    uint64_t *large;
+};
+
+INLINE struct slots slots_in(const struct pl_blocks *blocks, uint64_t *slab, uintptr_t address)
+{
+    if (unlikely(!slab))
+        return (struct slots){NULL, NULL};
+    return (struct slots){&slab[pl_block_index(blocks, address)], pl_block_large(slab, address)};
+}
+
+/* Does a new block lie where the table has one whose free we did not see? In the 128 bytes where a large block begins,
+ * no other large one can begin; a small one can begin beside it. */
+INLINE bool is_taken(struct slots slots, uintptr_t address, uint64_t size)
+{
+    uint64_t large = load_relaxed(slots.large);
+    return *slots.small || unlikely(large && (size >= PL_BLOCK_LARGE || pl_block_is_large_at(large, address)));
+}
+
+static COLD void forget_missed(struct pl_process *process, struct pl_thread *thread, struct slots slots,
+                               uintptr_t address, uint64_t size, uint64_t now)
 {
     struct pl_taken missed;
-    if (take(slot, now, &missed))
+    if (take(slots.small, false, now, &missed))
+        pl_exact_missed(process, thread, &missed);
+    if ((size >= PL_BLOCK_LARGE || pl_block_is_large_at(*slots.large, address)) &&
+        take(slots.large, true, now, &missed))
         pl_exact_missed(process, thread, &missed);
 }
 
-static COLD uint64_t *no_slot(struct pl_process *process, void *block)
+static COLD uint64_t *no_slab(struct pl_process *process, void *block)
 {
     if (!process->blocks.granule_shift) /* asked here because the allocator is known by now */
         process->blocks.granule_shift = pl_front.granule_shift();
-    uint64_t *slot = pl_block_make(&process->blocks, (uintptr_t) block);
-    if (!slot)
-        pl_file_lost(&process->file, PL_LOSS_LIVE_FULL);
-    return slot;
+    if (pl_block_make(&process->blocks, (uintptr_t) block))
+        return pl_block_slab(&process->blocks, (uintptr_t) block);
+    pl_file_lost(&process->file, PL_LOSS_LIVE_FULL);
+    return NULL;
 }
 
-INLINE void put(uint64_t *slot, uint64_t tally, uint64_t now, uint64_t size)
+INLINE void put(uint64_t *slot, uint64_t tally, uint64_t now, uintptr_t address, uint64_t size)
 {
-    uint64_t small = size < PL_BLOCK_SIZE_NEXT ? size : PL_BLOCK_SIZE_NEXT;
-    if (small == PL_BLOCK_SIZE_NEXT)
+    uint64_t low = size < PL_BLOCK_SIZE_NEXT ? size : PL_BLOCK_SIZE_NEXT;
+    if (low == PL_BLOCK_SIZE_NEXT)
         slot[1] = size;
-    slot[0] = tally << PL_BLOCK_TALLY_SHIFT | pl_block_time_stored(now) << PL_BLOCK_TIME_SHIFT | small;
+    if (size >= PL_BLOCK_LARGE)
+        low = pl_block_within(address);
+    slot[0] = tally << PL_BLOCK_TALLY_SHIFT | pl_block_time_stored(now) << PL_BLOCK_TIME_SHIFT | low;
     signal_fence(); /* the caller looks at the filter after this, not before: see pl_cold_unknown() */
 }
 
@@ -251,9 +279,10 @@ void pl_exact_allocated(enum pl_function function, uint64_t size, void *block, c
     struct pl_tls *tls = &pl_tls;
     struct pl_thread *thread = pl_thread_mine(tls);
     uint64_t began = pl_clock(); /* first: reading the clock can wait for instructions that are still in flight */
-    uint64_t *slot = pl_block_find(&process->blocks, (uintptr_t) block);
+    uint64_t *slab = pl_block_slab(&process->blocks, (uintptr_t) block);
+    struct slots slots = slots_in(&process->blocks, slab, (uintptr_t) block);
     struct pl_tracker *tracker = likely(thread != NULL) ? thread->tracker : NULL;
-    __builtin_prefetch(slot, 1);
+    __builtin_prefetch(likely(size < PL_BLOCK_LARGE) ? slots.small : slots.large, 1);
     if (unlikely(!tracker)) { /* a signal handler forked inside of the real malloc, and this is the child */
         count_request(tls, function, size);
         return;
@@ -271,18 +300,18 @@ void pl_exact_allocated(enum pl_function function, uint64_t size, void *block, c
                          : pl_tally_other(process, thread);
     if (likely(place)) {
         struct pl_tally *tally = pl_tally_at(place);
-        if (unlikely(!slot))
-            slot = no_slot(process, block);
-        if (unlikely(slot && *slot))
-            forget_missed(process, thread, slot, now);
+        if (unlikely(!slots.small))
+            slots = slots_in(&process->blocks, no_slab(process, block), (uintptr_t) block);
+        if (unlikely(slots.small && is_taken(slots, (uintptr_t) block, size)))
+            forget_missed(process, thread, slots, (uintptr_t) block, size, now);
         if (unlikely(now >= load_relaxed(&process->timeline.due)))
             pl_timeline_turn(process, now);
         book(process, tally, size);
         pl_era_grows(process, thread, (int64_t) size, 1);
         count_size(thread->made, size);
         thread->last_block = block;
-        if (likely(slot)) {
-            put(slot, place, now, size);
+        if (likely(slots.small)) {
+            put(likely(size < PL_BLOCK_LARGE) ? slots.small : slots.large, place, now, (uintptr_t) block, size);
             pl_filter_mark_exact(block);
         } else {
             book_unseen(process, thread, tally, size, now);
@@ -296,12 +325,13 @@ void pl_exact_allocated(enum pl_function function, uint64_t size, void *block, c
 void pl_exact_realloc(const void *block, uint64_t old_bytes, bool moved)
 {
     struct pl_process *process = pl_process;
-    const uint64_t *slot = pl_block_find(&process->blocks, (uintptr_t) block);
+    bool large;
+    const uint64_t *slot = pl_block_known(&process->blocks, (uintptr_t) block, &large);
     if (!slot ||
         !(*slot >> PL_BLOCK_TALLY_SHIFT)) /* no block, or the size of an older block whose free we did not see */
         return;
     struct pl_tally *tally = pl_tally_at(*slot >> PL_BLOCK_TALLY_SHIFT);
-    uint64_t size = *slot & PL_BLOCK_SIZE_NEXT, bytes = size == PL_BLOCK_SIZE_NEXT ? slot[1] : size;
+    uint64_t size = *slot & PL_BLOCK_SIZE_NEXT, bytes = large || size == PL_BLOCK_SIZE_NEXT ? slot[1] : size;
     tally->realloc_calls++;
     if (moved)
         tally->realloc_moved += old_bytes < bytes ? old_bytes : bytes;
@@ -312,10 +342,10 @@ void pl_exact_realloc(const void *block, uint64_t old_bytes, bool moved)
 /* ---- freeing ---- */
 
 /* Where the filter says PL_FILTER_MASKED: takes a block's slot out of the mask as well, if there was a block. */
-INLINE bool take_left(struct pl_process *process, uint8_t byte, void *block, uint64_t *slot, uint64_t now,
+INLINE bool take_left(struct pl_process *process, uint8_t byte, void *block, uint64_t *slot, bool large, uint64_t now,
                       struct pl_taken *taken)
 {
-    bool known = take(slot, now, taken);
+    bool known = take(slot, large, now, taken);
     if (unlikely(byte == PL_FILTER_MASKED))
         pl_block_unmask(&process->blocks, (uintptr_t) block);
     return known;
@@ -325,9 +355,10 @@ bool pl_exact_take(void *block, struct pl_taken *taken)
 {
     struct pl_process *process = pl_process;
     uint8_t byte = load_relaxed(pl_filter_byte(block));
-    uint64_t *slot = pl_exact_excludes(block) ? NULL : pl_block_find(&process->blocks, (uintptr_t) block);
+    bool large;
+    uint64_t *slot = pl_exact_excludes(block) ? NULL : pl_block_known(&process->blocks, (uintptr_t) block, &large);
     taken->word = 0;
-    return slot && block && *slot && take_left(process, byte, block, slot, units_at(process, pl_clock()), taken);
+    return slot && block && take_left(process, byte, block, slot, large, units_at(process, pl_clock()), taken);
 }
 
 /* The calling thread, if it may write to its own tallies now. NULL if it has no block or record, or if we are in a
@@ -390,11 +421,13 @@ void pl_exact_freed(const void *block, const struct pl_taken *taken)
 void pl_exact_restore(void *block, const struct pl_taken *taken)
 {
     struct pl_process *process = pl_process;
-    uint64_t *slot = pl_block_find(&process->blocks, (uintptr_t) block);
+    uint64_t *slab = pl_block_slab(&process->blocks, (uintptr_t) block);
+    uint64_t *slot = slab ? pl_block_slot(&process->blocks, slab, (uintptr_t) block, taken->size) : NULL;
     /* Another thread may be giving this page back, because it was empty without the block: then put it again. The
      * fences ensure that it sees our block, or we see that it is there. */
     for (unsigned i = 0; slot && i < RESTORES_MOST; i++) {
-        put(slot, taken->word >> PL_BLOCK_TALLY_SHIFT, units_at(process, pl_clock()) - taken->units, taken->size);
+        put(slot, taken->word >> PL_BLOCK_TALLY_SHIFT, units_at(process, pl_clock()) - taken->units, (uintptr_t) block,
+            taken->size);
         __atomic_thread_fence(__ATOMIC_SEQ_CST);
         if (likely(!load_relaxed(&process->blocks.giving_back)))
             break;
@@ -411,8 +444,9 @@ bool pl_exact_free(void *block)
         return false;
     struct pl_process *process = pl_process; /* not earlier: before relocation the pointer is not valid */
     uint64_t began = likely(load_relaxed(&process->counting)) ? pl_clock() : 0;
-    uint64_t *slot = pl_block_find(&process->blocks, (uintptr_t) block);
-    if (unlikely(!slot || !*slot)) {
+    bool large;
+    uint64_t *slot = pl_block_known(&process->blocks, (uintptr_t) block, &large);
+    if (unlikely(!slot)) {
         pl_process_missed(process, PL_BUDGET_MISS_SEARCH);
         pl_cold_unknown(block);
         return true;
@@ -420,7 +454,7 @@ bool pl_exact_free(void *block)
     if (unlikely(!began))
         began = pl_clock();
     uint64_t now = units_at(process, began);
-    if (likely(take_left(process, byte, block, slot, now, &taken)))
+    if (likely(take_left(process, byte, block, slot, large, now, &taken)))
         freed(process, block, &taken, began, now);
     return true;
 }

@@ -22,7 +22,8 @@
 #define ALIAS (1ull << PL_FILTER_ALIAS_BITS)
 #define OVER_GLIBC 5
 #define OVER_OTHERS 3
-#define SLAB_BYTES ((REGION >> OVER_GLIBC) * 8)
+#define SLOTS_BYTES ((REGION >> OVER_GLIBC) * 8)
+#define SLAB_BYTES (SLOTS_BYTES + (REGION >> PL_BLOCK_LARGE_SHIFT) * 8)
 #define THREADS 4
 #define BLOCKS 100000
 
@@ -163,13 +164,54 @@ static bool is_sparse(void)
         return false;
     for (unsigned i = 0; i < 4; i++)
         *pl_block_find(&blocks, HEAP + i * (REGION / 4)) = 1;
-    return resident_pages(slab, SLAB_BYTES) == 4;
+    return resident_pages(slab, SLOTS_BYTES) == 4;
 }
 
 static void a_slab_costs_only_the_pages_that_are_touched(void **state)
 {
     (void) state;
     assert_true(is_sparse());
+}
+
+/* The size is in the next slot, as for blocks of exact mode. */
+static void put_large_block(uintptr_t address)
+{
+    make(address);
+    uint64_t *slot = pl_block_slot(&blocks, pl_block_slab(&blocks, address), address, PL_BLOCK_LARGE);
+    slot[0] = 1ull << PL_BLOCK_TALLY_SHIFT | pl_block_within(address);
+    slot[1] = PL_BLOCK_LARGE;
+    pl_filter_mark_exact((void *) address);
+}
+
+static void large_blocks_take_a_sixteenth_of_the_heap(void **state)
+{
+    (void) state;
+    const uint32_t shifts[] = {OVER_GLIBC, OVER_OTHERS};
+    for (size_t i = 0; i < 2; i++) {
+        over(shifts[i]);
+        for (uintptr_t at = HEAP; at < HEAP + REGION; at += 272)
+            put_large_block(at);
+        const uint64_t *slab = pl_block_slab(&blocks, HEAP);
+        assert_in_range(resident_pages(slab - PL_BLOCK_LARGE_SLOTS, PL_BLOCK_LARGE_SLOTS * 8), 1,
+                        REGION / 16 / PAGE + 1);
+        assert_int_equal(resident_pages(slab, SLOTS_BYTES), 0);
+    }
+}
+
+static void each_large_block_is_found_at_its_address_and_no_other(void **state)
+{
+    (void) state;
+    const uint32_t shifts[] = {OVER_GLIBC, OVER_OTHERS};
+    bool large;
+    for (size_t i = 0; i < 2; i++)
+        for (uintptr_t step = 256; step < 700; step += 144) {
+            over(shifts[i]);
+            const uintptr_t start = HEAP + REGION - 100 * step;
+            for (uintptr_t at = start; at < HEAP + REGION + 100 * step; at += step)
+                put_large_block(at);
+            for (uintptr_t at = start; at < HEAP + REGION + 100 * step; at += 8)
+                assert_int_equal(pl_block_known(&blocks, at, &large) != NULL, (at - start) % step == 0);
+        }
 }
 
 /* A raw system call: sanitizers turn mlockall() into nothing. */
@@ -466,6 +508,56 @@ static void the_size_of_a_large_block_is_not_a_block(void **state)
     assert_true(may_be_at(HEAP) && !may_be_at(HEAP + PART));
 }
 
+static void take_large_block(uintptr_t address)
+{
+    bool large;
+    uint64_t *slot = pl_block_known(&blocks, address, &large);
+    assert_true(slot && large);
+    slot[0] = slot[1] = 0;
+    if (filter_at(address) == PL_FILTER_MASKED)
+        pl_block_unmask(&blocks, address);
+}
+
+static void a_mask_has_large_blocks_too(void **state)
+{
+    (void) state;
+    const uint32_t shifts[] = {OVER_GLIBC, OVER_OTHERS};
+    const uintptr_t at = HEAP + 5 * GRANULE;
+    for (size_t i = 0; i < 2; i++) {
+        over(shifts[i]);
+        for (uintptr_t place = at; place < at + GRANULE; place += 16) {
+            put_large_block(place);
+            pl_block_sift(&blocks, at + GRANULE / 2);
+            for (uintptr_t other = at; other < at + GRANULE; other += 8)
+                assert_int_equal(may_be_at(other), other / PART == place / PART);
+            take_large_block(place);
+            assert_int_equal(filter_at(at), 0);
+        }
+    }
+}
+
+/* Over other allocators, a small block and a large one may share a bit. */
+static void a_bit_stays_for_the_large_block_when_the_small_one_is_gone(void **state)
+{
+    (void) state;
+    over(OVER_OTHERS);
+    for (int small_first = 0; small_first < 2; small_first++) {
+        put_block(HEAP);
+        put_large_block(HEAP + 16);
+        pl_block_sift(&blocks, HEAP);
+        if (small_first)
+            take_block(HEAP);
+        else
+            take_large_block(HEAP + 16);
+        assert_true(may_be_at(HEAP) && filter_at(HEAP) == PL_FILTER_MASKED);
+        if (small_first)
+            take_large_block(HEAP + 16);
+        else
+            take_block(HEAP);
+        assert_int_equal(filter_at(HEAP), 0);
+    }
+}
+
 static void granules_that_share_a_filter_byte_each_have_a_mask(void **state)
 {
     (void) state;
@@ -681,6 +773,8 @@ int main(void)
         cmocka_unit_test_setup(the_slot_after_the_last_one_of_a_region_is_unused, empty_table),
         cmocka_unit_test_setup(blocks_are_found_again_everywhere_in_the_address_space, empty_table),
         cmocka_unit_test_setup(a_slab_costs_only_the_pages_that_are_touched, empty_table),
+        cmocka_unit_test_setup(large_blocks_take_a_sixteenth_of_the_heap, empty_table),
+        cmocka_unit_test_setup(each_large_block_is_found_at_its_address_and_no_other, empty_table),
         cmocka_unit_test_setup(a_slab_costs_no_more_when_the_program_locks_its_memory, empty_table),
         cmocka_unit_test_setup(a_slab_can_be_mapped_even_if_it_exceeds_the_limit_of_locked_memory, empty_table),
         cmocka_unit_test_setup(a_child_has_no_blocks_and_can_still_read_an_old_slot, empty_table),
@@ -695,6 +789,8 @@ int main(void)
         cmocka_unit_test_setup(a_mask_excludes_all_of_its_granule_but_its_blocks, empty_table),
         cmocka_unit_test_setup(a_bit_stays_until_its_last_block_is_gone, empty_table),
         cmocka_unit_test_setup(the_size_of_a_large_block_is_not_a_block, empty_table),
+        cmocka_unit_test_setup(a_mask_has_large_blocks_too, empty_table),
+        cmocka_unit_test_setup(a_bit_stays_for_the_large_block_when_the_small_one_is_gone, empty_table),
         cmocka_unit_test_setup(granules_that_share_a_filter_byte_each_have_a_mask, empty_table),
         cmocka_unit_test_setup(a_block_added_after_a_sift_is_seen_and_so_are_the_older_ones, empty_table),
         cmocka_unit_test_setup(the_filter_keeps_samples, empty_table),

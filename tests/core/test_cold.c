@@ -348,14 +348,19 @@ static void count_exactly(bool exactly)
     pl_process->left_exact = pl_clock() - (1ull << 40); /* long ago */
 }
 
-static __attribute__((noinline)) void allocate_at(uintptr_t address)
+static __attribute__((noinline)) void allocate_bytes_at(uintptr_t address, uint64_t size)
 {
     struct pl_start start;
     PL_START_HERE(&start);
-    if (charge(PL_FN_MALLOC, 40)) {
-        struct pl_cold_plan plan = pl_visit_due(PL_FN_MALLOC, 40);
-        pl_visit_allocated(PL_FN_MALLOC, 40, (void *) address, plan, &start);
+    if (charge(PL_FN_MALLOC, size)) {
+        struct pl_cold_plan plan = pl_visit_due(PL_FN_MALLOC, size);
+        pl_visit_allocated(PL_FN_MALLOC, size, (void *) address, plan, &start);
     }
+}
+
+static void allocate_at(uintptr_t address)
+{
+    allocate_bytes_at(address, 40);
 }
 
 static void free_at(uintptr_t address)
@@ -478,6 +483,103 @@ static void blocks_are_freed_exactly_once_when_exact_mode_comes_and_goes(void **
     assert_int_equal(still_counted(), before);
 }
 
+/* Blocks that lie as close together as glibc puts them, around the sizes from which on a size has a slot of its own
+ * (63) and a block is large (256). */
+static const uint64_t close_sizes[] = {40, 300, 24, 255, 256, 10, 257, 62, 63, 2000, 64, 1000, 100, 511, 24};
+#define CLOSE (4 * sizeof close_sizes / sizeof *close_sizes)
+
+static uint64_t close_size(unsigned i)
+{
+    return close_sizes[i % (CLOSE / 4)];
+}
+
+static uintptr_t close_block(unsigned i)
+{
+    uintptr_t address = HEAP + 16;
+    for (unsigned n = 0; n < i; n++)
+        address += ((close_size(n) + 8 + 15) & ~15ull) < 32 ? 32 : (close_size(n) + 8 + 15) & ~15ull;
+    return address;
+}
+
+static void allocate_closely(void)
+{
+    count_exactly(true);
+    for (unsigned i = 0; i < CLOSE; i++)
+        allocate_bytes_at(close_block(i), close_size(i));
+}
+
+static void small_and_large_blocks_side_by_side_are_each_found_with_their_size(void **state)
+{
+    (void) state;
+    struct pl_cold_known known, gone;
+    for (int left = 0; left < 2; left++) {
+        int64_t before = still_counted();
+        uint64_t missed = losses(PL_LOSS_MISSED_FREE);
+        allocate_closely();
+        assert_int_equal(still_counted() - before, CLOSE);
+        if (left) {
+            count_exactly(false);
+            free_at(close_block(CLOSE) + 32); /* not a block of ours: sifts */
+        }
+        for (unsigned i = 0; i < CLOSE; i++) {
+            uintptr_t address = close_block(i * 7 % CLOSE);
+            assert_true(pl_cold_take((void *) address, &known));
+            assert_int_equal(pl_cold_known_size(&known), close_size(i * 7 % CLOSE));
+            assert_false(pl_cold_take((void *) address, &gone));
+            if (i % 2)
+                pl_cold_restore((void *) address, &known); /* the realloc failed */
+            else
+                pl_cold_freed(NULL, &known);
+        }
+        assert_int_equal(still_counted() - before, CLOSE / 2);
+        for (unsigned i = 0; i < CLOSE; i++)
+            free_at(close_block(i));
+        assert_int_equal(still_counted(), before);
+        assert_int_equal(losses(PL_LOSS_MISSED_FREE), missed);
+    }
+    count_exactly(false);
+}
+
+/* A module that we do not see has freed the first block. */
+static void a_block_of_another_size_at_an_old_address_counts_the_old_one_as_freed(void **state)
+{
+    (void) state;
+    static const struct {
+        uint64_t size, later_by, later_size;
+    } cases[] = {{40, 0, 40}, {40, 0, 300}, {300, 0, 40}, {300, 0, 300}, {300, 64, 300}, {5000, 32, 256}};
+    count_exactly(true);
+    int64_t before = still_counted();
+    for (unsigned i = 0; i < sizeof cases / sizeof *cases; i++) {
+        uint64_t missed = losses(PL_LOSS_MISSED_FREE);
+        uintptr_t later = HEAP + cases[i].later_by;
+        allocate_bytes_at(HEAP, cases[i].size);
+        allocate_bytes_at(later, cases[i].later_size);
+        assert_int_equal(losses(PL_LOSS_MISSED_FREE), missed + 1);
+        assert_int_equal(still_counted(), before + 1);
+        free_at(later);
+        assert_int_equal(still_counted(), before);
+    }
+    count_exactly(false);
+}
+
+/* A large block and a small one in the same 128 bytes: both live. */
+static void a_large_block_beside_a_new_small_one_is_not_taken_for_freed(void **state)
+{
+    (void) state;
+    count_exactly(true);
+    int64_t before = still_counted();
+    uint64_t missed = losses(PL_LOSS_MISSED_FREE);
+    allocate_bytes_at(HEAP + 96, 400);
+    allocate_bytes_at(HEAP + 16, 40);
+    allocate_bytes_at(HEAP + 64, 24);
+    assert_int_equal(still_counted(), before + 3);
+    assert_int_equal(losses(PL_LOSS_MISSED_FREE), missed);
+    for (uintptr_t at = 16; at < 128; at += 16)
+        free_at(HEAP + at);
+    assert_int_equal(still_counted(), before);
+    count_exactly(false);
+}
+
 static void frames_of_a_module_that_did_not_fit_have_addresses_instead_of_offsets(void **state)
 {
     (void) state;
@@ -511,6 +613,9 @@ int main(void)
         cmocka_unit_test(blocks_of_exact_mode_are_freed_exactly_once_after_it_was_left),
         cmocka_unit_test(a_realloc_finds_blocks_that_exact_mode_left_and_no_others),
         cmocka_unit_test(blocks_are_freed_exactly_once_when_exact_mode_comes_and_goes),
+        cmocka_unit_test(small_and_large_blocks_side_by_side_are_each_found_with_their_size),
+        cmocka_unit_test(a_block_of_another_size_at_an_old_address_counts_the_old_one_as_freed),
+        cmocka_unit_test(a_large_block_beside_a_new_small_one_is_not_taken_for_freed),
     };
     return cmocka_run_group_tests(tests, start_process, end_process);
 }

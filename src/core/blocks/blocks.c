@@ -14,12 +14,12 @@
 #define ALIAS_REGIONS (1u << (PL_FILTER_ALIAS_BITS - PL_REGION_SHIFT)) /* regions that do not share filter bytes */
 _Static_assert(TOPS == 64 * sizeof((struct pl_blocks *) 0)->tops / 8, "a bit for each");
 
-/* Masks, and slots. One page of slots more than there are granules: a large block in the last granule also uses the
- * slot after it. */
+/* Masks, large slots, and slots. One page of slots more than there are granules: a block in the last granule may also
+ * use the slot after it. */
 static uint64_t slab_bytes(const struct pl_blocks *blocks)
 {
     uint64_t slots = pl_block_index(blocks, (1ull << PL_REGION_SHIFT) - 1) + 1 + PL_BLOCK_PAGE;
-    return (PL_BLOCK_MASKS + slots) * sizeof(uint64_t);
+    return (PL_BLOCK_FRONT + slots) * sizeof(uint64_t);
 }
 
 /* ---- making ---- */
@@ -77,12 +77,12 @@ static uint64_t *map_slab(struct pl_blocks *blocks)
     if (!slab)
         fetch_add(&blocks->mapped_bytes, -bytes);
     note(slab, bytes);
-    return slab ? slab + PL_BLOCK_MASKS : NULL;
+    return slab ? slab + PL_BLOCK_FRONT : NULL;
 }
 
 static void give_back(uint64_t *slab, uint64_t bytes)
 {
-    slab -= PL_BLOCK_MASKS;
+    slab -= PL_BLOCK_FRONT;
     for (unsigned i = 0; i < NOTED_MAX; i++)
         swap_if(&noted[i].slab, slab, NULL);
     pl_sys_munmap(slab, bytes);
@@ -196,12 +196,31 @@ static uint64_t bits_of(const uint64_t *slot, unsigned slots_per_bit)
     return bits;
 }
 
-static uint64_t blocks_in(const struct pl_blocks *blocks, const uint64_t *slab, uintptr_t granule)
+/* The address of the block that a large slot holds; 0 if it holds none. `at` is an address in its 128 bytes. */
+static uintptr_t large_block(uint64_t *slab, uintptr_t at)
+{
+    uint64_t word = load_relaxed(pl_block_large(slab, at));
+    uintptr_t start = at & -(1ull << PL_BLOCK_LARGE_SHIFT);
+    return word >> PL_BLOCK_TALLY_SHIFT ? start + (word & PL_BLOCK_SIZE_NEXT) * 8 : 0;
+}
+
+static uint64_t large_bits_of(uint64_t *slab, uintptr_t granule)
+{
+    uint64_t bits = 0;
+    for (uintptr_t at = granule; at < granule + (1u << PL_FILTER_SHIFT); at += 1u << PL_BLOCK_LARGE_SHIFT) {
+        uintptr_t block = large_block(slab, at);
+        bits |= block ? pl_block_bit(block) : 0;
+    }
+    return bits;
+}
+
+static uint64_t blocks_in(const struct pl_blocks *blocks, uint64_t *slab, uintptr_t granule)
 {
     const uint64_t *slot = &slab[pl_block_index(blocks, granule)];
+    uint64_t large = large_bits_of(slab, granule);
     if (blocks->granule_shift == 5)
-        return bits_of(slot, 1);
-    return bits_of(slot, 2) | bits_of(&slab[pl_block_index(blocks, granule + 8)], 2);
+        return large | bits_of(slot, 1);
+    return large | bits_of(slot, 2) | bits_of(&slab[pl_block_index(blocks, granule + 8)], 2);
 }
 
 /* If another thread has changed the mask since we read it, ours may be out of date, and is not written. */
@@ -248,9 +267,11 @@ void pl_block_sift(const struct pl_blocks *blocks, uintptr_t address)
 }
 
 /* Where slots are smaller than the part of a bit, another block may need the bit: then it stays. */
-static bool is_alone(const struct pl_blocks *blocks, const uint64_t *slab, uintptr_t address)
+static bool is_alone(const struct pl_blocks *blocks, uint64_t *slab, uintptr_t address)
 {
     uintptr_t part = address & -(1ull << PL_BLOCK_MASK_SHIFT);
+    if (large_block(slab, address) >> PL_BLOCK_MASK_SHIFT == part >> PL_BLOCK_MASK_SHIFT)
+        return false;
     for (uintptr_t at = part; blocks->granule_shift != 5 && at < part + (1u << PL_BLOCK_MASK_SHIFT); at += 8)
         if (load_relaxed(&slab[pl_block_index(blocks, at)]))
             return false;

@@ -3,8 +3,8 @@
  * blocks.h - the live table of exact mode: one word for every block, found by the block's address.
  *
  * The table is a radix tree over the address. The upper bits select a region of 16 MiB. Each region has a slab of
- * 8-byte slots, one per granule, and the kernel provides the slab's pages as they are touched. A slab takes 4 MiB of
- * address space if the granule is 32 bytes, and 16 MiB if it is 8. There is no rehash, no tombstone and no lock: an
+ * 8-byte slots, one per granule, and the kernel provides the slab's pages as they are touched. A slab takes 5 MiB of
+ * address space if the granule is 32 bytes, and 17 MiB if it is 8. There is no rehash, no tombstone and no lock: an
  * address belongs to the thread that allocated it until it is freed, and so does its slot.
  *
  *   46        35 34         24 23          5 or 3
@@ -20,10 +20,19 @@
  *   granule 32   │ 0, 32, 64 ...                                     │ one more │
  *   granule 8    │ 0, 16, 32 ...          │ one more │ 8, 24, 40 ... │ one more │
  *
- * "One more" is one extra page of slots. In front of the slots, a slab has a mask for each granule of the free filter
- * (2 KiB), with a bit for each 32 bytes. It is used after auto mode has turned to sampling. Exact mode's blocks are
- * then few and their number only falls, but a free beside one of them is still let through by the filter: the mask,
- * which is 64 times denser than the slots, tells such a free that its block is not one of them.
+ * "One more" is one extra page of slots.
+ *
+ * Large blocks, of 256 bytes and more, have slots of their own: one for each 128 bytes, so that they take a sixteenth
+ * of the heap and not a quarter. At most one such block begins in 128 bytes, and it covers the next 128. A free does
+ * not know the size: it looks at the small slot first, and at the large one if the small one is empty. Reading a page
+ * of slots that was never written costs no memory.
+ *
+ *   in front of the slots   │ masks │ large: 0, 128, 256 ...  │ one more │
+ *
+ * There is a mask for each granule of the free filter (2 KiB), with a bit for each 32 bytes. It is used after auto mode
+ * has turned to sampling. Exact mode's blocks are then few and their number only falls, but a free beside one of them
+ * is still let through by the filter: the mask, which is 64 times denser than the slots, tells such a free that its
+ * block is not one of them.
  *
  *   invariant: where the filter says PL_FILTER_MASKED, every block of exact mode has its bit. A bit without a block is
  *   harmless.
@@ -34,6 +43,9 @@
  *  ┌──────────────────┬──────────────────────────────┬────────┐    word 0: no block is known here
  *  │ tally            │ time                         │ size   │    size 63: 63 or more; the next slot, which belongs to
  *  └──────────────────┴──────────────────────────────┴────────┘    the same block, has the exact size
+ *
+ * A large slot is the same, but in place of the size it has where in the 128 bytes the block begins, in units of 8; the
+ * next slot always has the size.
  *
  * The time is in units since the start of the process, with 33 significant bits. 4 of its 36 bits say by how many bits
  * it was shifted, 32 are the rest of the number, without its highest bit. So it lasts for seven years, and is exact in
@@ -70,8 +82,12 @@
 #define PL_BLOCK_PAGE 512u /* slots */
 #define PL_BLOCK_ODD ((1u << PL_REGION_SHIFT >> 4) + PL_BLOCK_PAGE)
 #define PL_BLOCK_SPARES 32
-#define PL_BLOCK_MASKS (1u << (PL_REGION_SHIFT - PL_FILTER_SHIFT)) /* words in front of the first slot */
-#define PL_BLOCK_MASK_SHIFT (PL_FILTER_SHIFT - 6)                  /* a bit for each 2^this bytes */
+#define PL_BLOCK_LARGE 256u /* bytes: the smallest large block */
+#define PL_BLOCK_LARGE_SHIFT 7
+#define PL_BLOCK_LARGE_SLOTS ((1u << (PL_REGION_SHIFT - PL_BLOCK_LARGE_SHIFT)) + PL_BLOCK_PAGE)
+#define PL_BLOCK_MASKS (1u << (PL_REGION_SHIFT - PL_FILTER_SHIFT))
+#define PL_BLOCK_FRONT (PL_BLOCK_MASKS + PL_BLOCK_LARGE_SLOTS) /* words in front of the first slot */
+#define PL_BLOCK_MASK_SHIFT (PL_FILTER_SHIFT - 6)              /* a bit for each 2^this bytes */
 
 struct pl_blocks {
     uint64_t **top[1u << PL_REGION_TOP_BITS];       /* each: 2^11 slabs */
@@ -132,10 +148,49 @@ INLINE uint64_t *pl_block_find(const struct pl_blocks *blocks, uintptr_t address
     return likely(slab != (uint64_t *) 0) ? &slab[pl_block_index(blocks, address)] : (uint64_t *) 0;
 }
 
+/* The large slot for the 128 bytes that an address is in. */
+INLINE uint64_t *pl_block_large(uint64_t *slab, uintptr_t address)
+{
+    return slab - PL_BLOCK_LARGE_SLOTS + ((address & ((1ull << PL_REGION_SHIFT) - 1)) >> PL_BLOCK_LARGE_SHIFT);
+}
+
+/* Where an address is in its 128 bytes, in units of 8. */
+INLINE uint64_t pl_block_within(uintptr_t address)
+{
+    return address >> 3 & ((1u << (PL_BLOCK_LARGE_SHIFT - 3)) - 1);
+}
+
+/* Does a large slot with this word hold the block at this address? */
+INLINE bool pl_block_is_large_at(uint64_t word, uintptr_t address)
+{
+    return word >> PL_BLOCK_TALLY_SHIFT && (word & PL_BLOCK_SIZE_NEXT) == pl_block_within(address);
+}
+
+/* Where a block of this size is put. */
+INLINE uint64_t *pl_block_slot(const struct pl_blocks *blocks, uint64_t *slab, uintptr_t address, uint64_t size)
+{
+    return likely(size < PL_BLOCK_LARGE) ? &slab[pl_block_index(blocks, address)] : pl_block_large(slab, address);
+}
+
+/* The slot that has the block at this address, of whatever size; NULL if there is none. A small slot that is found may
+ * hold the size of an older block whose free we did not see. */
+INLINE uint64_t *pl_block_known(const struct pl_blocks *blocks, uintptr_t address, bool *large)
+{
+    uint64_t *slab = pl_block_slab(blocks, address);
+    if (unlikely(!slab))
+        return (uint64_t *) 0;
+    uint64_t *slot = &slab[pl_block_index(blocks, address)];
+    *large = !*slot;
+    if (likely(*slot))
+        return slot;
+    slot = pl_block_large(slab, address);
+    return pl_block_is_large_at(load_relaxed(slot), address) ? slot : (uint64_t *) 0;
+}
+
 /* The mask of an address's granule, in its region's slab, and the address's bit in it. */
 INLINE uint64_t *pl_block_mask(uint64_t *slab, uintptr_t address)
 {
-    return &slab[(address & ((1ull << PL_REGION_SHIFT) - 1)) >> PL_FILTER_SHIFT] - PL_BLOCK_MASKS;
+    return &slab[(address & ((1ull << PL_REGION_SHIFT) - 1)) >> PL_FILTER_SHIFT] - PL_BLOCK_FRONT;
 }
 
 INLINE uint64_t pl_block_bit(uintptr_t address)
