@@ -10,7 +10,7 @@
 #include "core/cold.h"
 #include "core/memory.h"
 #include "core/process.h"
-#include "core/records/copies.h"
+#include "core/records/snapshots.h"
 #include "core/records/scopes.h"
 #include "core/records/tags.h"
 #include "core/stats.h"
@@ -162,17 +162,17 @@ int plimsoll_sizes(uint64_t from, uint64_t to)
 
 int plimsoll_snapshot(const char *name)
 {
-    return (int) pl_copy_snapshot(pl_process, name);
+    return (int) pl_snapshot_take(pl_process, name);
 }
 
 int plimsoll_snapshot_if_due(void)
 {
-    return (int) pl_copy_if_due(pl_process);
+    return (int) pl_snapshot_if_due(pl_process);
 }
 
 int plimsoll_write(const char *path)
 {
-    return path ? (int) pl_copy_to(pl_process, path) : -EINVAL;
+    return path ? (int) pl_snapshot_write(pl_process, path) : -EINVAL;
 }
 
 void plimsoll_output(int wanted)

@@ -26,7 +26,7 @@ LIMIT_BYTES = 1024
 DEEPER = {"pl_slow_realloc": 1072}  # it keeps the records of the old block until the new one is recorded
 
 # The entries: the cold halves of the hooks (preload/slow.c, and cold_* of preload/new.c), the functions that they call
-# in the core, and the API for tags and control. The API's other functions (copies and statistics) are not called inside
+# in the core, and the API for tags and control. The API's other functions (snapshots and statistics) are not called inside
 # an allocation, and have no limit.
 ENTRY = re.compile(r"pl_(slow|cold|exact)_\w+|cold_\w+|"
                    r"plimsoll_(push|pop|prepare|enter|capture|adopt|active|start|stop|pause|resume|reset|sample|sizes)")

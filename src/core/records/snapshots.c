@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* copies.c - see copies.h. */
-#include "core/records/copies.h"
+/* snapshots.c - see snapshots.h. */
+#include "core/records/snapshots.h"
 
 #include <errno.h>
 
@@ -14,7 +14,7 @@
 #define WAIT_DOZES 100 /* of 1 ms each */
 #define ATTEMPTS 100000u
 
-/* The state of the one copy that is being made; the owner of process->copying may use it. */
+/* The one snapshot that is being taken. Only the owner of process->copying may use it. */
 static struct {
     struct pl_header header;
     char path[PL_PATH_MAX];
@@ -55,7 +55,7 @@ static long end(struct pl_process *process, long result)
     return result;
 }
 
-long pl_copy_to(struct pl_process *process, const char *path)
+long pl_snapshot_write(struct pl_process *process, const char *path)
 {
     long r = begin(process);
     return r ? r : end(process, pl_file_copy(&process->file, path, &now.header, make_snapshot));
@@ -75,7 +75,7 @@ static long copy_beside(struct pl_process *process, const char *name)
     return r;
 }
 
-long pl_copy_snapshot(struct pl_process *process, const char *name)
+long pl_snapshot_take(struct pl_process *process, const char *name)
 {
     long r = begin(process);
     if (r)
@@ -94,7 +94,7 @@ static uint64_t ticks_after(const struct pl_process *process, uint64_t ns)
     return ticks + ns / 1000 * per_us;
 }
 
-long pl_copy_if_due(struct pl_process *process)
+long pl_snapshot_if_due(struct pl_process *process)
 {
     uint64_t due = load_relaxed(&process->snapshot_due);
     if (!pl_config.snapshot_every_ns || (due && pl_clock() < due))
@@ -104,6 +104,6 @@ long pl_copy_if_due(struct pl_process *process)
         return 0;
     if (!due) /* the first snapshot is due one interval after the first call */
         return 0;
-    long r = pl_copy_snapshot(process, NULL);
+    long r = pl_snapshot_take(process, NULL);
     return r ? r : 1;
 }
