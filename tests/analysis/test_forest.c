@@ -8,7 +8,7 @@
 #include "analysis/tags/tagfigures.h"
 #include "analysis/tags/tagfold.h"
 #include "analysis/tags/tagtree.h"
-#include "support.h"
+#include "forged_profile.h"
 
 static struct pl_groups group(const struct pl_profile *profile, enum pl_grouping grouping, const char *only,
                               const char *merge)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* test_blocks.c - tests blocks.h: every block has its own slot, wherever it lies; only touched pages cost memory; the
  * filter keeps the mark of every granule that holds a block. */
-#include "support.h"
+#include "core_tests.h"
 
 #include <linux/filter.h>
 #include <linux/seccomp.h>

@@ -7,7 +7,7 @@
  * happen when the runtime would take them. A simulated minute takes milliseconds. The second part charges invented
  * visits to a process that consists of a header and the real clocks.
  */
-#include "support.h"
+#include "core_tests.h"
 
 #include <sys/prctl.h>
 #include <sys/wait.h>

@@ -5,7 +5,7 @@
  *
  * All tests share one process and one file. Each compares with the figures at its start.
  */
-#include "support.h"
+#include "core_tests.h"
 
 #include <pthread.h>
 #include <sys/auxv.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* test_config.c - tests config.h: a value is accepted or ignored as a whole. */
-#include "support.h"
+#include "core_tests.h"
 
 #include "core/config.h"
 #include "format/settings.h"

@@ -4,7 +4,7 @@
  *
  * This program includes file.c, so that each test can begin with the tables of a new process.
  */
-#include "support.h"
+#include "core_tests.h"
 
 #include <errno.h>
 #include <fcntl.h>

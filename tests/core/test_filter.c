@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* test_filter.c - tests filter.h where exact mode and sampling share its bytes: it never excludes a block of either.
  * (test_live.c tests it with samples alone.) */
-#include "support.h"
+#include "core_tests.h"
 
 #include "core/blocks/filter.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* test_live.c - tests live.h and filter.h: a record comes out once, and until then the filter never excludes it. */
-#include "support.h"
+#include "core_tests.h"
 
 #include "core/blocks/filter.h"
 #include "core/blocks/live.h"

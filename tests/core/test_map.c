@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* test_map.c - tests map.h: one slot for a hash and one id for a slot, with any number of threads and keys. */
-#include "support.h"
+#include "core_tests.h"
 
 #include "core/hash.h"
 #include "core/map.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* test_paths.c - tests paths.h: where a profile goes, also if files are in the way. */
-#include "support.h"
+#include "core_tests.h"
 
 #include <time.h>
 

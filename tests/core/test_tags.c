@@ -5,7 +5,7 @@
  *
  * All tests share one set of tables, as in a process. The last test fills them.
  */
-#include "support.h"
+#include "core_tests.h"
 
 #include <sys/wait.h>
 

@@ -4,7 +4,7 @@
  *
  * This program includes threads.c to reach its statics.
  */
-#include "support.h"
+#include "core_tests.h"
 
 #include "core/compiler.h"
 

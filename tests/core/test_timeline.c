@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * test_timeline.c - tests what timeline.h and format.h say about moments and heap compositions (snapshot records): each
- * is in its slot and correct whenever the process is stopped; their number is limited; taking them disturbs nobody.
+ * test_timeline.c - tests what timeline.h and format.h say about moments and heap compositions: each is in its slot and
+ * correct whenever the process is stopped; their number is limited; taking them disturbs nobody.
  *
  * This program includes file.c, so that each test can begin with the tables of a new process. The tests set the time:
  * `now` in slots of the first length. At slot n, all totals are n + 1.
  */
-#include "support.h"
+#include "core_tests.h"
 
 #include <fcntl.h>
 #include <signal.h>
@@ -674,9 +674,9 @@ static void check_order(const struct evidence *evidence)
 /* Everything in the file is correct, and no more is missing than necessary. */
 static void check_what_a_kill_would_leave(void)
 {
-    static struct evidence of_moments, of_snapshots;
+    static struct evidence of_moments, of_compositions;
     memset(&of_moments, 0, sizeof of_moments);
-    memset(&of_snapshots, 0, sizeof of_snapshots);
+    memset(&of_compositions, 0, sizeof of_compositions);
     for (unsigned slot = 0; slot < PL_MOMENTS; slot++) {
         const struct pl_moment *m = moment(slot);
         if (!m->time_ns)
@@ -689,14 +689,14 @@ static void check_what_a_kill_would_leave(void)
         const struct pl_composition_record *s = composition(slot);
         if (!s->time_ns)
             continue;
-        add_evidence(&of_snapshots, s->live_bytes / 3, s->time_ns);
+        add_evidence(&of_compositions, s->live_bytes / 3, s->time_ns);
         assert_true(s->entries == 2 && s->entry[0].bytes + s->entry[1].bytes == s->live_bytes);
         assert_int_equal(s->entry[1].bytes, 2 * s->entry[0].bytes);
     }
     check_order(&of_moments);
-    check_order(&of_snapshots);
+    check_order(&of_compositions);
     assert_true(of_moments.found > PL_MOMENTS / 2 && of_moments.newest >= PL_MOMENTS);
-    assert_true(of_snapshots.found >= PL_COMPOSITIONS / 2);
+    assert_true(of_compositions.found >= PL_COMPOSITIONS / 2);
 }
 
 /* Starts a traced copy of this process, with the same records in the same places. */

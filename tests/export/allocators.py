@@ -11,7 +11,7 @@ import sys
 from collections import Counter
 
 # First, because it adds tests/lib to the path.
-import common
+import exporting
 from claims import claim, main
 from pprofs import saved, top
 
@@ -21,27 +21,27 @@ HANDS = ("operator new", "xmalloc", "std::__new_allocator", "std::allocator_trai
 
 def place_of(directory, built):
     """A program as if it had been built in a given directory."""
-    path = common.place() / directory / "wrapped"
+    path = exporting.place() / directory / "wrapped"
     path.parent.mkdir(exist_ok=True)
-    shutil.copy(common.PROGRAMS / built, path)
+    shutil.copy(exporting.PROGRAMS / built, path)
     return path
 
 
 @functools.cache
 def wrapped():
-    return common.record("wrapped", "--exact", program=[place_of("here", "wrapped")])
+    return exporting.record("wrapped", "--exact", program=[place_of("here", "wrapped")])
 
 
 @functools.cache
 def elsewhere():
-    return common.record("elsewhere", "--exact", program=[place_of("there", "wrapped-elsewhere")])
+    return exporting.record("elsewhere", "--exact", program=[place_of("there", "wrapped-elsewhere")])
 
 
 @functools.cache
 def innermost(*options):
     """{innermost function of a stack: bytes allocated there}"""
     found = Counter()
-    for line in common.export(wrapped(), "collapsed", "--metric", "allocated", *options).decode().splitlines():
+    for line in exporting.export(wrapped(), "collapsed", "--metric", "allocated", *options).decode().splitlines():
         stack, _, allocated = line.rpartition(" ")
         found[stack.split(";")[-1]] += int(allocated)
     return found
@@ -49,7 +49,7 @@ def innermost(*options):
 
 @functools.cache
 def table(profile, *options):
-    return [*csv.DictReader(io.StringIO(common.export(profile, "csv", *options).decode()))]
+    return [*csv.DictReader(io.StringIO(exporting.export(profile, "csv", *options).decode()))]
 
 
 def is_handed_on(name):
@@ -75,7 +75,7 @@ def pprof_has_flat_figures_at_the_functions_that_wanted_memory():
     rows, total = top("alloc_space", saved(wrapped()))
     assert not any(map(is_handed_on, rows)), rows
     assert rows["by_new()"] == (10_000, 10_000) and rows["by_wrapper()"] == (2_000, 2_000), rows
-    assert total == common.totals(wrapped())["alloc_space"]
+    assert total == exporting.totals(wrapped())["alloc_space"]
 
 
 @claim
@@ -92,19 +92,20 @@ def a_difference_of_builds_in_two_directories_ignores_the_directories():
     assert len(files) == 2, f"both builds have the same directory: {files}"
     rows = table(elsewhere(), "--diff-base", wrapped())
     assert rows and all(int(row["calls"]) == int(row["allocated"]) == 0 for row in rows), rows
-    assert sum(int(row["calls before"]) for row in rows) == common.totals(wrapped())["alloc_objects"]
+    assert sum(int(row["calls before"]) for row in rows) == exporting.totals(wrapped())["alloc_objects"]
 
 
 @claim
 def paths_contain_no_dot_dot():
-    assert not any("/../" in row["file"] for row in table(common.exact())), table(common.exact())
+    assert not any("/../" in row["file"] for row in table(exporting.exact())), table(exporting.exact())
 
 
 @claim
 def small_stacks_are_counted_below_their_thread():
     def stacks(*options):
         """The threads of all stacks, and how many small stacks are counted below each."""
-        shared = json.loads(common.export(common.exact(), "speedscope", "--metric", "calls", "--by", "thread", *options))
+        words = ("--metric", "calls", "--by", "thread", *options)
+        shared = json.loads(exporting.export(exporting.exact(), "speedscope", *words))
         names = [frame["name"] for frame in shared["shared"]["frames"]]
         profile = next(one for one in shared["profiles"] if one["name"].startswith("calls"))
         found = [(names[stack[0]], names[stack[-1]]) for stack in profile["samples"]]

@@ -7,12 +7,12 @@ import sys
 from collections import Counter, defaultdict
 
 # First, because it adds tests/lib to the path.
-import common
+import exporting
 import claims
 from claims import claim, main
-from common import METRICS
+from exporting import METRICS
 
-CASES = {**common.CASES, "calls first": (common.exact, ("--metric", "calls"))}
+CASES = {**exporting.CASES, "calls first": (exporting.exact, ("--metric", "calls"))}
 EVERYTHING = "(everything)"
 NUMBER = r"([\d,]+) *(?:\( *[\d.]+%\))?"
 ROW = re.compile(r"\s*" + r"\s+".join([NUMBER] * len(METRICS)) + r"\s\s(.*)$")
@@ -21,14 +21,14 @@ ROW = re.compile(r"\s*" + r"\s+".join([NUMBER] * len(METRICS)) + r"\s\s(.*)$")
 def selected(case):
     """The options of a case that select a part of the profile."""
     profile, options = CASES[case]
-    return common.totals(profile(), *(options if "--tag" in options else ()))
+    return exporting.totals(profile(), *(options if "--tag" in options else ()))
 
 
 @functools.cache
 def written(case):
     profile, options = CASES[case]
-    path = common.place() / f"{case}.callgrind"
-    path.write_bytes(common.export(profile(), "callgrind", *options))
+    path = exporting.place() / f"{case}.callgrind"
+    path.write_bytes(exporting.export(profile(), "callgrind", *options))
     return path
 
 
@@ -41,8 +41,8 @@ def split(line):
 @functools.cache
 def annotate(case, *options):
     """(totals, {function: {metric: figure}}) as callgrind_annotate prints them. Functions are "file:name [object]"."""
-    tool = common.tool("callgrind_annotate")
-    done = common.run(tool, "--auto=no", "--threshold=100", *options, written(case))
+    tool = exporting.tool("callgrind_annotate")
+    done = exporting.run(tool, "--auto=no", "--threshold=100", *options, written(case))
     assert not done.stderr, done.stderr.decode(errors="replace")
     said = done.stdout.decode()
     order = re.search(r"^Events recorded:\s+(.*)$", said, re.MULTILINE)[1].split()
@@ -60,13 +60,13 @@ def named(functions, name):
 
 def check_totals(case):
     totals, functions = annotate(case)
-    common.same(totals, selected(case), case)
-    common.same(common.add_up(functions.values()), selected(case), f"{case}, functions")
+    exporting.same(totals, selected(case), case)
+    exporting.same(exporting.add_up(functions.values()), selected(case), f"{case}, functions")
 
 
 def check_inclusive(case):
     _, functions = annotate(case, "--inclusive=yes")
-    common.same(named(functions, EVERYTHING), selected(case), case)
+    exporting.same(named(functions, EVERYTHING), selected(case), case)
     wrong = [name for name, values in functions.items() for metric, value in values.items()
              if value > selected(case)[metric]]
     assert not wrong, f"{case}: more than the total: {wrong}"
@@ -81,7 +81,7 @@ for case in CASES:
 def a_function_that_calls_itself_is_counted_once():
     _, functions = annotate("exact", "--inclusive=yes")
     found = named(functions, "shapes::descend(int)")
-    common.same({"alloc_objects": found["alloc_objects"], "alloc_space": found["alloc_space"]},
+    exporting.same({"alloc_objects": found["alloc_objects"], "alloc_space": found["alloc_space"]},
                 {"alloc_objects": 19, "alloc_space": 19 * 4096})
 
 
@@ -110,13 +110,13 @@ def tags_and_threads_are_outermost_frames():
 
 
 def source_line(text):
-    source = (common.HERE / "programs" / "shapes.cpp").read_text().splitlines()
+    source = (exporting.HERE / "programs" / "shapes.cpp").read_text().splitlines()
     return next(number for number, line in enumerate(source, 1) if text in line)
 
 
 @claim
 def source_lines_are_annotated():
-    done = common.run(common.tool("callgrind_annotate"), "--auto=yes", written("exact"))
+    done = exporting.run(exporting.tool("callgrind_annotate"), "--auto=yes", written("exact"))
     assert not done.stderr, done.stderr.decode()
     said = done.stdout.decode()
     row = next(line for line in said.splitlines() if "return memset(malloc(bytes), 1, bytes);" in line)

@@ -10,11 +10,11 @@ import sys
 import xml.etree.ElementTree
 from collections import Counter
 
-import common
+import exporting
 import stacks
 from browser import browse
 from claims import add, claim, expect, main
-from common import HERE, METRICS, PROFILES, WORDS
+from exporting import HERE, METRICS, PROFILES, WORDS
 
 FLAMEGRAPH = "/usr/share/perl5/Devel/NYTProf/flamegraph.pl"  # where Debian installs it
 TITLE = "{http://www.w3.org/2000/svg}title"
@@ -23,7 +23,7 @@ TOOLTIP = re.compile(r"(.*) \(([\d,]+) bytes, ([\d.]+)%(?:; ([+-]?[\d.]+)%)?\)")
 
 @functools.cache
 def written(profile, *options):
-    return common.export(profile, "collapsed", *options).decode()
+    return exporting.export(profile, "collapsed", *options).decode()
 
 
 def parse(text, figures=1):
@@ -58,10 +58,10 @@ def wanted(profile, metric, *options, **more):
 
 def flamegraph(text, name):
     """[(function, bytes, percent, change)] of the boxes in flamegraph.pl's picture. The first box is the total."""
-    path = common.place() / f"{name}.collapsed"
+    path = exporting.place() / f"{name}.collapsed"
     path.write_text(text)
-    program = ("perl", "-CSD", common.tool("flamegraph.pl", FLAMEGRAPH))
-    done = common.run(*program, "--countname", "bytes", "--minwidth", "0", path)
+    program = ("perl", "-CSD", exporting.tool("flamegraph.pl", FLAMEGRAPH))
+    done = exporting.run(*program, "--countname", "bytes", "--minwidth", "0", path)
     assert not done.stderr, done.stderr.decode()
     titles = xml.etree.ElementTree.fromstring(done.stdout).iter(TITLE)
     boxes = [TOOLTIP.fullmatch(title.text).groups() for title in titles]
@@ -73,23 +73,23 @@ def check(profile):
     for metric in METRICS:
         found = parse(written(profile(), "--metric", WORDS[metric]))
         expect(stacks.differ(found, wanted(profile(), metric)), metric)
-        common.same({metric: sum(found.values())}, common.totals(profile()))
+        exporting.same({metric: sum(found.values())}, exporting.totals(profile()))
 
 
 def check_flamegraph(profile):
     text = written(profile(), "--metric", "allocated")
     boxes = flamegraph(text, profile.__name__)
-    assert boxes[0][:3] == ("all", common.totals(profile())["alloc_space"], "100"), boxes[0]
+    assert boxes[0][:3] == ("all", exporting.totals(profile())["alloc_space"], "100"), boxes[0]
     leaves = Counter(name.replace("<", "(").replace(">", ")") for stack in parse(text) for name in stack)
     expect([f"{name!r} is not in the picture" for name in leaves - Counter({box[0]: 1e9 for box in boxes})])
 
 
 def check_speedscope(profile):
-    path = common.place() / f"{profile.__name__}.collapsed.txt"
+    path = exporting.place() / f"{profile.__name__}.collapsed.txt"
     path.write_text(written(profile(), "--metric", "live"))
     (file,) = browse(HERE / "speedscope.mjs", path)
     (one,) = file["profiles"]
-    common.same({"inuse_space": one["endValue"]}, common.totals(profile()))
+    exporting.same({"inuse_space": one["endValue"]}, exporting.totals(profile()))
     names = {name for stack in parse(path.read_text()) for name in stack}
     assert {frame["name"] for frame in file["shared"]["frames"]} == names
 
@@ -97,18 +97,18 @@ def check_speedscope(profile):
 for what, profile in PROFILES.items():
     add(f"every line of {what} is a stack and its figure, for each metric", functools.partial(check, profile))
     add(f"flamegraph.pl draws all of {what}", functools.partial(check_flamegraph, profile))
-add("speedscope reads hostile names from collapsed stacks", functools.partial(check_speedscope, common.hostile))
+add("speedscope reads hostile names from collapsed stacks", functools.partial(check_speedscope, exporting.hostile))
 
 
 @claim
 def other_kinds_of_blanks_do_not_separate_a_figure():
     for blank in ("\u00a0", "\u2003", "\u3000", "\ufeff"):
         name = f"{'ends in a number '[: -len(blank.encode())]}{blank}34".encode()
-        path = common.place() / "blanks.plim"
-        path.write_bytes(common.hostile().read_bytes().replace(b"ends in a number 34", name))
-        found = parse(common.export(path, "collapsed").decode())
+        path = exporting.place() / "blanks.plim"
+        path.write_bytes(exporting.hostile().read_bytes().replace(b"ends in a number 34", name))
+        found = parse(exporting.export(path, "collapsed").decode())
         assert any(name.endswith("_34") for stack in found for name in stack), f"U+{ord(blank):04x}"
-        common.same({"inuse_space": sum(found.values())}, common.totals(common.hostile()))
+        exporting.same({"inuse_space": sum(found.values())}, exporting.totals(exporting.hostile()))
 
 
 # ---- selections ----
@@ -117,7 +117,7 @@ def other_kinds_of_blanks_do_not_separate_a_figure():
 @claim
 def tags_and_threads_are_outermost_frames_on_request():
     for by, before in (("tag", stacks.tags), ("thread,tag", stacks.thread_and_tags)):
-        for profile in common.exact, common.hostile:
+        for profile in exporting.exact, exporting.hostile:
             right = stacks.weights(
                 profile(),
                 "alloc_objects",
@@ -130,8 +130,8 @@ def tags_and_threads_are_outermost_frames_on_request():
 @claim
 def small_stacks_become_one_line_and_the_total_stays_the_same():
     for metric in METRICS:
-        all_of_it = parse(written(common.exact(), "--metric", WORDS[metric]))
-        less = parse(written(common.exact(), "--metric", WORDS[metric], "--threshold", "2"))
+        all_of_it = parse(written(exporting.exact(), "--metric", WORDS[metric]))
+        less = parse(written(exporting.exact(), "--metric", WORDS[metric], "--threshold", "2"))
         assert sum(less.values()) == sum(all_of_it.values()), metric
         assert sum("more below 2%" in stack[0] for stack in less) <= 1 and len(less) <= len(all_of_it), metric
         assert len(less) < len(all_of_it) or metric == "temp_objects", metric
@@ -142,29 +142,29 @@ def small_stacks_become_one_line_and_the_total_stays_the_same():
 
 @functools.cache
 def difference(metric):
-    return parse(written(common.after(), "--metric", WORDS[metric], "--diff-base", common.before()), figures=2)
+    return parse(written(exporting.after(), "--metric", WORDS[metric], "--diff-base", exporting.before()), figures=2)
 
 
 @claim
 def a_difference_has_figures_before_and_after():
     for metric in METRICS:
         was, now = (sum(values) for values in zip(*difference(metric).values()))
-        common.same({metric: was}, common.totals(common.before()), "before")
-        common.same({metric: now}, common.totals(common.after()), "now")
+        exporting.same({metric: was}, exporting.totals(exporting.before()), "before")
+        exporting.same({metric: now}, exporting.totals(exporting.after()), "now")
 
 
 @claim
 def every_stack_of_a_difference_has_the_figures_of_both_profiles():
     for metric in METRICS:
-        was, now = wanted(common.before(), metric), wanted(common.after(), metric)
+        was, now = wanted(exporting.before(), metric), wanted(exporting.after(), metric)
         both = {stack: (was.get(stack, 0), now.get(stack, 0)) for stack in was.keys() | now.keys()}
         expect(stacks.differ(difference(metric), both), metric)
 
 
 @claim
 def flamegraph_draws_a_difference():
-    boxes = flamegraph(written(common.after(), "--metric", "live", "--diff-base", common.before()), "difference")
-    assert boxes[0][1] == common.totals(common.after())["inuse_space"], boxes[0]
+    boxes = flamegraph(written(exporting.after(), "--metric", "live", "--diff-base", exporting.before()), "difference")
+    assert boxes[0][1] == exporting.totals(exporting.after())["inuse_space"], boxes[0]
     grown = {(name, size) for name, size, _, change in boxes if change and change.startswith("+")}
     assert grown == {("shapes::innermost", 400 * 1024), ("shapes::innermost", 25 * 10000)}, grown
 

@@ -7,16 +7,16 @@ import re
 import sys
 
 # First, because it adds tests/lib to the path.
-import common
+import exporting
 import claims
 import stacks
 from browser import browse
 from claims import Skip, claim, expect, main
-from common import HERE
+from exporting import HERE
 from pathlib import Path
 
 VIEWER = Path("/usr/libexec/valgrind/dh_view.html")
-CASES = common.CASES
+CASES = exporting.CASES
 KEYS = {"tb": "alloc_space", "tbk": "alloc_objects", "gb": "peak_space", "gbk": "peak_objects", "eb": "inuse_space",
         "ebk": "inuse_objects"}
 SHOWN = {"Total": ("alloc_space", "alloc_objects"), "At t-gmax": ("peak_space", "peak_objects"),
@@ -25,17 +25,17 @@ SHOWN = {"Total": ("alloc_space", "alloc_objects"), "At t-gmax": ("peak_space", 
 
 def totals(case):
     profile, options = CASES[case]
-    return common.totals(profile(), *(options if "--tag" in options else ()))
+    return exporting.totals(profile(), *(options if "--tag" in options else ()))
 
 
 def path(case):
-    return common.place() / f"{case}.dhat.json"
+    return exporting.place() / f"{case}.dhat.json"
 
 
 @functools.cache
 def written(case):
     profile, options = CASES[case]
-    path(case).write_bytes(common.export(profile(), "dhat", *options))
+    path(case).write_bytes(exporting.export(profile(), "dhat", *options))
     return json.loads(path(case).read_bytes())
 
 
@@ -51,7 +51,7 @@ def opened():
 
 def check_file(case):
     points = written(case)["pps"]
-    common.same({metric: sum(point[key] for point in points) for key, metric in KEYS.items()}, totals(case), case)
+    exporting.same({metric: sum(point[key] for point in points) for key, metric in KEYS.items()}, totals(case), case)
     for point in points:
         assert max(point["gb"], point["eb"]) <= point["mb"] <= point["tb"]
         assert point["fs"] and all(0 < frame < len(written(case)["ftbl"]) for frame in point["fs"])
@@ -65,7 +65,7 @@ def check_viewer(case):
         found = re.search(rf"{words}: +([\d,]+) bytes \(.*?\) in ([\d,]+) blocks \(", root)
         assert found, f"no {words} in {root}"
         figures = [int(word.replace(",", "")) for word in found.groups()]
-        common.same(dict(zip((space, objects), figures)), totals(case), f"{case}, {words}")
+        exporting.same(dict(zip((space, objects), figures)), totals(case), f"{case}, {words}")
 
 
 for case in CASES:
@@ -114,8 +114,8 @@ def hostile_names_are_shown_unchanged():
 @claim
 def lifetimes_are_about_right():
     """The first blocks live for two phases of 0.4 s. The last ones live until the end, 0.2 s on average."""
-    profile = common.record("phases", "--exact", program=[common.PROGRAMS / "phases"])
-    data = json.loads(common.export(profile, "dhat"))
+    profile = exporting.record("phases", "--exact", program=[exporting.PROGRAMS / "phases"])
+    data = json.loads(exporting.export(profile, "dhat"))
 
     def mean_us(function):
         point, = (point for point in data["pps"] if any(f" {function} " in data["ftbl"][at] for at in point["fs"]))

@@ -10,11 +10,11 @@ import sys
 from collections import Counter
 
 # First, because it adds tests/lib to the path.
-import common
+import exporting
 import claims
 import stacks
 from claims import claim, expect, main
-from common import PROGRAMS
+from exporting import PROGRAMS
 
 COSTS = {"allocations": "alloc_objects", "temporary": "temp_objects", "leaked": "inuse_space", "peak": "peak_space"}
 MANY = 1_000_000
@@ -22,36 +22,36 @@ EVENTS_MAX = 1 << 23
 
 
 def crowd(times):
-    path = common.place() / f"crowd{times}.plim"
+    path = exporting.place() / f"crowd{times}.plim"
     if not path.exists():
-        common.run(PROGRAMS / "crowd", path, times)
+        exporting.run(PROGRAMS / "crowd", path, times)
     return path
 
 
 CASES = {
-    "exact": (common.exact, ()),
-    "sampled": (common.sampled, ()),
-    "hostile": (common.hostile, ()),
+    "exact": (exporting.exact, ()),
+    "sampled": (exporting.sampled, ()),
+    "hostile": (exporting.hostile, ()),
     "every way": (lambda: crowd(1), ()),
     "every way, thousands": (lambda: crowd(1000), ()),
     "nothing but frees after the peak": (lambda: crowd(1), ("--focus", "gone_after_peak")),
-    "by tag": (common.exact, ("--by", "tag")),
-    "by thread": (common.exact, ("--by", "thread")),
-    "small ones together": (common.exact, ("--threshold", "5")),
+    "by tag": (exporting.exact, ("--by", "tag")),
+    "by thread": (exporting.exact, ("--by", "thread")),
+    "small ones together": (exporting.exact, ("--threshold", "5")),
 }
 
 
 @functools.cache
 def written(case):
     profile, options = CASES[case]
-    path = common.place() / f"{case}.heaptrack"
-    path.write_bytes(common.export(profile(), "heaptrack", *options))
+    path = exporting.place() / f"{case}.heaptrack"
+    path.write_bytes(exporting.export(profile(), "heaptrack", *options))
     return path
 
 
 def read(path, *options):
     """The output of heaptrack_print, which must not complain."""
-    done = common.run(common.tool("heaptrack_print"), "--disable-builtin-suppressions", *options, path)
+    done = exporting.run(exporting.tool("heaptrack_print"), "--disable-builtin-suppressions", *options, path)
     assert not done.stderr, done.stderr.decode(errors="replace")
     return done.stdout.decode()
 
@@ -64,7 +64,7 @@ def figure(said, words):
 @functools.cache
 def flames(path, cost):
     """{stack: figure}, outermost first. heaptrack puts semicolons between functions."""
-    out = common.place() / "flames"
+    out = exporting.place() / "flames"
     read(path, "--shorten-templates=0", "--flamegraph-cost-type", cost, "-F", out)
     found = Counter()
     for line in out.read_text().splitlines():
@@ -75,8 +75,8 @@ def flames(path, cost):
 
 def check_totals(case):
     profile, options = CASES[case]
-    totals, path = common.totals(profile(), *(options if "--focus" in options else ())), written(case)
-    common.same({metric: sum(flames(path, cost).values()) for cost, metric in COSTS.items()}, totals, case)
+    totals, path = exporting.totals(profile(), *(options if "--focus" in options else ())), written(case)
+    exporting.same({metric: sum(flames(path, cost).values()) for cost, metric in COSTS.items()}, totals, case)
     said = read(path)
     assert figure(said, "calls to allocation functions") == totals["alloc_objects"]
     assert figure(said, "temporary memory allocations") == totals["temp_objects"]
@@ -125,7 +125,7 @@ def events(path):
 def allocated_bytes_are_exactly_those_of_the_profile():
     for case in ("exact", "hostile", "every way"):
         found = sum(size for sign, size in events(written(case)) if sign == "+")
-        assert found == common.totals(CASES[case][0]())["alloc_space"], case
+        assert found == exporting.totals(CASES[case][0]())["alloc_space"], case
 
 
 @claim
@@ -147,9 +147,9 @@ def control_characters_in_names_are_made_visible():
 
 @claim
 def too_many_calls_are_scaled_down_and_the_command_line_says_so():
-    path = common.place() / "many.heaptrack"
-    path.write_bytes(common.export(crowd(MANY), "heaptrack"))
-    totals, said = common.totals(crowd(MANY)), read(path, "-p0", "-a0", "-T0")
+    path = exporting.place() / "many.heaptrack"
+    path.write_bytes(exporting.export(crowd(MANY), "heaptrack"))
+    totals, said = exporting.totals(crowd(MANY)), read(path, "-p0", "-a0", "-T0")
     scale = int(re.search(r"Debuggee command was: .*one stands for (\d+)\)", said)[1])
     calls = figure(said, "calls to allocation functions")
     assert scale > 1 and calls < EVENTS_MAX

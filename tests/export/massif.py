@@ -6,7 +6,7 @@ import re
 import sys
 
 # First, because it adds tests/lib to the path.
-import common
+import exporting
 import claims
 from claims import claim, main
 
@@ -18,38 +18,38 @@ DEPTH_MAX = 30
 
 @functools.cache
 def phases():
-    return common.record("phases", "--exact", program=[common.PROGRAMS / "phases"])
+    return exporting.record("phases", "--exact", program=[exporting.PROGRAMS / "phases"])
 
 
 @functools.cache
 def told():
-    path = common.place() / "told.plim"
-    common.run(common.PROGRAMS / "told", path)
+    path = exporting.place() / "told.plim"
+    exporting.run(exporting.PROGRAMS / "told", path)
     return path
 
 
 @functools.cache
 def merged():
-    path = common.place() / "merged.plim"
-    common.run(common.PLIMSOLL, "merge", common.before(), common.after(), "-o", path)
+    path = exporting.place() / "merged.plim"
+    exporting.run(exporting.PLIMSOLL, "merge", exporting.before(), exporting.after(), "-o", path)
     return path
 
 
 CASES = {
-    "exact": (common.exact, ()),
-    "sampled": (common.sampled, ()),
-    "hostile": (common.hostile, ()),
+    "exact": (exporting.exact, ()),
+    "sampled": (exporting.sampled, ()),
+    "hostile": (exporting.hostile, ()),
     "over time": (phases, ()),
     "told late": (told, ()),
     "a sum": (merged, ()),
     "allocated over time": (phases, ("--metric", "allocated")),
     "calls over time": (phases, ("--metric", "calls")),
     "blocks": (phases, ("--metric", "blocks")),
-    "temporary": (common.exact, ("--metric", "temporary")),
-    "by tag": (common.exact, ("--by", "tag")),
-    "everything however small": (common.exact, ("--threshold", "0")),
-    "only what is large": (common.exact, ("--threshold", "10")),
-    "one tag": (common.exact, ("--tag", "request", "--metric", "live")),
+    "temporary": (exporting.exact, ("--metric", "temporary")),
+    "by tag": (exporting.exact, ("--by", "tag")),
+    "everything however small": (exporting.exact, ("--threshold", "0")),
+    "only what is large": (exporting.exact, ("--threshold", "10")),
+    "one tag": (exporting.exact, ("--tag", "request", "--metric", "live")),
 }
 END = {"allocated over time": "alloc_space", "calls over time": "alloc_objects", "blocks": "inuse_objects",
        "temporary": "temp_objects"}
@@ -59,14 +59,14 @@ PEAK = {"allocated over time": None, "calls over time": None, "blocks": "peak_ob
 
 def totals(case):
     profile, options = CASES[case]
-    return common.totals(profile(), *(options[:2] if "--tag" in options else ()))
+    return exporting.totals(profile(), *(options[:2] if "--tag" in options else ()))
 
 
 @functools.cache
 def written(case):
     profile, options = CASES[case]
-    path = common.place() / f"{case}.massif"
-    path.write_bytes(common.export(profile(), "massif", *options))
+    path = exporting.place() / f"{case}.massif"
+    path.write_bytes(exporting.export(profile(), "massif", *options))
     return path
 
 
@@ -128,7 +128,7 @@ def check(case):
 
 
 def check_reader(case):
-    done = common.run(common.tool("ms_print"), "--threshold=0", written(case))
+    done = exporting.run(exporting.tool("ms_print"), "--threshold=0", written(case))
     assert not done.stderr, done.stderr.decode(errors="replace")
     said, (head, snapshots) = done.stdout.decode(), parse(case)
     assert f"Number of snapshots: {len(snapshots)}\n" in said
@@ -206,7 +206,7 @@ def read_nothing():
 
 @claim
 def control_characters_and_comment_signs_in_names_are_made_visible():
-    said = common.run(common.tool("ms_print"), "--threshold=0", written("hostile")).stdout.decode()
+    said = exporting.run(exporting.tool("ms_print"), "--threshold=0", written("hostile")).stdout.decode()
     for name in ("two␊lines␍␊␉and a tab (two␊lines␍␊␉and a tab:", "␊＃ comment␊fn=(1) x␊summary: 1␊", "n0: 12 (heap"):
         assert name in said, name
 

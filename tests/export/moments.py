@@ -7,7 +7,7 @@ import functools
 import io
 import sys
 
-import common
+import exporting
 from claims import claim, main
 
 THREADS = 600  # more entries than a heap composition has room for
@@ -16,20 +16,20 @@ EARLY, LATE = 100 * THREADS, 2 * THREADS
 
 @functools.cache
 def swarm():
-    return common.record("swarm", "--exact", program=[common.PROGRAMS / "swarm", THREADS])
+    return exporting.record("swarm", "--exact", program=[exporting.PROGRAMS / "swarm", THREADS])
 
 
 def calls(profile, *options):
     """function -> calls, summed over its stacks."""
     sums = {}
-    for row in csv.DictReader(io.StringIO(common.export(profile, "csv", *options).decode())):
+    for row in csv.DictReader(io.StringIO(exporting.export(profile, "csv", *options).decode())):
         sums[row["function"]] = sums.get(row["function"], 0) + int(row["calls"])
     return sums
 
 
 def quiet():
     """A time at which all threads have finished their first part and wait, found by the number of calls."""
-    whole = common.as_json(swarm())
+    whole = exporting.as_json(swarm())
     end = whole["totals"]["alloc_objects"]["value"]
     times = [each["time_s"] for each in whole["snapshots"] if EARLY + THREADS <= each["calls"] <= end - LATE]
     assert times, "the profile has no heap composition of this time"
@@ -57,16 +57,16 @@ def since_and_focus_together_are_right_for_many_threads():
 
 @claim
 def diff_since_is_right_for_many_threads():
-    done = common.run(common.PLIMSOLL, "diff", "--metric", "calls", "--since", quiet(), swarm())
+    done = exporting.run(exporting.PLIMSOLL, "diff", "--metric", "calls", "--since", quiet(), swarm())
     said = done.stdout.decode()
     assert "early" not in said and f"+{LATE:,}" in said and "late" in said, said
 
 
 @claim
 def of_several_snapshots_with_one_name_the_latest_is_chosen():
-    path = common.place() / "thrice.plim"
-    common.run(common.PLIMSOLL, "run", "--exact", "-o", path, "--", common.PROGRAMS / "thrice")
-    assert len(list(common.place().glob("thrice.warm*.plim"))) == 3
+    path = exporting.place() / "thrice.plim"
+    exporting.run(exporting.PLIMSOLL, "run", "--exact", "-o", path, "--", exporting.PROGRAMS / "thrice")
+    assert len(list(exporting.place().glob("thrice.warm*.plim"))) == 3
     assert calls(path, "--snapshot", "warm")["main"] == 6
     assert calls(path, "--snapshot", "2")["main"] == 3
 

@@ -11,10 +11,10 @@ import re
 import xml.etree.ElementTree
 from collections import Counter
 
-import common
+import exporting
 import stacks
 from claims import add, claim, expect, main
-from common import PROFILES, WORDS
+from exporting import PROFILES, WORDS
 
 SVG = "{http://www.w3.org/2000/svg}"
 FIGURES = re.compile(r"^(?:bytes|blocks|calls): total ([+−±]?[\d,]+), self ([+−±]?[\d,]+)$", re.MULTILINE)
@@ -32,8 +32,8 @@ def number(text):
 @functools.cache
 def graph(profile, *options):
     """The graph as Graphviz understands it: heading, nodes, edges."""
-    text = common.export(profile, "dot", *options)
-    done = common.run(common.tool("dot"), "-Tdot_json", input=text, stdin=None)
+    text = exporting.export(profile, "dot", *options)
+    done = exporting.run(exporting.tool("dot"), "-Tdot_json", input=text, stdin=None)
     assert not done.stderr, done.stderr.decode()
     drawn = json.loads(done.stdout)
     nodes = []
@@ -52,7 +52,7 @@ def lines_of(tooltip):
 @functools.cache
 def boxes(profile, *options):
     """The boxes of the call tree: [{"x", "y", "width", "name", "total", "self", "class"}]."""
-    tree = xml.etree.ElementTree.fromstring(common.export(profile, "svg", *options))
+    tree = xml.etree.ElementTree.fromstring(exporting.export(profile, "svg", *options))
     found = []
     for group in tree.iter(f"{SVG}g"):
         title, rect = group.find(f"{SVG}title"), group.find(f"{SVG}rect")
@@ -101,7 +101,7 @@ def check_tree(profile):
     for metric in ("alloc_space", "inuse_objects"):
         options = ("--metric", WORDS[metric], "--threshold", "0")
         all_of_it, *others = found = boxes(profile(), *options)
-        assert all_of_it["total"] == common.totals(profile())[metric], all_of_it
+        assert all_of_it["total"] == exporting.totals(profile())[metric], all_of_it
         wanted = Counter()
         for path, value in paths(profile(), metric).items():
             for depth in range(len(path)):
@@ -133,7 +133,7 @@ def nesting(found):
 
 
 for what, profile in PROFILES.items():
-    if profile is not common.hostile:
+    if profile is not exporting.hostile:
         add(f"the call graph of {what} has the figures of its stacks, recursion counted once",
             functools.partial(check_graph, profile))
     add(f"the call tree of {what} has the figures of its stacks", functools.partial(check_tree, profile))
@@ -142,13 +142,13 @@ for what, profile in PROFILES.items():
 @claim
 def an_arrow_has_the_calls_of_all_stacks_that_contain_it_each_counted_once():
     wanted, found = Counter(), {}
-    for path, value in paths(common.exact(), "alloc_objects").items():
+    for path, value in paths(exporting.exact(), "alloc_objects").items():
         for pair in set(zip(path, path[1:])):
             wanted[pair] += value
     wanted_by_name = {}
     for (caller, callee), value in wanted.items():
         wanted_by_name.setdefault((caller[0], callee[0]), []).append(f"{value:,}")
-    _, nodes, edges = graph(common.exact(), "--metric", "calls", "--threshold", "0")
+    _, nodes, edges = graph(exporting.exact(), "--metric", "calls", "--threshold", "0")
     name_of = {node["_gvid"]: node["name"] for node in nodes}
     for edge in edges:
         found.setdefault((name_of[edge["tail"]], name_of[edge["head"]]), []).append(edge["label"])
@@ -158,12 +158,12 @@ def an_arrow_has_the_calls_of_all_stacks_that_contain_it_each_counted_once():
 
 @claim
 def estimates_have_an_error_and_exact_figures_have_none():
-    report = common.run(common.PLIMSOLL, "report", common.sampled()).stdout.decode()
+    report = exporting.run(exporting.PLIMSOLL, "report", exporting.sampled()).stdout.decode()
     never_freed = re.search(r"never freed +(\S+ \S+ ± \S+ \S+) in", report)[1]
     for form in ("svg", "dot"):
-        sampled = common.export(common.sampled(), form, "--metric", "live", "--threshold", "5").decode()
+        sampled = exporting.export(exporting.sampled(), form, "--metric", "live", "--threshold", "5").decode()
         assert "± = 95% confidence" in sampled and len(re.findall(r"live: total \S+ \S+ ± ", sampled)) > 5, sampled
-        assert "±" not in common.export(common.exact(), form, "--metric", "live").decode()
+        assert "±" not in exporting.export(exporting.exact(), form, "--metric", "live").decode()
         assert form == "dot" or f"live: total {never_freed} (100.0%)" in sampled, never_freed
 
 
@@ -172,8 +172,8 @@ def estimates_have_an_error_and_exact_figures_have_none():
 
 @functools.cache
 def chain():
-    path = common.place() / "chain.plim"
-    common.run(common.PROGRAMS / "chain", path)
+    path = exporting.place() / "chain.plim"
+    exporting.run(exporting.PROGRAMS / "chain", path)
     return path
 
 
@@ -186,14 +186,14 @@ def arrow(nodes, edges, caller, callee):
 
 @claim
 def small_functions_are_left_out_of_the_graph():
-    whole = common.totals(common.exact())["alloc_space"]
-    heading, nodes, edges = graph(common.exact(), "--metric", "allocated", "--threshold", "2")
-    _, everything, _ = graph(common.exact(), "--metric", "allocated", "--threshold", "0")
+    whole = exporting.totals(exporting.exact())["alloc_space"]
+    heading, nodes, edges = graph(exporting.exact(), "--metric", "allocated", "--threshold", "2")
+    _, everything, _ = graph(exporting.exact(), "--metric", "allocated", "--threshold", "0")
     wanted = sorted(node["name"] for node in everything if node["total"] >= whole * .02)
     assert sorted(node["name"] for node in nodes) == wanted, [node["name"] for node in nodes]
     assert f"in {len(everything)} functions; {len(nodes)} are shown" in heading and "less than 2%" in heading, heading
     called = {edge["head"] for edge in edges}
-    roots = {stack[0] for stack in stacks.weights(common.exact(), "alloc_space", lambda frame: frame["name"])}
+    roots = {stack[0] for stack in stacks.weights(exporting.exact(), "alloc_space", lambda frame: frame["name"])}
     expect(f"no caller: {node['name']}" for node in nodes if node["name"] not in roots and node["_gvid"] not in called)
 
 
@@ -218,17 +218,17 @@ def a_graph_has_a_limited_size_and_functions_that_only_pass_calls_on_are_left_ou
 
 @claim
 def small_boxes_of_the_tree_are_merged_and_not_lost():
-    found = boxes(common.exact(), "--metric", "allocated", "--threshold", "5")
+    found = boxes(exporting.exact(), "--metric", "allocated", "--threshold", "5")
     more = [box for box in found if re.fullmatch(r"\d+ more, each too small to show", box["name"])]
     assert more and all("more" in box["class"].split() for box in more)
-    whole = common.totals(common.exact())["alloc_space"]
+    whole = exporting.totals(exporting.exact())["alloc_space"]
     assert sum(box["self"] for box in found) == whole
     assert all(box["total"] >= whole * .05 for box in found if box not in more)
 
 
 @claim
 def recursion_is_an_arrow_from_a_function_to_itself():
-    _, nodes, edges = graph(common.exact(), "--metric", "allocated")
+    _, nodes, edges = graph(exporting.exact(), "--metric", "allocated")
     descend = next(node for node in nodes if re.search(r"\bdescend\b", node["name"]))
     loops = [edge for edge in edges if edge["tail"] == edge["head"] == descend["_gvid"]]
     assert len(loops) == 1, loops
@@ -239,9 +239,9 @@ def recursion_is_an_arrow_from_a_function_to_itself():
 
 @claim
 def a_difference_has_blue_for_less_and_orange_for_more():
-    options = ("--metric", "allocated", "--diff-base", common.before(), common.after())
+    options = ("--metric", "allocated", "--diff-base", exporting.before(), exporting.after())
     heading, nodes, edges = graph(options[-1], *options[:-1])
-    change = common.difference(common.before(), common.after())["alloc_space"]
+    change = exporting.difference(exporting.before(), exporting.after())["alloc_space"]
     assert "change of allocated" in heading, heading
     found = {re.sub(r"\(.*", "", node["name"]).split("::")[-1]: node for node in nodes}
     assert found["audit"]["total"] > 0 > found["render"]["total"]
@@ -256,7 +256,7 @@ def a_difference_has_blue_for_less_and_orange_for_more():
 @claim
 def in_the_tree_of_a_difference_removed_functions_keep_their_place():
     metric = ("--metric", "allocated")
-    tree = boxes(common.after(), *metric, "--diff-base", common.before())
+    tree = boxes(exporting.after(), *metric, "--diff-base", exporting.before())
     render = [box for box in tree if re.search(r"\brender\b", box["name"])]
     assert render and all(box["total"] < 0 and box["width"] > 10 for box in render), render
     expect(problem for problem in nesting([{**box, "total": 0} for box in tree]))
@@ -267,19 +267,19 @@ def in_the_tree_of_a_difference_removed_functions_keep_their_place():
 
 @claim
 def graphviz_and_xml_parsers_accept_hostile_names():
-    _, nodes, _ = graph(common.hostile(), "--threshold", "0")
+    _, nodes, _ = graph(exporting.hostile(), "--threshold", "0")
     names = {stacks.visible(path[-1]) for path in
-             stacks.weights(common.hostile(), "alloc_space", lambda frame: frame["name"])}
-    text = common.export(common.hostile(), "svg", "--threshold", "0").decode()
+             stacks.weights(exporting.hostile(), "alloc_space", lambda frame: frame["name"])}
+    text = exporting.export(exporting.hostile(), "svg", "--threshold", "0").decode()
     assert not re.search("<script|<b>|[\0-\x09\x0b-\x1f\x7f]", text)
-    drawn = {box["name"] for box in boxes(common.hostile(), "--threshold", "0")}
+    drawn = {box["name"] for box in boxes(exporting.hostile(), "--threshold", "0")}
     expect(f"{name!r} is not in the tree" for name in names - drawn)
     expect(f"{name!r} is not in the graph" for name in names - {node["name"] for node in nodes})
 
 
 @claim
 def pictures_need_no_other_files():
-    text = common.export(common.exact(), "svg").decode()
+    text = exporting.export(exporting.exact(), "svg").decode()
     assert not re.search(r"<script|<image|<use|href|url\(|@import|@font-face", text)
     assert "prefers-color-scheme:dark" in text
     assert re.findall(r"https?://[^\"<]*", text) == ["http://www.w3.org/2000/svg"]
@@ -288,7 +288,7 @@ def pictures_need_no_other_files():
 @claim
 def an_empty_picture_says_so():
     for form in ("dot", "svg"):
-        text = common.export(common.exact(), form, "--metric", "temporary", "--focus", "load_cache").decode()
+        text = exporting.export(exporting.exact(), form, "--metric", "temporary", "--focus", "load_cache").decode()
         assert "This metric has nothing to show" in text, text
 
 

@@ -9,7 +9,7 @@ import subprocess
 import sys
 
 # First, because it adds tests/lib to the path.
-from common import (METRICS, PROFILES, PROGRAMS, WORDS, after, as_json, before, exact, export, hostile, record, same,
+from exporting import (METRICS, PROFILES, PROGRAMS, WORDS, after, as_json, before, exact, export, hostile, record, same,
                     sampled, tool, totals)
 import claims
 from claims import claim

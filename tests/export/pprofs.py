@@ -9,7 +9,7 @@ import subprocess
 from collections import Counter
 
 import stacks
-from common import HERE, METRICS, PATIENCE_S, as_json, environment, export, place, run, sites, tool
+from exporting import HERE, METRICS, PATIENCE_S, as_json, environment, export, place, run, sites, tool
 
 # ---- protoc ----
 
@@ -43,7 +43,8 @@ def parse(lines):
 def decode(packed):
     """An export, decoded by protoc."""
     command = [tool("protoc"), f"--proto_path={HERE}", "--decode=perftools.profiles.Profile", "profile.proto"]
-    done = subprocess.run(command, input=gzip.decompress(packed), capture_output=True, env=environment(), timeout=PATIENCE_S)
+    done = subprocess.run(command, input=gzip.decompress(packed), capture_output=True, env=environment(),
+                          timeout=PATIENCE_S)
     assert done.returncode == 0 and not done.stderr, f"protoc: {done.stderr.decode(errors='replace')[:1000]}"
     return parse(iter(done.stdout.decode().splitlines()))
 

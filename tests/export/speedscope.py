@@ -9,33 +9,33 @@ import json
 import sys
 from collections import Counter
 
-import common
+import exporting
 import stacks
 from browser import browse
 from claims import claim, expect, main
-from common import HERE, METRICS, WORDS
+from exporting import HERE, METRICS, WORDS
 
 CASES = {
-    "exact": (common.exact, ()),
-    "sampled": (common.sampled, ()),
-    "hostile": (common.hostile, ()),
-    "calls first": (common.exact, ("--metric", "calls")),
-    "by thread and tag": (common.exact, ("--by", "thread,tag")),
-    "small ones together": (common.exact, ("--threshold", "5")),
-    "one tag": (common.exact, ("--tag", "request")),
-    "nothing live": (common.exact, ("--tag", "parse", "--metric", "live")),
+    "exact": (exporting.exact, ()),
+    "sampled": (exporting.sampled, ()),
+    "hostile": (exporting.hostile, ()),
+    "calls first": (exporting.exact, ("--metric", "calls")),
+    "by thread and tag": (exporting.exact, ("--by", "thread,tag")),
+    "small ones together": (exporting.exact, ("--threshold", "5")),
+    "one tag": (exporting.exact, ("--tag", "request")),
+    "nothing live": (exporting.exact, ("--tag", "parse", "--metric", "live")),
 }
 
 
 def path(case):
-    return common.place() / f"{case}.speedscope.json"
+    return exporting.place() / f"{case}.speedscope.json"
 
 
 @functools.cache
 def written(case):
     """The file that we write."""
     profile, options = CASES[case]
-    path(case).write_bytes(common.export(profile(), "speedscope", *options))
+    path(case).write_bytes(exporting.export(profile(), "speedscope", *options))
     return json.loads(path(case).read_bytes())
 
 
@@ -87,10 +87,10 @@ def check_totals(case):
     """Weights of all metrics that are not zero, and of the one that is shown first."""
     profile, options = CASES[case]
     selection = options[:2] if options[:1] == ("--tag",) else ()
-    totals, shown = common.totals(profile(), *selection), shown_first(case)
+    totals, shown = exporting.totals(profile(), *selection), shown_first(case)
     there = [metric for metric in METRICS if totals[metric] or WORDS[metric] == shown]
     found = {metric: of_metric(case, metric)["endValue"] for metric in there}
-    common.same(found, totals, case)
+    exporting.same(found, totals, case)
     assert len(found) == len(opened()[case]["profiles"]), [word(one) for one in opened()[case]["profiles"]]
 
 
@@ -104,7 +104,7 @@ def speedscope_gets_the_exact_totals_of_the_profile():
 def speedscope_gets_every_stack_with_names_files_and_lines():
     for case in ("exact", "sampled", "one tag"):
         for metric in METRICS:
-            if common.totals(CASES[case][0](), *CASES[case][1])[metric]:
+            if exporting.totals(CASES[case][0](), *CASES[case][1])[metric]:
                 expect(stacks.differ(weights(case, metric), wanted(case, metric)), f"in {case}, {metric}")
 
 
@@ -133,9 +133,9 @@ def threads_and_tags_are_outermost_frames_on_request():
         found, right = Counter(), Counter()
         for stack, weight in weights("by thread and tag", metric).items():
             found[tuple(name for name, file, line in stack if not file)] += weight
-        profile = common.as_json(common.exact())
+        profile = exporting.as_json(exporting.exact())
         for site in profile["sites"]:
-            right[tuple(stacks.thread_and_tags(profile, site))] += common.figures(site)[metric]
+            right[tuple(stacks.thread_and_tags(profile, site))] += exporting.figures(site)[metric]
         expect(stacks.differ(found, {key: value for key, value in right.items() if value}), metric)
 
 

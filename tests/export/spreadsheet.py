@@ -8,10 +8,10 @@ import re
 import sys
 from collections import Counter
 
-import common
+import exporting
 import stacks
 from claims import add, claim, expect, main
-from common import METRICS, PROFILES, WORDS
+from exporting import METRICS, PROFILES, WORDS
 
 PLACE = ["function", "file", "line", "module", "tag", "thread"]
 FIGURES = [WORDS[metric] for metric in METRICS]
@@ -22,7 +22,7 @@ NUMBER = re.compile(r"0|-?[1-9]\d*")
 @functools.cache
 def table(profile, *options):
     """[{column: cell}]. Every record is one line and has as many cells as the first."""
-    text = common.export(profile, "csv", *options).decode()
+    text = exporting.export(profile, "csv", *options).decode()
     assert text.endswith("\r\n") and text.count("\n") == text.count("\r") == text.count("\r\n")
     header, *rows = csv.reader(io.StringIO(text, newline=""), strict=True)
     assert len(rows) + 1 == text.count("\n"), "a record of several lines"
@@ -57,11 +57,11 @@ def stack_of(whole, site):
 
 def wanted(profile):
     """{(stack, tag, thread): {metric: figure}}"""
-    whole, found = common.as_json(profile), {}
+    whole, found = exporting.as_json(profile), {}
     for site in whole["sites"]:
         tag, thread = whole["tags"][site["tag"]]["path"], whole["threads"][site["thread"]]["name"]
         key = stack_of(whole, site), text_of(tag or ""), text_of(thread)
-        found[key] = common.add_up([found.get(key, {}), common.figures(site)])
+        found[key] = exporting.add_up([found.get(key, {}), exporting.figures(site)])
     return {key: values for key, values in found.items() if any(values.values())}
 
 
@@ -69,7 +69,7 @@ def check(profile):
     found = {(row["stack"], row["tag"], row["thread"]): figures(row) for row in table(profile())}
     assert len(found) == len(table(profile())), "two rows are the same"
     expect(stacks.differ(found, wanted(profile())))
-    common.same(common.add_up(found.values()), common.totals(profile()))
+    exporting.same(exporting.add_up(found.values()), exporting.totals(profile()))
 
 
 for what, one in PROFILES.items():
@@ -78,20 +78,20 @@ for what, one in PROFILES.items():
 
 @claim
 def an_exact_profile_has_a_column_for_each_figure_and_no_more():
-    assert columns(common.exact()) == [*PLACE, *FIGURES, "stack"], columns(common.exact())
+    assert columns(exporting.exact()) == [*PLACE, *FIGURES, "stack"], columns(exporting.exact())
 
 
 @claim
 def sites_are_named_like_in_reports():
     """The function is the innermost one that is the program's own, with its file and line."""
-    for row in table(common.exact()):
+    for row in table(exporting.exact()):
         if row["function"].startswith("libstdc++"):
             continue  # before main
         assert row["function"] == "main" or row["function"].startswith("shapes::"), row["function"]
         assert row["file"].endswith("shapes.cpp") and row["module"].endswith("/shapes"), row["file"]
         assert f"{row['function']}:{row['line']}" in row["stack"].split(" < "), row["stack"]
-    shown = common.run(common.PLIMSOLL, "report", "--full-names", common.exact()).stdout.decode()
-    heaviest = max(table(common.exact()), key=lambda row: int(row["live"]))
+    shown = exporting.run(exporting.PLIMSOLL, "report", "--full-names", exporting.exact()).stdout.decode()
+    heaviest = max(table(exporting.exact()), key=lambda row: int(row["live"]))
     assert heaviest["function"] in shown and f":{heaviest['line']}" in shown, heaviest
 
 
@@ -107,14 +107,14 @@ def no_cell_is_a_formula():
 
 @claim
 def estimates_have_a_confidence_interval():
-    rows = table(common.sampled())
-    assert columns(common.sampled()) == [
+    rows = table(exporting.sampled())
+    assert columns(exporting.sampled()) == [
         *PLACE,
         *FIGURES,
         *(f"{word} low" for word in FIGURES),
         *(f"{word} high" for word in FIGURES),
         "stack",
-    ], columns(common.sampled())
+    ], columns(exporting.sampled())
     wide = 0
     for row in rows:
         value, low, high = figures(row), figures(row, " low"), figures(row, " high")
@@ -126,11 +126,11 @@ def estimates_have_a_confidence_interval():
 @claim
 def the_confidence_interval_of_a_row_is_that_of_its_site():
     """If a row is one site, the JSON export has the interval, too."""
-    whole = common.as_json(common.sampled())
+    whole = exporting.as_json(exporting.sampled())
     keys = [(stack_of(whole, site), site["tag"], whole["threads"][site["thread"]]["name"]) for site in whole["sites"]]
     by_key, compared = dict(zip(keys, whole["sites"])), 0
     alone = {key for key, times in Counter(keys).items() if times == 1}
-    for row in table(common.sampled()):
+    for row in table(exporting.sampled()):
         tag = next(i for i, one in enumerate(whole["tags"]) if one["path"] == row["tag"])
         key = row["stack"], tag, row["thread"]
         if key in alone:
@@ -143,24 +143,25 @@ def the_confidence_interval_of_a_row_is_that_of_its_site():
 
 @claim
 def small_stacks_become_one_row_per_tag_and_thread_and_the_totals_stay_the_same():
-    less = table(common.exact(), "--threshold", "5")
-    assert len(less) < len(table(common.exact()))
+    less = table(exporting.exact(), "--threshold", "5")
+    assert len(less) < len(table(exporting.exact()))
     assert any("more below 5%" in row["function"] and not row["file"] for row in less)
-    common.same(common.add_up(map(figures, less)), common.totals(common.exact()))
+    exporting.same(exporting.add_up(map(figures, less)), exporting.totals(exporting.exact()))
 
 
 @claim
 def tags_and_threads_have_columns_and_are_not_in_the_stack():
     for by in ("tag", "thread,tag"):
-        assert sorted(map(repr, table(common.exact(), "--by", by))) == sorted(map(repr, table(common.exact()))), by
+        split, whole = table(exporting.exact(), "--by", by), table(exporting.exact())
+        assert sorted(map(repr, split)) == sorted(map(repr, whole)), by
 
 
 @claim
 def a_difference_has_signed_figures_and_those_before():
-    rows = table(common.after(), "--diff-base", common.before())
+    rows = table(exporting.after(), "--diff-base", exporting.before())
     assert list(rows[0]) == [*PLACE, *FIGURES, *(f"{word} before" for word in FIGURES), "stack"], list(rows[0])
-    common.same(common.add_up(map(figures, rows)), common.difference(common.before(), common.after()))
-    common.same(common.add_up(figures(row, " before") for row in rows), common.totals(common.before()))
+    exporting.same(exporting.add_up(map(figures, rows)), exporting.difference(exporting.before(), exporting.after()))
+    exporting.same(exporting.add_up(figures(row, " before") for row in rows), exporting.totals(exporting.before()))
     grown = {row["tag"] for row in rows if int(row["live"]) > 0}
     shrunk = {row["tag"] for row in rows if int(row["calls"]) < 0}
     assert {"cache", "audit"} <= grown and "request/render" in shrunk, (grown, shrunk)

@@ -9,7 +9,7 @@ import posixpath
 import re
 from collections import Counter
 
-import common
+import exporting
 
 NO_ROOM = "(no room in the file for this stack)"
 OTHER_SIZES = "(other sizes)"
@@ -67,10 +67,10 @@ def lines(whole, site):
 
 def weights(profile, metric, of, *options, before=lambda whole, site: ()):
     """{(of(frame), ...): its figure}, without stacks whose figure is 0. `before` gives the frames before a stack."""
-    whole, found = common.as_json(profile, *options), Counter()
+    whole, found = exporting.as_json(profile, *options), Counter()
     for site in whole["sites"]:
         key = (*before(whole, site), *map(of, lines(whole, site)))
-        found[key] += common.figures(site)[metric]
+        found[key] += exporting.figures(site)[metric]
     return {key: value for key, value in found.items() if value}
 
 

@@ -13,15 +13,10 @@
 #include <stdlib.h>
 #include <sys/time.h>
 
+#include "../lib/turns.h"
+
 #define BYTES 100
 #define HANDLER_BYTES 40000 /* more than the profiler lets pass before its next visit */
-
-/* A function that keeps its own frame and name. */
-#if __has_attribute(noclone)
-#define APART __attribute__((noinline, noclone))
-#else
-#define APART __attribute__((noinline))
-#endif
 
 static volatile uint64_t handled;
 
@@ -32,27 +27,9 @@ static void handle(int signal)
     handled++;
 }
 
-static void *descend(uint32_t turns, unsigned depth);
-
-APART static void *turn_left(uint32_t turns, unsigned depth)
+static void allocate(void *block)
 {
-    void *block = descend(turns, depth);
-    __asm__ volatile("# left" : "+r"(block));
-    return block;
-}
-
-APART static void *turn_right(uint32_t turns, unsigned depth)
-{
-    void *block = descend(turns, depth);
-    __asm__ volatile("# right" : "+r"(block));
-    return block;
-}
-
-static void *descend(uint32_t turns, unsigned depth)
-{
-    if (depth == 0)
-        return malloc(BYTES);
-    return turns & 1 ? turn_right(turns >> 1, depth - 1) : turn_left(turns >> 1, depth - 1);
+    *(void **) block = malloc(BYTES);
 }
 
 int main(int argc, char **argv)
@@ -65,8 +42,11 @@ int main(int argc, char **argv)
     setvbuf(stdout, line, _IOLBF, sizeof line); /* keeps stdio from allocating */
     sigaction(SIGALRM, &action, NULL);
     setitimer(ITIMER_REAL, &timer, NULL);
-    for (uint64_t i = 0; i < calls; i++)
-        free(descend((uint32_t) i, 16));
+    for (uint64_t i = 0; i < calls; i++) {
+        void *block;
+        descend((uint32_t) i, 16, allocate, &block);
+        free(block);
+    }
     setitimer(ITIMER_REAL, &never, NULL);
     printf("%llu %llu\n", (unsigned long long) (calls + handled),
            (unsigned long long) (calls * BYTES + handled * HANDLER_BYTES));

@@ -24,17 +24,11 @@
 #include <unistd.h>
 
 #include "../lib/patience.h"
-#include "ledger.h"
+#include "../lib/turns.h"
+#include "kill_ledger.h"
 
 #define SLOTS 2048
 #define CALLS_PER_NEW_SITE 24
-
-/* A function that keeps its own frame and name. */
-#if __has_attribute(noclone)
-#define APART __attribute__((noinline, noclone))
-#else
-#define APART __attribute__((noinline))
-#endif
 
 struct block {
     uint32_t owner;
@@ -45,6 +39,7 @@ struct worker {
     uint32_t number;
     uint32_t site;       /* of the current call */
     struct block *moved; /* the block that is being reallocated */
+    void *made;          /* what the current call returned */
     uint64_t random;
 };
 
@@ -98,34 +93,10 @@ static void *call_realloc(struct worker *worker)
 
 static void *(*const calls[])(struct worker *) = {call_malloc, call_calloc, call_aligned, call_realloc};
 
-static void *descend(struct worker *worker, uint32_t turns, unsigned depth);
-
-/* The two differ only in their addresses, which tell the reader of a stack the turns. */
-APART static void *turn_left(struct worker *worker, uint32_t turns, unsigned depth)
+static void call(void *argument)
 {
-    void *block = descend(worker, turns, depth);
-    __asm__ volatile("# left" : "+r"(block));
-    return block;
-}
-
-APART static void *turn_right(struct worker *worker, uint32_t turns, unsigned depth)
-{
-    void *block = descend(worker, turns, depth);
-    __asm__ volatile("# right" : "+r"(block));
-    return block;
-}
-
-APART static void *descend(struct worker *worker, uint32_t turns, unsigned depth)
-{
-    void *block;
-    if (depth == 0)
-        block = worker->moved ? call_realloc(worker) : calls[worker->site % 3](worker);
-    else if (turns & 1)
-        block = turn_right(worker, turns >> 1, depth - 1);
-    else
-        block = turn_left(worker, turns >> 1, depth - 1);
-    __asm__ volatile("" : "+r"(block));
-    return block;
+    struct worker *worker = argument;
+    worker->made = worker->moved ? call_realloc(worker) : calls[worker->site % 3](worker);
 }
 
 static struct block *allocate(struct worker *worker, uint32_t site)
@@ -133,7 +104,8 @@ static struct block *allocate(struct worker *worker, uint32_t site)
     struct ledger_pair *pair = &ledger->allocated[worker->number][site];
     worker->site = site;
     count(&pair->started);
-    struct block *block = descend(worker, site, LEDGER_DEPTH);
+    descend(site, LEDGER_DEPTH, call, worker);
+    struct block *block = worker->made;
     count(&pair->done);
     if (!block)
         _exit(99);

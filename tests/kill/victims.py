@@ -13,7 +13,7 @@ sys.path.insert(0, str(HERE.parent / "lib"))
 import plim  # noqa: E402
 from built import BUILD, PLIMSOLL, RUNTIME, environment, export  # noqa: E402, F401
 from claims import expect  # noqa: E402, F401
-from ledger import Ledger, Turns, compare  # noqa: E402
+from kill_ledger import Ledger, Turns, compare  # noqa: E402
 from patience import PATIENCE_S  # noqa: E402, F401
 from place import LedgerPlace  # noqa: E402
 

@@ -9,7 +9,7 @@
 #include <math.h>
 
 #include "reader/describe.h"
-#include "support.h"
+#include "forged_profile.h"
 
 #define SEVEN_DIGITS 1e-6
 

@@ -7,7 +7,7 @@
 #include "reader/describe.h"
 #include "reader/figures.h"
 #include "reader/join/join.h"
-#include "support.h"
+#include "forged_profile.h"
 
 static const char *const scenarios[] = {
     "empty", "leak",  "inlined", "losses", "hostile-names", "duplicates",   "killed",   "threads",

@@ -6,7 +6,7 @@ import re
 from fnmatch import fnmatchcase
 from pathlib import Path
 
-from common import BUILD, SOURCE, claim, contents, expect, main, run, scratch
+from packaged import BUILD, SOURCE, claim, contents, expect, main, run, scratch
 
 DEBIAN = SOURCE / "debian"
 TRIPLET = "x86_64-linux-gnu"

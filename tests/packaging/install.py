@@ -11,7 +11,7 @@ import os
 import shutil
 from pathlib import Path
 
-from common import BUILD, SOURCE, claim, contents, main, run, scratch, stand_in_for_ninja
+from packaged import BUILD, SOURCE, claim, contents, main, run, scratch, stand_in_for_ninja
 
 
 class Place:

@@ -6,7 +6,7 @@ import shutil
 import tarfile
 from pathlib import Path
 
-from common import BUILD, PLIMSOLL, SOURCE, VERSION, Skip, claim, expect, main, run, scratch
+from packaged import BUILD, PLIMSOLL, SOURCE, VERSION, Skip, claim, expect, main, run, scratch
 
 SEMANTIC = r"\d+\.\d+\.\d+(?:-[0-9A-Za-z.-]+)?"
 

@@ -16,7 +16,7 @@ from pathlib import Path
 HERE = Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent / "export"))
 
-import common  # noqa: E402
+import exporting  # noqa: E402
 from built import BUILD, PLIMSOLL, environment  # noqa: E402
 from claims import add, claim, expect, main  # noqa: E402
 from pagedata import PageData  # noqa: E402
@@ -39,24 +39,24 @@ VERDICTS = ("suspected", "unknown", "stopped", "once", "young")
 
 @functools.cache
 def forged(scenario):
-    path = common.place() / f"forged-{scenario}.plim"
-    common.run(FORGE, scenario, path)
+    path = exporting.place() / f"forged-{scenario}.plim"
+    exporting.run(FORGE, scenario, path)
     return path
 
 
 @functools.cache
 def phases():
-    return common.record("phases", "--exact", program=[common.PROGRAMS / "phases"])
+    return exporting.record("phases", "--exact", program=[exporting.PROGRAMS / "phases"])
 
 
 @functools.cache
 def wrapped():
-    return common.record("wrapped", "--exact", program=[common.PROGRAMS / "wrapped"])
+    return exporting.record("wrapped", "--exact", program=[exporting.PROGRAMS / "wrapped"])
 
 
 def moved(program):
     """A copy of PROGRAM-elsewhere, which was built with other directories in its debug information, named PROGRAM."""
-    path = common.place() / "elsewhere" / program.name.removesuffix("-elsewhere")
+    path = exporting.place() / "elsewhere" / program.name.removesuffix("-elsewhere")
     path.parent.mkdir(exist_ok=True)
     shutil.copy(program, path)
     return path
@@ -64,31 +64,31 @@ def moved(program):
 
 @functools.cache
 def elsewhere():
-    return common.record("elsewhere", "--exact", program=[moved(common.PROGRAMS / "wrapped-elsewhere")])
+    return exporting.record("elsewhere", "--exact", program=[moved(exporting.PROGRAMS / "wrapped-elsewhere")])
 
 
 @functools.cache
 def service():
     """A program with a leak, a cache, tables and requests."""
-    return common.record("service", "--exact", program=[SERVICE, "2.5"])
+    return exporting.record("service", "--exact", program=[SERVICE, "2.5"])
 
 
 @functools.cache
 def settled():
     """A program whose largest leftover is not the most suspicious one."""
-    return common.record("settled", "--exact", program=[PROGRAMS / "settled"])
+    return exporting.record("settled", "--exact", program=[PROGRAMS / "settled"])
 
 
 @functools.cache
 def reached(*arguments, program=PROGRAMS / "reached"):
     name = "-".join([program.parent.name, program.name, *map(str, arguments)])
-    return common.record(name, "--exact", program=[program, *map(str, arguments)])
+    return exporting.record(name, "--exact", program=[program, *map(str, arguments)])
 
 
 @functools.cache
 def attack():
-    path = common.place() / "attack.plim"
-    common.run(HOSTILE, "attacks", path, common.place() / "lines.c")
+    path = exporting.place() / "attack.plim"
+    exporting.run(HOSTILE, "attacks", path, exporting.place() / "lines.c")
     return path
 
 
@@ -98,14 +98,14 @@ def damaged():
     data = bytearray(forged("1k-stacks").read_bytes())
     for at in range(4096, len(data) - 8, 97 * 8):
         data[at] ^= 0x5a
-    path = common.place() / "damaged.plim"
+    path = exporting.place() / "damaged.plim"
     path.write_bytes(data)
     return path
 
 
 @functools.cache
 def page(profile, *options):
-    return PageData(common.export(profile, "page", *options))
+    return PageData(exporting.export(profile, "page", *options))
 
 
 # ---- sites: in page data (here) and in the JSON export (there) ----
@@ -261,7 +261,8 @@ def members_differ(here, whole):
     for key in set(whole) - AS_COLUMNS - {"advice"}:
         if here.json.get(key) != whole[key]:
             yield f"{key} is {here.json.get(key)}, not {whole[key]}"
-    advice = [{key: value for key, value in piece.items() if key not in ("node", "other_nodes")} for piece in here.json["advice"]]
+    advice = [{key: value for key, value in piece.items() if key not in ("node", "other_nodes")}
+              for piece in here.json["advice"]]
     if advice != whole["advice"]:
         yield "advice differs"
     yield from (f"there is {key}" for key in AS_COLUMNS - {"snapshots"} if key in here.json)
@@ -326,7 +327,7 @@ SELF_CHECKS = (tree_flaws, site_flaws, text_flaws)
 
 def check(profile, options):
     """Runs all checks in one claim: making the exports takes longer than checking them."""
-    here, whole = page(profile(), *options), common.as_json(profile(), *options)
+    here, whole = page(profile(), *options), exporting.as_json(profile(), *options)
     assert here.tables["site"] == len(whole["sites"]), here.tables
     for said, differ in CHECKS.items():
         expect(differ(here, whole), f"for: it {said}")
@@ -337,7 +338,7 @@ def check(profile, options):
 
 
 PROFILES = {
-    **common.PROFILES,
+    **exporting.PROFILES,
     "a profile with heap compositions": phases,
     "a service with a leak": service,
     "a program that has settled": settled,
@@ -351,7 +352,7 @@ for said, one in PROFILES.items():
 for options in (("--focus", "render"), ("--thread", "worker"), ("--ignore", "render"), ("--no-symbols",),
                 ("--names", "none")):
     add(f"the page data of a part matches its JSON: {' '.join(options)}",
-        functools.partial(check, common.exact, options))
+        functools.partial(check, exporting.exact, options))
 
 
 @claim
@@ -362,7 +363,7 @@ def the_page_data_of_a_time_interval_matches_its_json():
 
 @claim
 def the_page_data_of_a_difference_matches_its_json():
-    check(common.after, ("--diff-base", common.before()))
+    check(exporting.after, ("--diff-base", exporting.before()))
 
 
 @claim
@@ -392,21 +393,21 @@ def short_names(here):
 
 @claim
 def a_site_is_named_after_the_function_that_reports_name_it_after():
-    for profile in (common.exact(), wrapped(), phases()):
+    for profile in (exporting.exact(), wrapped(), phases()):
         here = page(profile)
         texts, found = here.texts(), Counter()
         for number, node in enumerate(here["site.own"]):
             function = here["place.function"][here["node.place"][node]]
             found[texts[here["function.full"][function]]] += metrics(here, number)["alloc_objects"]
         wanted = Counter()
-        for row in csv.DictReader(io.StringIO(common.export(profile, "csv").decode())):
+        for row in csv.DictReader(io.StringIO(exporting.export(profile, "csv").decode())):
             wanted[row["function"]] += int(row["calls"])
         assert found == wanted, (found - wanted, wanted - found)
 
 
 @claim
 def functions_have_short_and_complete_names():
-    here = page(common.exact())
+    here = page(exporting.exact())
     texts = here.texts()
     full = [texts[name] for name in here["function.full"]]
     shortened = [(one, other) for one, other in zip(short_names(here), full) if one != other]
@@ -430,7 +431,7 @@ def inner_and_outer_exclude_allocators_and_startup_code():
 
 @claim
 def advice_points_at_the_node_of_its_stack():
-    here, whole = page(forged("exact")), common.as_json(forged("exact"))
+    here, whole = page(forged("exact")), exporting.as_json(forged("exact"))
     pieces = [piece for piece in here.json["advice"] if piece["stack"] is not None]
     of_stack = {site["stack"]: here["site.node"][number] for number, site in enumerate(whole["sites"])}
     assert pieces and all(piece["node"] == of_stack[piece["stack"]] for piece in pieces), pieces
@@ -439,8 +440,8 @@ def advice_points_at_the_node_of_its_stack():
 @claim
 def leak_evidence_is_worded_as_in_the_report():
     seen = set()
-    for profile in (service(), forged("exact"), forged("leak"), forged("auto"), phases(), common.sampled()):
-        report = common.run(PLIMSOLL, "report", "--leaks", "--color", "never", "--top", "1000", profile,
+    for profile in (service(), forged("exact"), forged("leak"), forged("auto"), phases(), exporting.sampled()):
+        report = exporting.run(PLIMSOLL, "report", "--leaks", "--color", "never", "--top", "1000", profile,
                             env=environment(COLUMNS="300")).stdout.decode()
         words = " ".join(report.split())
         for item in page(profile).json["leaks"]["items"]:
@@ -470,7 +471,7 @@ def source_lines_are_those_around_the_places_of_sites():
     here = page(phases())
     found = snippets(here, "phases.c")
     assert found, here.json["sources"]
-    source = (common.HERE / "programs/phases.c").read_text().splitlines()
+    source = (exporting.HERE / "programs/phases.c").read_text().splitlines()
     for snippet in found:
         first, lines = snippet["first"], snippet["lines"]
         assert [line.rstrip() for line in source[first - 1:first - 1 + len(lines)]] == lines
@@ -486,9 +487,9 @@ def source_lines_are_those_around_the_places_of_sites():
 
 
 def hostile_source(name, text):
-    profile, source = common.place() / f"{name}.plim", common.place() / name
+    profile, source = exporting.place() / f"{name}.plim", exporting.place() / name
     source.write_text(text)
-    common.run(HOSTILE, "attacks", profile, source)
+    exporting.run(HOSTILE, "attacks", profile, source)
     return profile, snippets(page(profile), name)
 
 
@@ -505,9 +506,9 @@ def a_profile_cannot_make_the_page_include_files_that_are_not_source_code():
 def long_source_lines_are_truncated_and_newer_files_are_marked():
     profile, found = hostile_source("wide.c", "\n".join(["a" + "ä" * 3000] * 40))
     assert found and all(line == "a" + "ä" * 199 for snippet in found for line in snippet["lines"]), found
-    source = common.place() / "wide.c"
+    source = exporting.place() / "wide.c"
     os.utime(source, (2e9, 2e9))
-    later = snippets(PageData(common.export(profile, "page")), "wide.c")
+    later = snippets(PageData(exporting.export(profile, "page")), "wide.c")
     assert later and all(snippet["younger"] for snippet in later), later
 
 
@@ -516,8 +517,8 @@ def long_source_lines_are_truncated_and_newer_files_are_marked():
 
 @claim
 def changes_add_up_to_both_profiles():
-    here = page(common.after(), "--diff-base", common.before())
-    diff, old, new = here.json["diff"], common.as_json(common.before()), common.as_json(common.after())
+    here = page(exporting.after(), "--diff-base", exporting.before())
+    diff, old, new = here.json["diff"], exporting.as_json(exporting.before()), exporting.as_json(exporting.after())
     for side, whole in (("before", old), ("after", new)):
         for key in ("process", "sampling", "auto", "totals", "timeline", "peak"):
             assert diff[side][key] == whole[key], (side, key)
@@ -538,7 +539,7 @@ def changes_add_up_to_both_profiles():
 
 @claim
 def the_node_of_a_change_belongs_to_a_profile_that_has_its_stack():
-    here = page(common.after(), "--diff-base", common.before())
+    here = page(exporting.after(), "--diff-base", exporting.before())
     base = here.json["extent"]["base_sites"]
     before, after = set(here["site.node"][:base]), set(here["site.node"][base:])
     items = [item for changes in here.json["diff"]["changes"].values() for item in changes["items"]]
@@ -570,13 +571,13 @@ def base_scopes(here):
 
 @claim
 def a_difference_has_the_scopes_of_its_first_profile():
-    for before, after in ((common.before(), common.after()), (forged("tags"), forged("threads")),
+    for before, after in ((exporting.before(), exporting.after()), (forged("tags"), forged("threads")),
                           (forged("threads"), forged("tags")), (forged("tags"), forged("tags-sampled"))):
-        whole = common.as_json(before)
+        whole = exporting.as_json(before)
         wanted = sorted((whole["threads"][scope["thread"]]["name"], whole["tags"][scope["tag"]]["path"], scope["calls"],
                          scope["bytes"]) for scope in whole["scopes"])
         assert base_scopes(page(after, "--force", "--diff-base", before)) == wanted, (before, after)
-    assert not page(common.after()).tables["base_scope"]
+    assert not page(exporting.after()).tables["base_scope"]
     assert not page(phases(), "--since", "100ms").tables["base_scope"]
 
 
@@ -586,7 +587,7 @@ def a_difference_has_the_scopes_of_its_first_profile():
 @claim
 def the_same_profile_gives_the_same_file():
     def once():
-        return common.run(PLIMSOLL, "export", "--format", "page", common.exact(),
+        return exporting.run(PLIMSOLL, "export", "--format", "page", exporting.exact(),
                           env=environment(SOURCE_DATE_EPOCH="86400")).stdout
 
     assert once() == once()
@@ -595,22 +596,22 @@ def the_same_profile_gives_the_same_file():
 
 @claim
 def the_page_member_has_subject_title_and_metric():
-    about = page(common.exact()).json["page"]
+    about = page(exporting.exact()).json["page"]
     assert about["subject"] == "exact.plim" and about["title"].endswith("shapes"), about
     assert about["title_live"] == "Never freed" and about["live"] is False, about
-    assert page(common.exact(), "--metric", "calls").json["page"]["metric"] == "calls"
+    assert page(exporting.exact(), "--metric", "calls").json["page"]["metric"] == "calls"
 
 
 @claim
 def losses_are_worded_as_in_reports():
-    many, one = common.place() / "many-lost.plim", common.place() / "one-lost.plim"
-    common.run(FORGE, "losses", many)
+    many, one = exporting.place() / "many-lost.plim", exporting.place() / "one-lost.plim"
+    exporting.run(FORGE, "losses", many)
     counts = struct.pack("<13Q", *range(100, 113))  # the scenario's count of each kind
     assert many.read_bytes().count(counts) == 1
     one.write_bytes(many.read_bytes().replace(counts, struct.pack("<13Q", *[1] * 13)))
     for profile in (many, one):
-        told, losses = page(profile).json["loss_help"], common.as_json(profile)["losses"]
-        report = " ".join(common.run(PLIMSOLL, "report", profile).stdout.decode().split())
+        told, losses = page(profile).json["loss_help"], exporting.as_json(profile)["losses"]
+        report = " ".join(exporting.run(PLIMSOLL, "report", profile).stdout.decode().split())
         assert len(told) == 13, told
         for key, text in told.items():
             assert f" {losses[key]} {text}" in report, (key, losses[key], text)
@@ -620,9 +621,10 @@ def losses_are_worded_as_in_reports():
 @claim
 def the_number_of_stacks_is_that_of_the_report():
     for options in ((), ("--focus", "render")):
-        said, exported = page(common.exact(), *options).json["page"]["stacks"], common.as_json(common.exact(), *options)
+        said = page(exporting.exact(), *options).json["page"]["stacks"]
+        exported = exporting.as_json(exporting.exact(), *options)
         seen = {site["stack"] for site in exported["sites"]} - {None}
-        report = common.run(PLIMSOLL, "report", *options, common.exact()).stdout.decode()
+        report = exporting.run(PLIMSOLL, "report", *options, exporting.exact()).stdout.decode()
         assert said == (len(seen) if options else len(exported["stacks"])) > 1, (said, len(seen))
         assert f"stacks {said:,}" in report, report
 
@@ -630,15 +632,16 @@ def the_number_of_stacks_is_that_of_the_report():
 @claim
 def options_that_leave_something_out_are_refused():
     for options in (("--by", "tag"), ("--threshold", "1%")):
-        said = common.run(PLIMSOLL, "export", "--format", "page", *options, common.exact(), status=2).stderr.decode()
+        done = exporting.run(PLIMSOLL, "export", "--format", "page", *options, exporting.exact(), status=2)
+        said = done.stderr.decode()
         assert "page contains everything" in said, said
 
 
 @claim
 def a_profile_is_complete_without_its_program():
-    path = common.place() / "program"
-    shutil.copy(common.PROGRAMS / "phases", path)
-    profile = common.record("orphan", "--exact", program=[path])
+    path = exporting.place() / "program"
+    shutil.copy(exporting.PROGRAMS / "phases", path)
+    profile = exporting.record("orphan", "--exact", program=[path])
     path.unlink()
     check(lambda: profile, ())
 

@@ -7,7 +7,7 @@
 #ifndef PL_MODEL_H
 #define PL_MODEL_H
 
-#include "support.h"
+#include "forged_profile.h"
 
 #define MODEL_MAX 64
 #define MODEL_DEPTH 8

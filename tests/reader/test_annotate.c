@@ -12,7 +12,7 @@
 
 #include "reader/describe.h"
 #include "reader/write/annotate.h"
-#include "support.h"
+#include "forged_profile.h"
 
 static off_t file_bytes(const char *path)
 {

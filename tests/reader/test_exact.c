@@ -9,7 +9,7 @@
 #include <math.h>
 
 #include "reader/describe.h"
-#include "support.h"
+#include "forged_profile.h"
 
 #define TERMS 0
 #define STRINGS 1

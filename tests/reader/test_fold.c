@@ -4,7 +4,7 @@
  */
 #include <math.h>
 
-#include "support.h"
+#include "forged_profile.h"
 
 static void an_empty_profile_has_no_sites_and_all_its_strings(void **state)
 {

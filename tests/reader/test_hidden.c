@@ -2,7 +2,7 @@
 /* test_hidden.c - intervals allow for blocks of which no sample was taken, and for other moments of the peak. */
 #include <math.h>
 
-#include "support.h"
+#include "forged_profile.h"
 #include "reader/base/arena.h"
 #include "reader/peakrange.h"
 

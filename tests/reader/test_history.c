@@ -4,7 +4,7 @@
  */
 #include <math.h>
 
-#include "support.h"
+#include "forged_profile.h"
 
 static void moments_are_in_order_and_without_duplicates(void **state)
 {

@@ -8,7 +8,7 @@
 #include <errno.h>
 #include <math.h>
 
-#include "support.h"
+#include "forged_profile.h"
 
 #define COST_FACTOR                                                                                                    \
     12 /* measured: 7 for a file of nothing but one stack, 6 for one whose stacks unfold to the bound                  \

@@ -12,7 +12,7 @@
 #include <stdatomic.h>
 #include <sys/mman.h>
 
-#include "support.h"
+#include "forged_profile.h"
 
 #define ROWS 200
 #define TALLIES 64

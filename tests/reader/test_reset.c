@@ -5,7 +5,7 @@
 #include <math.h>
 
 #include "reader/describe.h"
-#include "support.h"
+#include "forged_profile.h"
 
 static struct pl_profile *load_and_free(struct forge *forge)
 {

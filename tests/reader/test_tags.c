@@ -2,7 +2,7 @@
 /*
  * test_tags.c - reading tags, scopes and sites with tags, from correct and damaged files.
  */
-#include "support.h"
+#include "forged_profile.h"
 
 #define LONG_BYTES 65536
 

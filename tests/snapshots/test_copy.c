@@ -11,7 +11,7 @@
 #include "reader/image.h"
 #include "reader/write/annotate.h"
 #include "reader/write/copy.h"
-#include "support.h"
+#include "forged_profile.h"
 
 #define LAST_KIND PL_KIND_SCOPE
 

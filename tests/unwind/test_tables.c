@@ -6,7 +6,7 @@
  * unreadable page, and are then changed in sensitive places. This file defines _dl_find_object, so that the unwinder
  * finds the invented module.
  */
-#include "support.h"
+#include "unwind_tests.h"
 
 #include <string.h>
 #include <sys/mman.h>

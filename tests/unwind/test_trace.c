@@ -6,7 +6,7 @@
  * Each test calls observe() through other stacks. observe() traces the stack, walks it, too, and compares with
  * everything seen before in this test.
  */
-#include "support.h"
+#include "unwind_tests.h"
 
 #include <alloca.h>
 #include <pthread.h>

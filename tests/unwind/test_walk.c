@@ -2,7 +2,7 @@
 /*
  * test_walk.c - what a walk keeps, where it stops, and the reason that it gives.
  */
-#include "support.h"
+#include "unwind_tests.h"
 
 #include <pthread.h>
 #include <string.h>

@@ -9,6 +9,7 @@
  * With TURNS 0 it runs forever. With one thread main does everything.
  */
 #include "../../lib/patience.h"
+#include "../../lib/turns.h"
 #include "ledger.h"
 
 #include <malloc.h>
@@ -98,30 +99,13 @@ static struct block (*const sites[])(size_t) = {
 struct order {
     struct block (*allocate)(size_t bytes);
     size_t bytes;
-    struct block old;
+    struct block old, made;
 };
 
-static struct block descend(const struct order *order, uint32_t turns, unsigned depth);
-
-static APART struct block turn_left(const struct order *order, uint32_t turns, unsigned depth)
+static void carry_out(void *argument)
 {
-    struct block block = descend(order, turns, depth);
-    __asm__ volatile("# left" ::: "memory");
-    return block;
-}
-
-static APART struct block turn_right(const struct order *order, uint32_t turns, unsigned depth)
-{
-    struct block block = descend(order, turns, depth);
-    __asm__ volatile("# right" ::: "memory");
-    return block;
-}
-
-static APART struct block descend(const struct order *order, uint32_t turns, unsigned depth)
-{
-    if (depth == 0)
-        return order->allocate ? order->allocate(order->bytes) : site_grow(order->bytes, order->old);
-    return turns & 1 ? turn_right(order, turns >> 1, depth - 1) : turn_left(order, turns >> 1, depth - 1);
+    struct order *order = argument;
+    order->made = order->allocate ? order->allocate(order->bytes) : site_grow(order->bytes, order->old);
 }
 
 /* ---- threads ---- */
@@ -133,8 +117,9 @@ static size_t draw_size(struct worker *worker)
 
 static struct block make(struct worker *worker, struct block (*allocate)(size_t), struct block old)
 {
-    struct order order = {allocate, draw_size(worker) + !allocate, old};
-    return descend(&order, draw(worker, 1u << DEPTH_MAX), draw(worker, DEPTH_MAX));
+    struct order order = {.allocate = allocate, .bytes = draw_size(worker) + !allocate, .old = old};
+    descend(draw(worker, 1u << DEPTH_MAX), draw(worker, DEPTH_MAX), carry_out, &order);
+    return order.made;
 }
 
 static void take(struct slot *slot)

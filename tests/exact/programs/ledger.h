@@ -15,19 +15,14 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "../../lib/apart.h"
+
 #define LEDGER_MAGIC 0x1ed6e200u
 #define LEDGER_THREADS 16
 #define LEDGER_SITES 32
 #define LEDGER_NAME 32
 #define LEDGER_POINTS 4096
 #define LEDGER_NOBODY UINT32_MAX /* the thread of an inherited block, which is in no account */
-
-/* A function that keeps its own frame and name. */
-#if __has_attribute(noclone)
-#define APART __attribute__((noinline, noclone))
-#else
-#define APART __attribute__((noinline))
-#endif
 
 enum ledger_doing { LEDGER_NOTHING = 0, LEDGER_ALLOCATING, LEDGER_FREEING, LEDGER_MOVING };
 

@@ -8,7 +8,7 @@
  */
 #include "../../lib/patience.h"
 #include "../../lib/step.h"
-#include "turns.h"
+#include "handler_sites.h"
 
 #include <pthread.h>
 #include <stdlib.h>
@@ -27,7 +27,7 @@ static void new_stack(void)
     static uint32_t turns;
     turns++;
     step_begin();
-    ledger_free(descend(turns, DEPTH));
+    ledger_free(allocate_below(turns));
     step_end();
 }
 

@@ -6,7 +6,7 @@
  *
  * It needs an allocator that is safe in signal handlers.
  */
-#include "turns.h"
+#include "handler_sites.h"
 
 #include <signal.h>
 #include <stdlib.h>
@@ -30,7 +30,7 @@ int main(int argc, char **argv)
     sigaction(SIGALRM, &action, NULL);
     setitimer(ITIMER_REAL, &timer, NULL);
     for (unsigned long i = 0; i < turns; i++)
-        ledger_free(descend((uint32_t) i, DEPTH));
+        ledger_free(allocate_below((uint32_t) i));
     setitimer(ITIMER_REAL, &never, NULL);
     return 0;
 }

@@ -10,7 +10,7 @@
 
 #include "../../traps/programs/trap.h"
 
-static NOINLINE void *arguments_allocate(void)
+static APART void *arguments_allocate(void)
 {
     return keep(malloc(100));
 }

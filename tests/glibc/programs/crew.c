@@ -27,47 +27,47 @@ static uint32_t next(uint32_t *state)
     return (*state = *state * 1664525 + 1013904223) >> 12;
 }
 
-static NOINLINE void *crew_small(uint32_t random)
+static APART void *crew_small(uint32_t random)
 {
     return keep(malloc(16 + random % 200));
 }
 
-static NOINLINE void *crew_table(uint32_t random)
+static APART void *crew_table(uint32_t random)
 {
     return keep(calloc(8 + random % 100, 24));
 }
 
-static NOINLINE void *crew_aligned(uint32_t random)
+static APART void *crew_aligned(uint32_t random)
 {
     void *block = NULL;
     CHECK(posix_memalign(&block, 64, 100 + random % 1000) == 0);
     return keep(block);
 }
 
-static NOINLINE void *crew_grow(void *block, uint32_t random)
+static APART void *crew_grow(void *block, uint32_t random)
 {
     return keep(realloc(block, 300 + random % 5000));
 }
 
-static NOINLINE char *crew_name(int number)
+static APART char *crew_name(int number)
 {
     char text[64];
     snprintf(text, sizeof text, "hand %d of the crew", number);
     return keep(strdup(text));
 }
 
-static NOINLINE void *crew_left(void)
+static APART void *crew_left(void)
 {
     return keep(malloc(1000));
 }
 
-static NOINLINE void *crew_child(void)
+static APART void *crew_child(void)
 {
     return keep(malloc(480));
 }
 
 /* The rounds of one thread. Its last blocks are for the thread that started it. */
-static NOINLINE void work(struct hand *hand)
+static APART void work(struct hand *hand)
 {
     uint32_t state = (uint32_t) hand->number;
     for (int i = 0; i < hand->rounds; i++) {

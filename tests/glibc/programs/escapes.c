@@ -14,7 +14,7 @@ static void end(int signal)
     _exit(0);
 }
 
-static NOINLINE int escapes_allocate(void **to)
+static APART int escapes_allocate(void **to)
 {
     int error = posix_memalign(to, 64, 1000);
     keep(to);

@@ -29,7 +29,7 @@ static void handler(int number)
     handled++;
 }
 
-static NOINLINE void *interrupted_allocate(size_t size)
+static APART void *interrupted_allocate(size_t size)
 {
     return keep(malloc(size));
 }

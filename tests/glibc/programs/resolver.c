@@ -17,7 +17,7 @@ __attribute__((used)) static int (*resolve(void))(void)
 
 int resolved(void) __attribute__((ifunc("resolve")));
 
-static NOINLINE void *resolver_allocate(void)
+static APART void *resolver_allocate(void)
 {
     return keep(malloc(100));
 }

@@ -8,7 +8,7 @@
 
 #include "../../traps/programs/trap.h"
 
-static NOINLINE void *spaces_allocate(void)
+static APART void *spaces_allocate(void)
 {
     return keep(malloc(123));
 }

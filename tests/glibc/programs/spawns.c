@@ -8,7 +8,7 @@
 
 #include "../../traps/programs/trap.h"
 
-static NOINLINE void *spawns_allocate(void)
+static APART void *spawns_allocate(void)
 {
     return keep(malloc(100));
 }

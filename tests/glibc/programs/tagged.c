@@ -8,7 +8,7 @@
 
 #include "../../traps/programs/trap.h"
 
-static NOINLINE void *tagged_allocate(size_t bytes)
+static APART void *tagged_allocate(size_t bytes)
 {
     return keep(malloc(bytes));
 }

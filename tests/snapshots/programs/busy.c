@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "../../lib/turns.h"
 #include "plimsoll.h"
 
 #define DEPTH 10
@@ -19,44 +20,20 @@
 
 static _Atomic(void *) shelf[SHELF];
 
-static void turn(uint32_t path, int depth);
-
-__attribute__((noinline)) static void turn_left(uint32_t path, int depth)
+static void exchange(void *argument)
 {
-    turn(path, depth);
-    __asm__ volatile("");
-}
-
-__attribute__((noinline)) static void turn_right(uint32_t path, int depth)
-{
-    turn(path, depth);
-    __asm__ volatile("");
-}
-
-static void exchange(uint32_t path)
-{
+    uint32_t path = *(uint32_t *) argument;
     void *block = malloc(16 + path % 1000);
     free(atomic_exchange(&shelf[path * 2654435761u % SHELF], block));
 }
 
-__attribute__((noinline)) static void turn(uint32_t path, int depth)
-{
-    if (depth == 0)
-        exchange(path);
-    else if (path >> (depth - 1) & 1)
-        turn_left(path, depth - 1);
-    else
-        turn_right(path, depth - 1);
-    __asm__ volatile("");
-}
-
 static void take_turns(uint32_t thread, uint32_t i)
 {
-    uint32_t path = i / TURNS_PER_STACK % (1u << DEPTH);
+    uint32_t path = i / TURNS_PER_STACK % (1u << DEPTH), half = path / 2;
     plimsoll_pushf("tag %u.%u", thread, path % 500);
-    turn(path, DEPTH);
+    descend(path, DEPTH, exchange, &path);
     plimsoll_push("inner");
-    turn(path / 2, DEPTH);
+    descend(half, DEPTH, exchange, &half);
     plimsoll_pop();
     plimsoll_pop();
 }

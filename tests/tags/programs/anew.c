@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "../../lib/turns.h"
+
 #define BITS 12
 #define KEPT_OF 8
 #define ROUNDS 40
@@ -14,8 +16,9 @@
 static void *kept[(1 << BITS) / KEPT_OF];
 static void *volatile sink;
 
-static void allocate(unsigned number)
+static void allocate(void *argument)
 {
+    unsigned number = *(unsigned *) argument;
     void *block = malloc(1000);
     sink = block;
     if (number % KEPT_OF == 0)
@@ -24,30 +27,7 @@ static void allocate(unsigned number)
         free(block);
 }
 
-/* A different stack for each number: one frame for each bit. */
-static __attribute__((noinline)) void one(unsigned number, unsigned left);
-
-static __attribute__((noinline)) void zero(unsigned number, unsigned left)
-{
-    if (left == 0)
-        allocate(number);
-    else if (number >> (left - 1) & 1)
-        one(number, left - 1);
-    else
-        zero(number, left - 1);
-}
-
-static __attribute__((noinline)) void one(unsigned number, unsigned left)
-{
-    if (left == 0)
-        allocate(number);
-    else if (number >> (left - 1) & 1)
-        one(number, left - 1);
-    else
-        zero(number, left - 1);
-}
-
-static __attribute__((noinline)) void after(void)
+static APART void after(void)
 {
     for (int i = 0; i < 10; i++) {
         sink = malloc(100);
@@ -58,7 +38,7 @@ static __attribute__((noinline)) void after(void)
 int main(void)
 {
     for (unsigned i = 0; i < 1 << BITS; i++)
-        zero(i, BITS);
+        descend(i, BITS, allocate, &i);
     usleep(5 * ROUND_US);
     plimsoll_reset();
     for (int i = 0; i < ROUNDS; i++) {

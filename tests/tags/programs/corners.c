@@ -6,7 +6,7 @@
  *
  * It ends with a message on stderr if something is wrong. Some scenes need settings: see ../stepped.py.
  */
-#include "step.h"
+#include "step_figures.h"
 
 #include <fenv.h>
 #include <pthread.h>

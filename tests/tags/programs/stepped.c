@@ -9,7 +9,7 @@
  * message on stderr if something is wrong.
  */
 #include "../../lib/patience.h"
-#include "step.h"
+#include "step_figures.h"
 
 #include <pthread.h>
 #include <setjmp.h>

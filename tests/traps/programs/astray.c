@@ -10,7 +10,7 @@
 
 #include "trap.h"
 
-static NOINLINE void astray_allocate(void)
+static APART void astray_allocate(void)
 {
     free(keep(malloc(100)));
 }

@@ -6,7 +6,7 @@
 
 void atfork_library(void);
 
-static NOINLINE void *atfork_child_allocate(void)
+static APART void *atfork_child_allocate(void)
 {
     return keep(malloc(40));
 }

@@ -13,7 +13,7 @@ void atfork_library(void)
 
 static void *inherited;
 
-static NOINLINE void *atfork_allocate(size_t bytes)
+static APART void *atfork_allocate(size_t bytes)
 {
     return keep(malloc(bytes));
 }

@@ -17,7 +17,7 @@
 
 static int named;
 
-static NOINLINE void *churn_allocate(void)
+static APART void *churn_allocate(void)
 {
     return keep(malloc(BYTES));
 }

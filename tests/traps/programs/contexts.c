@@ -13,7 +13,7 @@
 static __thread ucontext_t main_context, context[COROUTINES];
 static __thread void *block[COROUTINES];
 
-static NOINLINE void *contexts_allocate(void)
+static APART void *contexts_allocate(void)
 {
     return keep(malloc(77));
 }

@@ -5,7 +5,8 @@
  */
 #include <pthread.h>
 
-#include "turns.h"
+#include "../../lib/turns.h"
+#include "trap.h"
 
 #define STACKS 3000
 #define THREADS 150
@@ -20,7 +21,7 @@ static void allocate(void *unused)
     free(keep(malloc(100)));
 }
 
-static NOINLINE void *crowd_allocate(void)
+static APART void *crowd_allocate(void)
 {
     return keep(malloc(60));
 }
@@ -38,7 +39,7 @@ int main(void)
 {
     static pthread_t thread[THREADS];
     for (unsigned i = 0; i < STACKS; i++)
-        turn(i, 12, allocate, NULL);
+        descend(i, 12, allocate, NULL);
     CHECK(pthread_barrier_init(&all_here, NULL, THREADS) == 0);
     for (long i = 0; i < THREADS; i++)
         CHECK(pthread_create(&thread[i], NULL, work, (void *) i) == 0);

@@ -11,7 +11,8 @@
 #include <sys/syscall.h>
 #include <sys/wait.h>
 
-#include "turns.h"
+#include "../../lib/turns.h"
+#include "trap.h"
 
 #define STACKS 2000
 
@@ -70,7 +71,7 @@ static void list_descriptors(void)
             printf("%d\n", fd);
 }
 
-static NOINLINE void daemon_allocate(void *unused)
+static APART void daemon_allocate(void *unused)
 {
     (void) unused;
     free(keep(malloc(100)));
@@ -82,7 +83,7 @@ static int be_daemon(int argc, char **argv)
         if (!is(argv[i], "fork") && !is(argv[i], "list"))
             leave(argv[i]);
     for (unsigned i = 0; i < STACKS; i++)
-        turn(i, 12, daemon_allocate, NULL);
+        descend(i, 12, daemon_allocate, NULL);
     if (owned)
         check_own();
     if (is(argv[argc - 1], "list"))

@@ -7,12 +7,12 @@
 
 #define DEPTH 100000
 
-static NOINLINE void *deep_allocate(void)
+static APART void *deep_allocate(void)
 {
     return keep(malloc(64));
 }
 
-static NOINLINE int descend(int left)
+static APART int descend(int left)
 {
     void *block = left % 5000 == 0 ? deep_allocate() : NULL;
     int below = left ? descend(left - 1) : 0;

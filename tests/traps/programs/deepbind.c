@@ -6,7 +6,7 @@
 
 #define BLOCKS 1000
 
-static NOINLINE void *deepbind_allocate(void)
+static APART void *deepbind_allocate(void)
 {
     return keep(malloc(100));
 }

@@ -9,7 +9,7 @@
 #define EARLY 500
 void *early_block[EARLY];
 
-static NOINLINE void *early_allocate(size_t bytes)
+static APART void *early_allocate(size_t bytes)
 {
     return keep(malloc(bytes));
 }
@@ -27,7 +27,7 @@ static void at_exit(void)
 }
 
 /* libc allocates a table for every 32 handlers, and frees it during exit(). */
-static NOINLINE void early_register(void)
+static APART void early_register(void)
 {
     for (int i = 0; i < 200; i++)
         CHECK(atexit(at_exit) == 0);

@@ -10,7 +10,7 @@
 
 #include "trap.h"
 
-static NOINLINE void *ends_allocate(void)
+static APART void *ends_allocate(void)
 {
     return keep(malloc(64));
 }

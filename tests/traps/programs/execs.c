@@ -13,7 +13,7 @@
 
 extern char **environ;
 
-static NOINLINE void *execs_allocate(void)
+static APART void *execs_allocate(void)
 {
     return keep(malloc(64));
 }

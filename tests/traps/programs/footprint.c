@@ -9,7 +9,8 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "turns.h"
+#include "../../lib/turns.h"
+#include "trap.h"
 
 static void footprint_allocate(void *unused)
 {
@@ -33,7 +34,7 @@ int main(int argc, char **argv)
     if (is(how, "mlock"))
         CHECK(mlockall(MCL_CURRENT | MCL_FUTURE) == 0);
     for (unsigned i = 0; i < 300; i++)
-        turn(i, 12, footprint_allocate, NULL);
+        descend(i, 12, footprint_allocate, NULL);
     for (int i = argc > 2 ? atoi(argv[2]) : 0; i > 0; i--)
         CHECK(keep(malloc(16)) != NULL);
     if (is(how, "smaps"))

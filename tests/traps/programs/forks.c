@@ -29,12 +29,12 @@ static void *block[BEFORE];
 static char **arguments;
 static volatile int stop;
 
-static NOINLINE void *parent_allocate(void)
+static APART void *parent_allocate(void)
 {
     return keep(malloc(64));
 }
 
-static NOINLINE void *child_allocate(void)
+static APART void *child_allocate(void)
 {
     return keep(malloc(48));
 }

@@ -18,7 +18,7 @@ struct last {
     void *block;
 };
 
-static NOINLINE void *goodbye_allocate(size_t bytes)
+static APART void *goodbye_allocate(size_t bytes)
 {
     return keep(malloc(bytes));
 }

@@ -4,7 +4,7 @@
 
 #define BLOCKS 20000
 
-static NOINLINE void *granule_allocate(void)
+static APART void *granule_allocate(void)
 {
     return keep(malloc(8));
 }

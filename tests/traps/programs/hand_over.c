@@ -15,7 +15,7 @@
 
 static void *shared[4];
 
-static NOINLINE void *hand_over_allocate(void)
+static APART void *hand_over_allocate(void)
 {
     return keep(malloc(500));
 }

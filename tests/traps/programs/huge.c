@@ -14,7 +14,7 @@ static volatile size_t sizes[] = {
     SIZE_MAX,           SIZE_MAX - 63,      SIZE_MAX - 64,      SIZE_MAX - 4095,
 };
 
-static NOINLINE void ask_for(volatile size_t n)
+static APART void ask_for(volatile size_t n)
 {
     void *out = NULL;
     void *volatile block = malloc(8);
@@ -32,7 +32,7 @@ static NOINLINE void ask_for(volatile size_t n)
     free(block);
 }
 
-static NOINLINE void *huge_allocate(void)
+static APART void *huge_allocate(void)
 {
     return keep(malloc(BYTES));
 }

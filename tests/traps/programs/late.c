@@ -2,7 +2,8 @@
 /* late.c - ends before its library does. Meanwhile threads go on allocating from new stacks. */
 #include <pthread.h>
 
-#include "turns.h"
+#include "../../lib/turns.h"
+#include "trap.h"
 
 void late_library(void);
 
@@ -15,7 +16,7 @@ static void late_allocate(void *unused)
 static void *work(void *number)
 {
     for (unsigned i = 0;; i++)
-        turn(i * 4 + (unsigned) (long) number, 14, late_allocate, NULL);
+        descend(i * 4 + (unsigned) (long) number, 14, late_allocate, NULL);
     return NULL;
 }
 

@@ -29,7 +29,7 @@ static void book(struct account *account, int function, size_t bytes)
     account->bytes += bytes;
 }
 
-static NOINLINE void *ledger_allocate(struct account *account, unsigned turn)
+static APART void *ledger_allocate(struct account *account, unsigned turn)
 {
     size_t bytes = turn % 700;
     void *block = NULL;

@@ -11,7 +11,7 @@
 
 #define CALLS 200
 
-static NOINLINE void *modules_allocate(size_t bytes)
+static APART void *modules_allocate(size_t bytes)
 {
     return keep(malloc(bytes));
 }

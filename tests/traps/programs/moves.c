@@ -9,42 +9,42 @@
 
 #define TIMES 50
 
-static NOINLINE void *first_allocate(size_t bytes)
+static APART void *first_allocate(size_t bytes)
 {
     return keep(malloc(bytes));
 }
 
-static NOINLINE void *grow_in_place(void *block)
+static APART void *grow_in_place(void *block)
 {
     return keep(realloc(block, 104)); /* glibc keeps the chunk */
 }
 
-static NOINLINE void *grow_away(void *block)
+static APART void *grow_away(void *block)
 {
     return keep(realloc(block, 300000));
 }
 
-static NOINLINE void *shrink(void *block)
+static APART void *shrink(void *block)
 {
     return keep(realloc(block, 10));
 }
 
-static NOINLINE void *fail_to_grow(void *block)
+static APART void *fail_to_grow(void *block)
 {
     return keep(realloc(block, (size_t) PTRDIFF_MAX - 1));
 }
 
-static NOINLINE void *from_nothing(void)
+static APART void *from_nothing(void)
 {
     return keep(realloc(NULL, 77));
 }
 
-static NOINLINE void *to_nothing(void *block)
+static APART void *to_nothing(void *block)
 {
     return keep(realloc(block, 0));
 }
 
-static NOINLINE void *by_array(void *block)
+static APART void *by_array(void *block)
 {
     return keep(reallocarray(block, 7, 11));
 }

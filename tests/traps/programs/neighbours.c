@@ -12,7 +12,7 @@
 
 static void *block[BLOCKS_MAX];
 
-static NOINLINE void *neighbours_allocate(void)
+static APART void *neighbours_allocate(void)
 {
     return keep(malloc(8));
 }

@@ -4,7 +4,7 @@
 
 #include "trap.h"
 
-static NOINLINE void *null_allocate(void)
+static APART void *null_allocate(void)
 {
     return keep(malloc(4000));
 }

@@ -13,11 +13,7 @@
 #include <thread>
 #include <vector>
 
-#ifdef __clang__
-#define NOINLINE __attribute__((noinline))
-#else
-#define NOINLINE __attribute__((noinline, noclone))
-#endif
+#include "../../lib/apart.h"
 
 struct alignas(64) wide {
     char bytes[128];
@@ -31,7 +27,7 @@ template <class T> static T *keep(T *block)
     return block;
 }
 
-static NOINLINE void plain()
+static APART void plain()
 {
     for (int i = 0; i < 100; i++) {
         delete keep(new int(i));
@@ -39,7 +35,7 @@ static NOINLINE void plain()
     }
 }
 
-static NOINLINE void without_throwing()
+static APART void without_throwing()
 {
     for (int i = 0; i < 100; i++) {
         int *one = keep(new (std::nothrow) int(i));
@@ -49,7 +45,7 @@ static NOINLINE void without_throwing()
     }
 }
 
-static NOINLINE void aligned()
+static APART void aligned()
 {
     for (int i = 0; i < 100; i++) {
         delete keep(new wide);
@@ -59,7 +55,7 @@ static NOINLINE void aligned()
     }
 }
 
-static NOINLINE void sized()
+static APART void sized()
 {
     for (int i = 0; i < 100; i++) {
         ::operator delete(keep(::operator new(40)), 40);
@@ -68,7 +64,7 @@ static NOINLINE void sized()
     }
 }
 
-static NOINLINE int failing()
+static APART int failing()
 {
     int caught = 0;
     for (int i = 0; i < 20; i++) {
@@ -82,7 +78,7 @@ static NOINLINE int failing()
     return caught;
 }
 
-static NOINLINE std::size_t containers()
+static APART std::size_t containers()
 {
     std::vector<std::string> words;
     std::size_t length = 0;
@@ -101,7 +97,7 @@ static void work()
     sized();
 }
 
-static NOINLINE void afterwards()
+static APART void afterwards()
 {
     for (int i = 0; i < 10000; i++)
         delete[] keep(new char[1000]);

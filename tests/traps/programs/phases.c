@@ -13,12 +13,12 @@
 #define TURNS 400
 #define CALLS 200
 
-static NOINLINE void *fine_allocate(void)
+static APART void *fine_allocate(void)
 {
     return keep(malloc(100));
 }
 
-static NOINLINE void *coarse_allocate(void)
+static APART void *coarse_allocate(void)
 {
     return keep(malloc(101));
 }

@@ -9,8 +9,8 @@ void *plugin_call(void);
 #define PLUGIN_BYTES 111
 #endif
 
-NOINLINE void *PLUGIN_NAME(void);
-NOINLINE void *PLUGIN_NAME(void)
+APART void *PLUGIN_NAME(void);
+APART void *PLUGIN_NAME(void)
 {
     return keep(malloc(PLUGIN_BYTES));
 }

@@ -5,7 +5,7 @@
 #define BLOCKS 1000
 #define BYTES 100
 
-static NOINLINE void *quiet_allocate(void)
+static APART void *quiet_allocate(void)
 {
     return keep(malloc(BYTES));
 }

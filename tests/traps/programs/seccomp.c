@@ -21,7 +21,8 @@
 #include <sys/syscall.h>
 #include <sys/wait.h>
 
-#include "turns.h"
+#include "../../lib/turns.h"
+#include "trap.h"
 
 #define STACKS 1500 /* far more than a new file holds */
 
@@ -68,7 +69,7 @@ static void enter(int by_syscall, struct allowed more)
         CHECK(prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) == 0);
 }
 
-static NOINLINE void seccomp_allocate(void *unused)
+static APART void seccomp_allocate(void *unused)
 {
     (void) unused;
     free(keep(malloc(100)));
@@ -77,7 +78,7 @@ static NOINLINE void seccomp_allocate(void *unused)
 static void allocate_everywhere(void)
 {
     for (unsigned i = 0; i < STACKS; i++)
-        turn(i, 12, seccomp_allocate, NULL);
+        descend(i, 12, seccomp_allocate, NULL);
 }
 
 static void *thread(void *unused)

@@ -64,7 +64,7 @@ static void check_zero_sizes(void)
     CHECK(errno == MARK);
 }
 
-static NOINLINE void check_overflow(void)
+static APART void check_overflow(void)
 {
     volatile size_t half = SIZE_MAX / 2 + 1, huge = HUGE_SIZE;
     say("calloc overflow", keep(calloc(half, 2)));

@@ -20,7 +20,7 @@
 
 static volatile int handled;
 
-static NOINLINE void *sigstack_allocate(void)
+static APART void *sigstack_allocate(void)
 {
     return keep(malloc(100));
 }
@@ -40,7 +40,7 @@ static void *map_stack(size_t bytes)
     return at + 4096;
 }
 
-static NOINLINE void *interrupted_allocate(int i)
+static APART void *interrupted_allocate(int i)
 {
     return keep(malloc((size_t) (i % 500)));
 }

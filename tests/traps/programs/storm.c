@@ -18,14 +18,14 @@ static __thread void *volatile shared;
 static uint64_t all_calls, all_bytes, all_handled;
 static long lifetime_ms;
 
-static NOINLINE void *storm_allocate(size_t n)
+static APART void *storm_allocate(size_t n)
 {
     calls++;
     bytes += n;
     return keep(malloc(n));
 }
 
-static NOINLINE void *storm_move(void *block, size_t n)
+static APART void *storm_move(void *block, size_t n)
 {
     calls++;
     bytes += n;

@@ -46,17 +46,17 @@ static void on_signal(int number, siginfo_t *info, void *context)
     }
 }
 
-static NOINLINE void *thrown_allocate(int i)
+static APART void *thrown_allocate(int i)
 {
     return keep(malloc((size_t) (i % 400)));
 }
 
-static NOINLINE void *afterwards_allocate(void)
+static APART void *afterwards_allocate(void)
 {
     return keep(malloc(100));
 }
 
-static NOINLINE void deeper(int depth, int i)
+static APART void deeper(int depth, int i)
 {
     if (depth > 0)
         deeper(depth - 1, i);

@@ -10,12 +10,7 @@
 #include <string.h>
 #include <unistd.h>
 
-/* A function that keeps its own frame and name in the profile. */
-#ifdef __clang__
-#define NOINLINE __attribute__((noinline))
-#else
-#define NOINLINE __attribute__((noinline, noclone))
-#endif
+#include "../../lib/apart.h"
 
 #define CHECK(truth)                                                                                                   \
     do {                                                                                                               \

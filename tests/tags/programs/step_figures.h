@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* step.h - stepping (tests/lib/step.h) with figures to compare at each step. */
-#ifndef STEP_H
-#define STEP_H
+/* step_figures.h - compares figures at each step of tests/lib/step.h. */
+#ifndef STEP_FIGURES_H
+#define STEP_FIGURES_H
 
 #include "../../lib/step.h"
 #include "account.h"

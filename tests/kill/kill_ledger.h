@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * ledger.h - a program's own account of what it allocated and freed, in a mapped file that survives it.
+ * kill_ledger.h - a program's own account of what it allocated and freed, in a mapped file that survives it.
  *
  * Each figure is a pair: one counter is incremented before the call and the other after it. At whatever instruction the
- * program is killed, the truth lies between the two. They differ by the one call that the thread was making. ledger.py
- * reads this.
+ * program is killed, the truth lies between the two. They differ by the one call that the thread was making.
+ * kill_ledger.py reads this.
  */
 #ifndef PL_TESTS_LEDGER_H
 #define PL_TESTS_LEDGER_H

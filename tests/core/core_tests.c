@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* support.c - see support.h. */
-#include "support.h"
+/* core_tests.c - see core_tests.h. */
+#include "core_tests.h"
 
 #include <ftw.h>
 #include <pthread.h>

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
-"""ledger - compares a profile of the victim with the victim's own account.
+"""kill_ledger - compares a profile of the victim with the victim's own account.
 
-ledger.h explains the account. With every allocation sampled, a row of the profile must agree with it to the call: not
+kill_ledger.h explains the account. With every allocation sampled, a row of the profile must agree with it to the call: not
 less than was finished, not more than was begun. Nothing else is tolerated, whatever ended the victim.
 """
 
@@ -18,7 +18,7 @@ HERE = Path(__file__).resolve().parent
 
 
 def constant(name):
-    return int(re.search(rf"#define {name} (\w+?)u?\b", (HERE / "ledger.h").read_text()).group(1), 0)
+    return int(re.search(rf"#define {name} (\w+?)u?\b", (HERE / "kill_ledger.h").read_text()).group(1), 0)
 
 
 WORKERS = constant("LEDGER_WORKERS")

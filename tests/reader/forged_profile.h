@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * support.h - shared by the tests of the reader: cmocka, and helpers that load a forged image as a profile.
+ * forged_profile.h - shared by the tests of the reader: cmocka, and helpers that load a forged image as a profile.
  */
-#ifndef PL_READER_SUPPORT_H
-#define PL_READER_SUPPORT_H
+#ifndef PL_FORGED_PROFILE_H
+#define PL_FORGED_PROFILE_H
 
 #include <setjmp.h>
 #include <stdarg.h>

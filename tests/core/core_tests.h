@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * support.h - shared by the tests of the core: cmocka, threads that start together, and the front end a core needs.
+ * core_tests.h - shared by the tests of the core: cmocka, threads that start together, and the front end a core needs.
  */
-#ifndef PL_CORE_SUPPORT_H
-#define PL_CORE_SUPPORT_H
+#ifndef PL_CORE_TESTS_H
+#define PL_CORE_TESTS_H
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""common - the profiles for tests of exports, and the totals that every export must have.
+"""exporting - the profiles for tests of exports, and the totals that every export must have.
 
 Each profile is made once, when it is first needed, in a directory that is removed at the end of the test:
 

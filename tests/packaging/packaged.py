@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""common - shared by the tests of releases, installations and packages."""
+"""packaged - shared by the tests of releases, installations and packages."""
 
 import subprocess
 import sys

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * support.h - for the unit tests of the unwinder: cmocka, a walk, random numbers, and the modules in memory.
+ * unwind_tests.h - for the unit tests of the unwinder: cmocka, a walk, random numbers, and the modules in memory.
  */
-#ifndef SUPPORT_H
-#define SUPPORT_H
+#ifndef UNWIND_TESTS_H
+#define UNWIND_TESTS_H
 
 #include <setjmp.h>
 #include <stdarg.h>
