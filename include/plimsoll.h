@@ -124,12 +124,12 @@ PLIMSOLL_API int plimsoll_sizes(uint64_t from, uint64_t to) PLIMSOLL_NOEXCEPT;
 PLIMSOLL_API int plimsoll_snapshot(const char *name) PLIMSOLL_NOEXCEPT;
 
 /* Takes a numbered snapshot if PLIMSOLL_SNAPSHOT_EVERY is set (500ms, 10s, 5m, 1h) and that much time has passed since
- * the last one. To be called in a program's main loop. Returns 1 if it took one, 0 if none is due, which costs some 10
+ * the last one. Call it in the program's main loop. Returns 1 if it took one, 0 if none is due, which costs some 10
  * ns. */
 PLIMSOLL_API int plimsoll_snapshot_if_due(void) PLIMSOLL_NOEXCEPT;
 
-/* Writes a snapshot to this path, which must not exist: -EEXIST. Only one copy is made at a time: -EBUSY if another
- * thread's copy takes long, or if a signal handler calls this while its own thread is making one. */
+/* Writes a snapshot to this path, which must not exist: -EEXIST. Only one snapshot is taken at a time: -EBUSY if
+ * another thread's takes long, or if a signal handler calls this while its own thread is taking one. */
 PLIMSOLL_API int plimsoll_write(const char *path) PLIMSOLL_NOEXCEPT;
 
 /* 0: do not keep the profile when the program ends. 1: keep it, which is the default. */

@@ -108,7 +108,7 @@ class FunctionName
 
     // Each of the following takes a step, and returns whether the name may continue.
 
-    bool begin_anew() noexcept
+    bool start_over() noexcept
     {
         end_ = name_;
         while (*at_ == ' ' || *at_ == '*' || *at_ == '&')
@@ -142,7 +142,7 @@ class FunctionName
             return true;
         if (see("(*") || see("(&")) { // the result is a pointer to a function
             at_++;
-            return begin_anew();
+            return start_over();
         }
         bool is_lambda = see("(anonymous class)") || see("(lambda at ");
         bool is_type = end_ == name_ || name_is("decltype");
@@ -153,7 +153,7 @@ class FunctionName
             return true;
         }
         if (is_type)
-            return begin_anew();
+            return start_over();
         while (take(" const") || take(" volatile") || take(" &") || take("&") || take(" noexcept")) {
         }
         return *at_ == ':';
@@ -174,7 +174,7 @@ class FunctionName
         if (*at_ == '[' || see(" ["))
             return false;
         if (*at_ == ' ')
-            return begin_anew();
+            return start_over();
         if (*at_ == '(')
             return step_round();
         if (*at_ == '<')

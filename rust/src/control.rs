@@ -199,7 +199,7 @@ pub fn snapshot<'a>(name: impl Into<Option<&'a str>>) -> io::Result<()> {
 }
 
 /// Takes a numbered snapshot if `PLIMSOLL_SNAPSHOT_EVERY` is set and that much time has passed since the last one.
-/// Returns whether it did. To be called in a program's main loop: if none is due it costs some nanoseconds. If the
+/// Returns whether it did. Call it in the program's main loop: if none is due it costs some nanoseconds. If the
 /// profiler is not loaded, none is ever due.
 ///
 /// ```

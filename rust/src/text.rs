@@ -44,7 +44,7 @@ impl<const ROOM: usize> Text<ROOM> {
         }
     }
 
-    /// To be called once, after the last put().
+    /// Call this once, after the last put().
     fn as_c(&mut self) -> *const c_char {
         if self.cut {
             for shift in (0..64).step_by(4) {

@@ -2,7 +2,7 @@
 /*
  * instant.c - a profile as of one moment of its run, and the difference between two moments.
  *
- * A heap composition (profile->snapshot) has a share for each larger site: what it had allocated and held. The other
+ * A heap composition (profile->composition) has a share for each larger site: what it had allocated and held. The other
  * sites had the rest together. The composition has no samples or variances, so these are taken from the site's figures
  * at the end, scaled by the fraction of its bytes.
  *

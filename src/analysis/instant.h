@@ -2,7 +2,7 @@
 /*
  * instant.h - a profile as of one moment of its run, and the difference between two moments.
  *
- * The file has the heap composition at up to PL_COMPOSITIONS moments (profile->snapshot): what the larger sites had
+ * The file has the heap composition at up to PL_COMPOSITIONS moments (profile->composition): what the larger sites had
  * allocated and held. A profile as of such a moment has all sites, with their figures at that time. Sites that were too
  * small to be recorded share the rest, in proportion to their figures at the end.
  */
@@ -15,7 +15,7 @@
 #define PL_INSTANT_START (-1)
 #define PL_INSTANT_END (-2)
 
-/* The recorded moment nearest to `seconds`: an index into profile->snapshot, or one of the above. */
+/* The recorded moment nearest to `seconds`: an index into profile->composition, or one of the above. */
 int pl_instant_near(const struct pl_profile *profile, double seconds);
 double pl_instant_seconds(const struct pl_profile *profile, int instant);
 

@@ -180,7 +180,7 @@ static void narrow_sites(struct work *work)
     }
 }
 
-static void narrow_snapshot(const struct work *work, struct pl_composition_view *composition)
+static void narrow_composition(const struct work *work, struct pl_composition_view *composition)
 {
     struct pl_composition_share *share = pl_arena_alloc(work->arena, (composition->shares + 1ull) * sizeof *share);
     uint32_t shares = 0;
@@ -201,14 +201,14 @@ static void narrow_snapshot(const struct work *work, struct pl_composition_view 
     composition->shares = shares;
 }
 
-static void narrow_snapshots(struct work *work)
+static void narrow_compositions(struct work *work)
 {
     const struct pl_profile *whole = work->whole;
     struct pl_profile *out = work->out;
     out->composition = pl_arena_alloc(work->arena, (whole->compositions + 1ull) * sizeof *whole->composition);
     for (uint32_t i = 0; i < whole->compositions; i++) {
         out->composition[i] = whole->composition[i];
-        narrow_snapshot(work, &out->composition[i]);
+        narrow_composition(work, &out->composition[i]);
     }
 }
 
@@ -298,7 +298,7 @@ const struct pl_profile *pl_narrow(const struct pl_profile *whole, const struct 
         pl_narrow_count_sites(work.out, arena);
     else if (part->tag) /* drop what threads did under other tags */
         charge_threads(work.out);
-    narrow_snapshots(&work);
+    narrow_compositions(&work);
     add_up(&work);
     return work.out;
 }

@@ -16,9 +16,9 @@ struct pl_part {
 };
 
 /*
- * Sites, scopes, threads, snapshots, totals and spread are those of the part. Tags, stacks, frames and modules are
- * those of the whole, with the same indexes. Header, times and moments are those of the process. The part lives in the
- * arena, needs the whole to stay open, and is never closed.
+ * Sites, scopes, threads, heap compositions, totals and spread are those of the part. Tags, stacks, frames and modules
+ * are those of the whole, with the same indexes. Header, times and moments are those of the process. The part lives in
+ * the arena, needs the whole to stay open, and is never closed.
  */
 const struct pl_profile *pl_narrow(const struct pl_profile *whole, const struct pl_part *part, struct pl_arena *arena);
 

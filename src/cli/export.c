@@ -21,7 +21,7 @@
 #include "reader/join/join.h"
 #include "reader/site.h"
 
-/* What the page says besides the profile's figures. Of the format `page` only. */
+/* Facts that the page shows besides the profile's figures. Only the format `page` has them. */
 static struct pl_page_about page_about;
 
 static void write_page(const struct pl_profile *profile, const struct pl_export_options *options, FILE *out)

@@ -22,8 +22,7 @@ bool pl_files_is_directory(const char *path)
     return !stat(path, &status) && S_ISDIR(status.st_mode);
 }
 
-/* Does it end with .plim, and is there something before? */
-static bool has_suffix(const char *path)
+bool pl_files_has_suffix(const char *path)
 {
     size_t bytes = strlen(path), suffix = strlen(PL_SUFFIX);
     return bytes > suffix && !strcmp(path + bytes - suffix, PL_SUFFIX);
@@ -31,13 +30,13 @@ static bool has_suffix(const char *path)
 
 char *pl_files_stem(const char *path)
 {
-    size_t bytes = strlen(path) - (has_suffix(path) ? strlen(PL_SUFFIX) : 0);
+    size_t bytes = strlen(path) - (pl_files_has_suffix(path) ? strlen(PL_SUFFIX) : 0);
     return pl_say_print("%.*s", (int) bytes, path);
 }
 
 bool pl_files_is_profile(const char *name)
 {
-    return name[0] != '.' && has_suffix(name);
+    return name[0] != '.' && pl_files_has_suffix(name);
 }
 
 /* --- writing --- */

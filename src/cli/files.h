@@ -13,6 +13,9 @@
 
 bool pl_files_is_directory(const char *path);
 
+/* Does it end with .plim, and is there something before? */
+bool pl_files_has_suffix(const char *path);
+
 /* "dir/app" of "dir/app.plim". The caller frees it. */
 char *pl_files_stem(const char *path);
 

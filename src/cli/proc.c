@@ -23,6 +23,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "cli/files.h"
 #include "cli/say.h"
 #include "format/settings.h"
 
@@ -89,12 +90,6 @@ static void unescape(char *path)
     *to = 0;
 }
 
-static bool ends_with(const char *text, const char *end)
-{
-    size_t text_bytes = strlen(text), end_bytes = strlen(end);
-    return text_bytes >= end_bytes && !strcmp(text + text_bytes - end_bytes, end);
-}
-
 /* Calls `visit` with each mapped file that has the suffix of a profile, until it returns true. */
 static bool each_mapping(pid_t pid, bool (*visit)(pid_t, struct mapping *, void *), void *context)
 {
@@ -111,7 +106,7 @@ static bool each_mapping(pid_t pid, bool (*visit)(pid_t, struct mapping *, void 
             continue;
         mapping.path = line + path_at;
         unescape(mapping.path);
-        if (path_at && ends_with(mapping.path, PL_SUFFIX))
+        if (path_at && pl_files_has_suffix(mapping.path))
             stop = visit(pid, &mapping, context);
     }
     if (maps)
@@ -287,7 +282,7 @@ static void search_directory(struct pl_proc_table *table, const char *path, bool
         struct pl_header header;
         char *name = pl_say_print("%s/%s", path, entry->d_name);
         bool run = !strncmp(entry->d_name, RUN_PREFIX, strlen(RUN_PREFIX));
-        bool profile = !run && !is_link(name) && ends_with(name, PL_SUFFIX) && is_lived_in(name, &header);
+        bool profile = !run && !is_link(name) && pl_files_has_suffix(name) && is_lived_in(name, &header);
         if (run && deeper)
             search_directory(table, name, false, finds);
         if (profile && !pl_proc_writer(table, name, &header))

@@ -353,7 +353,7 @@ uint64_t pl_process_interval(const struct pl_process *process)
 }
 
 /* A reset: from now on live figures and the peak only include blocks that are allocated from now on. */
-static void begin_anew(struct pl_process *process, struct pl_header *header)
+static void begin_reset(struct pl_process *process, struct pl_header *header)
 {
     uint32_t resets;
     if (!process->sandboxed)
@@ -376,7 +376,7 @@ static void obey_reset(struct pl_process *process)
     struct pl_header *header = pl_file_header(&process->file);
     uint32_t seen = load_relaxed(&process->resets), wanted = load_relaxed(&header->control.reset);
     if (unlikely(seen != wanted) && swap_if(&process->resets, seen, wanted))
-        begin_anew(process, header);
+        begin_reset(process, header);
 }
 
 void pl_process_obey(struct pl_process *process)

@@ -15,10 +15,10 @@ struct pl_confining {
     bool stopping; /* makes reading the clock a fault */
 };
 
-/* To be called before a system call, with its number and first two arguments. Nearly all calls are neither. */
+/* Call this before a system call, with its number and first two arguments. Nearly all calls are neither. */
 struct pl_confining pl_sandbox_before(long number, long a, long b);
 
-/* To be called after it. */
+/* Call this after the system call. */
 void pl_sandbox_after(struct pl_confining confining, bool refused);
 
 #endif

@@ -316,7 +316,7 @@ struct pl_thread *pl_thread_register(struct pl_process *process, struct pl_tls *
 
 /* After a reset: writes the thread's totals as the new baseline, then gives it new rows, tallies and scopes. The old
  * ones stay in the file and only change when one of their blocks is freed. */
-static COLD void begin_anew(struct pl_process *process, struct pl_thread *thread, uint32_t reset)
+static COLD void begin_reset(struct pl_process *process, struct pl_thread *thread, uint32_t reset)
 {
     pl_thread_book(process, thread, &pl_tls);
     pl_scope_skip(thread, &pl_tls);
@@ -346,7 +346,7 @@ void pl_thread_catch_up(struct pl_process *process, struct pl_thread *thread)
     thread->changes = changes;
     take_sizes(process, thread);
     if (thread->reset != reset)
-        begin_anew(process, thread, reset);
+        begin_reset(process, thread, reset);
 }
 
 void pl_thread_rename(struct pl_process *process, struct pl_thread *thread, const char *name)

@@ -39,7 +39,7 @@ struct pl_tls {
     uint32_t unknown;       /* frees beside a sample that the filter let through and no table knew */
     uint32_t tag;           /* the current one (tags.h); fork keeps tag, beyond and paused */
     uint32_t beyond;        /* scopes inside the current tag that could not be entered */
-    uint32_t refused;       /* how often the thread has asked for a block in vain */
+    uint32_t refused;       /* how often the thread asked for a block and got none */
     uint32_t paused;        /* pauses minus resumes: not recorded if not 0 */
 };
 _Static_assert(sizeof(struct pl_tls) < 128, "thread-local storage of a preloaded library is scarce");

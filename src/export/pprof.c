@@ -36,7 +36,7 @@ enum { LOCATION_ID = 1, LOCATION_MAPPING, LOCATION_ADDRESS, LOCATION_LINE };
 enum { LINE_FUNCTION = 1, LINE_NUMBER };
 enum { FUNCTION_ID = 1, FUNCTION_NAME, FUNCTION_SYSTEM_NAME, FUNCTION_FILE };
 
-/* What is known of a mapping's code, in the order of the fields from MAPPING_HAS on. */
+/* The facts known about a mapping's code, in the order of the fields from MAPPING_HAS on. */
 enum { HAS_FUNCTIONS = 1, HAS_FILES = 2, HAS_LINES = 4, HAS_INLINED = 8 };
 #define HAS_BITS 4
 

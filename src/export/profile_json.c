@@ -463,7 +463,7 @@ void pl_profile_json_composition(struct pl_json *json, const struct pl_compositi
     pl_json_add_real(json, "calls", composition->allocated_calls);
 }
 
-static void write_snapshots(struct pl_json *json, const struct pl_profile *profile)
+static void write_compositions(struct pl_json *json, const struct pl_profile *profile)
 {
     pl_json_begin(json, '[');
     for (uint32_t i = 0; i < profile->compositions; i++) {
@@ -571,11 +571,26 @@ static const struct part {
     const char *name;
     void (*write)(struct pl_json *json, const struct pl_profile *profile);
 } parts[] = {
-    {"process", write_process}, {"sampling", write_sampling}, {"auto", write_auto},           {"cost", write_cost},
-    {"peak", write_peak},       {"scales", write_scales},     {"totals", write_totals},       {"losses", write_losses},
-    {"stops", write_stops},     {"reading", write_reading},   {"modules", write_modules},     {"frames", write_frames},
-    {"stacks", write_stacks},   {"threads", write_threads},   {"tags", write_tags},           {"scopes", write_scopes},
-    {"sites", write_sites},     {"timeline", write_timeline}, {"snapshots", write_snapshots}, {"advice", write_advice},
+    {"process", write_process},
+    {"sampling", write_sampling},
+    {"auto", write_auto},
+    {"cost", write_cost},
+    {"peak", write_peak},
+    {"scales", write_scales},
+    {"totals", write_totals},
+    {"losses", write_losses},
+    {"stops", write_stops},
+    {"reading", write_reading},
+    {"modules", write_modules},
+    {"frames", write_frames},
+    {"stacks", write_stacks},
+    {"threads", write_threads},
+    {"tags", write_tags},
+    {"scopes", write_scopes},
+    {"sites", write_sites},
+    {"timeline", write_timeline},
+    {"snapshots", write_compositions},
+    {"advice", write_advice},
 };
 
 #define PARTS (sizeof parts / sizeof *parts)

@@ -563,8 +563,7 @@ struct pl_moment {
 
 /* Heap composition at one time: which sites held the heap, and how much they had allocated until then. Only those with
  * more than a small share of either total are listed. Slot = the moment's slot / PL_MOMENTS_PER_COMPOSITION; records
- * are dropped along with those of the timeline. (Called "snapshot" in identifiers. A snapshot of the user is a whole
- * profile: PL_FLAG_SNAPSHOT.) */
+ * are dropped along with those of the timeline. */
 #define PL_COMPOSITIONS 16
 #define PL_MOMENTS_PER_COMPOSITION 16
 #define PL_COMPOSITION_ENTRIES 510

@@ -85,6 +85,8 @@ enum pl_glibc_setting {
 #undef PL_ENUM
 };
 
+_Static_assert((int) PL_SETTING_COUNT <= (int) PL_GLIBC_FIRST, "each setting needs its own bit in bad_settings");
+
 /* Bounds of accepted values; the runtime and the CLI both check them. */
 #define PL_SAMPLE_MIN 1ull
 #define PL_SAMPLE_MAX (1ull << 40)

@@ -147,7 +147,7 @@ static void read_temporaries(const struct pl_row *row, struct pl_account *out)
     pl_account_temporaries(&out->figures, objects);
 }
 
-/* A sum of weights other than the main ones; 0 if it makes no sense. */
+/* A sum of weights other than the main ones; 0 if it is invalid. */
 static double weight_of(double value, struct pl_account *out)
 {
     if (value >= 0 && value <= SUM_MAX)

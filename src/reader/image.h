@@ -35,7 +35,7 @@ struct pl_image {
     struct pl_header header; /* its peak is from when rows and tallies were copied */
     uint64_t file_bytes;
     struct pl_image_table table[PL_KINDS_MAX];
-    uint64_t damage;    /* missing chunks, and later records that make no sense */
+    uint64_t damage;    /* missing chunks, and later invalid records */
     uint64_t in_flight; /* rows and tallies that never held still */
 };
 

@@ -25,7 +25,7 @@ struct matcher {
     const struct pl_paths *paths;
     uint32_t *function; /* by location: a number that all locations of one function share */
     uint8_t *sides;     /* by path: a bit for each side that has it */
-    bool *built_anew;   /* by path: a module may have been rebuilt, so lines may have moved */
+    bool *rebuilt;      /* by path: a module may have been rebuilt, so lines may have moved */
     uint32_t *unit_of;  /* by path */
 };
 
@@ -47,7 +47,7 @@ static uint8_t *sides_of_modules(const struct pl_profile *joined, struct pl_aren
 }
 
 /* A module without a build-id may have been rebuilt. */
-static bool is_built_anew(const struct pl_profile *joined, uint32_t stack, const uint8_t *sides_of_module)
+static bool is_rebuilt(const struct pl_profile *joined, uint32_t stack, const uint8_t *sides_of_module)
 {
     if (stack == PL_NO_STACK)
         return false;
@@ -66,8 +66,8 @@ static void look_at_sites(struct matcher *matcher)
     for (uint32_t i = 0; i < joined->sites; i++) {
         uint32_t path = matcher->paths->of_site[i];
         matcher->sides[path] |= 1u << pl_diff_side_of(joined, i);
-        if (!matcher->built_anew[path])
-            matcher->built_anew[path] = is_built_anew(joined, joined->site[i].stack, sides_of_module);
+        if (!matcher->rebuilt[path])
+            matcher->rebuilt[path] = is_rebuilt(joined, joined->site[i].stack, sides_of_module);
     }
 }
 
@@ -187,7 +187,7 @@ static void match(struct matcher *matcher)
     uint32_t *left = pl_grow_zeroed(matcher->paths->count + 1ull, sizeof *left), count = 0;
     for (uint32_t i = 0; i < matcher->paths->count; i++) {
         bool one_side = matcher->sides[i] != BOTH;
-        if (one_side && matcher->built_anew[i] && !matcher->work->options->lines)
+        if (one_side && matcher->rebuilt[i] && !matcher->work->options->lines)
             left[count++] = i;
         else
             add_unit(matcher, i);
@@ -215,7 +215,7 @@ void pl_diff_stacks(struct pl_diff_work *work)
         .paths = &out->paths,
         .function = pl_arena_alloc(work->scratch, (out->locations->count + 1ull) * sizeof *matcher.function),
         .sides = pl_arena_alloc(work->scratch, count + 1ull),
-        .built_anew = pl_arena_alloc(work->scratch, (count + 1ull) * sizeof *matcher.built_anew),
+        .rebuilt = pl_arena_alloc(work->scratch, (count + 1ull) * sizeof *matcher.rebuilt),
         .unit_of = pl_arena_alloc(work->scratch, (count + 1ull) * sizeof *matcher.unit_of),
     };
     work->unit = pl_arena_alloc(work->scratch, (count + 1ull) * sizeof *work->unit);

@@ -7,8 +7,8 @@
  * fill up), and a program that is killed was using some of its blocks.
  *
  * The evidence is in the age classes: how many of the live blocks were made in each stretch of the run (struct
- * pl_spread). Heap compositions (profile->snapshot) then tell growth from turnover: a cache that replaces its entries
- * also has survivors of every age, but its older blocks are freed as new ones are made.
+ * pl_spread). Heap compositions (profile->composition) then tell growth from turnover: a cache that replaces its
+ * entries also has survivors of every age, but its older blocks are freed as new ones are made.
  *
  *                      when the survivors were made            verdict
  *   tables             █ _ _ _ _ _ _ _                         made at the start

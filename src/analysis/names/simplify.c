@@ -59,7 +59,7 @@ static bool write_bytes(struct draft *draft, const char *text, size_t bytes)
     return true;
 }
 
-/* What was written becomes the name, unless it is empty: a function without a name would be shown as an address. A bare
+/* The replacement becomes the name, unless it is empty: a function without a name would be shown as an address. A bare
  * name stays bare. */
 static bool take_over(struct draft *draft, bool bare)
 {

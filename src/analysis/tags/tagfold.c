@@ -70,7 +70,7 @@ static bool same_place(const void *context, uint32_t entry)
            same_name(question->work->profile, entry, question->tag);
 }
 
-/* The first tag of this name below what stands for its parent. */
+/* The first tag of this name below the tag that represents its parent. */
 static uint32_t stand_in(struct work *work, uint32_t tag)
 {
     struct question question = {work, tag};

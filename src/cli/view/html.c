@@ -32,7 +32,7 @@ static const struct pl_option options[] = {
 /* --- the file name --- */
 
 /* "out/app.plim": "app"; "app.plim.2": "app.2". The caller frees it. */
-static char *stem_of(const char *path)
+static char *page_stem(const char *path)
 {
     const char *name = basename(path), *suffix = strstr(name, PL_SUFFIX);
     size_t bytes = strlen(PL_SUFFIX);
@@ -46,7 +46,7 @@ static char *name_file(const struct pl_pages *pages, const char *typed)
     const struct pl_profile *profile = pages->side[pages->sides - 1].selection.whole;
     const char *destination = basename(profile->destination);
     bool running = !strchr(typed, '.') && access(typed, F_OK);
-    char *stem = stem_of(running && *destination ? destination : typed);
+    char *stem = page_stem(running && *destination ? destination : typed);
     char *name = pl_say_print("%s%s.html", stem, pages->sides == 2 ? ".diff" : "");
     free(stem);
     return name;

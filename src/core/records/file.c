@@ -32,7 +32,7 @@
 static struct {
     uint16_t text[MANY], rows[MANY], tallies[MANY], remotes[MANY], frames[MANY];
     uint16_t sites[SOME], tags[SOME], scopes[SOME];
-    uint16_t modules[FEW], threads[FEW], moments[FEW], snapshots[FEW], directories[FEW];
+    uint16_t modules[FEW], threads[FEW], moments[FEW], compositions[FEW], directories[FEW];
     uint32_t claims[PL_CHUNKS_MAX]; /* what each chunk is: kind << CLAIM_SHIFT | k; 0: not claimed */
     uint8_t padding[4096];          /* fork wipes whole pages */
 } chunks PAGE_ALIGNED;
@@ -51,7 +51,7 @@ static const struct {
     [PL_KIND_TALLY] = {chunks.tallies, MANY},
     [PL_KIND_REMOTE] = {chunks.remotes, MANY},
     [PL_KIND_MOMENT] = {chunks.moments, FEW},
-    [PL_KIND_COMPOSITION] = {chunks.snapshots, FEW},
+    [PL_KIND_COMPOSITION] = {chunks.compositions, FEW},
     [PL_KIND_TAG] = {chunks.tags, SOME},
     [PL_KIND_SCOPE] = {chunks.scopes, SOME},
     [PL_KIND_DIRECTORY] = {chunks.directories, FEW},
@@ -561,7 +561,7 @@ static long write_all(int fd, const void *from, uint64_t bytes, uint64_t to)
     return 0;
 }
 
-/* Records that refer to others come first, as in the reader (reader/snapshot.c). Threads come before their scopes: the
+/* Records that refer to others come first, as in the reader (reader/image.c). Threads come before their scopes: the
  * tag in a thread's record is charged with what its scopes do not have yet, so scopes must not be older. Threads that
  * appear meanwhile are added at the end. */
 static const uint8_t figures_first[] = {PL_KIND_THREAD, PL_KIND_COMPOSITION, PL_KIND_REMOTE,

@@ -3,10 +3,9 @@
  * timeline.c - see timeline.h.
  *
  * A moment is taken at the first visit in its slot of time, a heap composition at the first visit in every
- * PL_MOMENTS_PER_COMPOSITION slots. (In identifiers a heap composition is called a snapshot.) When slots double in
- * length, the first existing record of each pair is kept, so both kinds stay evenly spaced and begin at the start of
- * the process. Only a moment with `last` set (at the end of the process, or before a copy) replaces the first of its
- * slot.
+ * PL_MOMENTS_PER_COMPOSITION slots. When slots double in length, the first existing record of each pair is kept, so
+ * both kinds stay evenly spaced and begin at the start of the process. Only a moment with `last` set (at the end of the
+ * process, or before a snapshot) replaces the first of its slot.
  *
  * After a kill -9: both kinds of record have their time in their first word, which is zero while they are being
  * written, so each record is complete or does not exist. When slots double, records move down, beginning with the
@@ -104,7 +103,7 @@ static struct pl_moment *moment_at(const struct pl_file *file, unsigned slot)
     return record_at(file, PL_KIND_MOMENT, slot, PL_MOMENTS);
 }
 
-static struct pl_composition_record *snapshot_at(const struct pl_file *file, unsigned slot)
+static struct pl_composition_record *composition_at(const struct pl_file *file, unsigned slot)
 {
     return record_at(file, PL_KIND_COMPOSITION, slot, PL_COMPOSITIONS);
 }
@@ -125,7 +124,7 @@ static void reserve_moments(struct pl_process *process)
 }
 
 /* In order, so that record = slot + 1. A record that finds no room is not tried again. */
-static void reserve_snapshots(struct pl_process *process, unsigned up_to)
+static void reserve_compositions(struct pl_process *process, unsigned up_to)
 {
     void *record;
     for (; process->timeline.compositions <= up_to; process->timeline.compositions++)
@@ -432,11 +431,11 @@ static void make_sums(struct pl_process *process, struct census *census)
     census->sum = timeline->sums = pl_memory_new(timeline->sums_bytes);
 }
 
-static COLD void write_snapshot(struct pl_process *process, unsigned slot, uint64_t time_ns)
+static COLD void write_composition(struct pl_process *process, unsigned slot, uint64_t time_ns)
 {
     const struct pl_file *file = &process->file;
-    reserve_snapshots(process, slot);
-    struct census census = {.to = snapshot_at(file, slot), .resets = load_relaxed(&process->resets)};
+    reserve_compositions(process, slot);
+    struct census census = {.to = composition_at(file, slot), .resets = load_relaxed(&process->resets)};
     if (!census.to || census.to->time_ns)
         return;
     make_sums(process, &census);
@@ -493,7 +492,7 @@ static void take(struct pl_process *process, uint64_t now, bool last)
     if (!time_ns)
         return;
     write_moment(process, slot, time_ns, last);
-    write_snapshot(process, slot / PL_MOMENTS_PER_COMPOSITION, time_ns);
+    write_composition(process, slot / PL_MOMENTS_PER_COMPOSITION, time_ns);
 }
 
 static bool claim(struct pl_process *process, uint64_t now)

@@ -79,20 +79,20 @@ static void write_page(struct pl_json *json, const struct pl_page_work *work)
     pl_json_end(json, '}');
 }
 
-static void write_snapshots(struct pl_json *json, const struct pl_page_work *work)
+static void write_compositions(struct pl_json *json, const struct pl_page_work *work)
 {
     pl_json_begin(json, '[');
     for (uint32_t i = 0; i < work->profile->compositions; i++) {
-        const struct pl_composition_view *snapshot = &work->profile->composition[i];
+        const struct pl_composition_view *composition = &work->profile->composition[i];
         pl_json_line(json);
         pl_json_begin(json, '{');
-        pl_profile_json_composition(json, snapshot);
-        pl_json_add_real(json, "others_allocated", snapshot->others_allocated);
-        pl_json_add_real(json, "others_calls", snapshot->others_calls);
-        pl_json_add_real(json, "others_bytes", snapshot->others_bytes);
-        pl_json_add_real(json, "others_objects", snapshot->others_objects);
-        pl_json_add_real(json, "unnamed_bytes", snapshot->unnamed_bytes);
-        pl_json_add_real(json, "unnamed_calls", snapshot->unnamed_calls);
+        pl_profile_json_composition(json, composition);
+        pl_json_add_real(json, "others_allocated", composition->others_allocated);
+        pl_json_add_real(json, "others_calls", composition->others_calls);
+        pl_json_add_real(json, "others_bytes", composition->others_bytes);
+        pl_json_add_real(json, "others_objects", composition->others_objects);
+        pl_json_add_real(json, "unnamed_bytes", composition->unnamed_bytes);
+        pl_json_add_real(json, "unnamed_calls", composition->unnamed_calls);
         pl_json_end(json, '}');
     }
     pl_json_end(json, ']');
@@ -132,7 +132,7 @@ static const struct part {
     const char *name;
     void (*write)(struct pl_json *json, const struct pl_page_work *work);
 } parts[] = {
-    {"page", write_page},           {"snapshots", write_snapshots},     {"advice", write_advice},
+    {"page", write_page},           {"snapshots", write_compositions},  {"advice", write_advice},
     {"leaks", pl_page_leaks_write}, {"sources", pl_page_sources_write}, {"diff", pl_page_changes_write},
     {"loss_help", write_loss_help}, {"metric_help", write_metric_help},
 };

@@ -21,7 +21,7 @@ struct member {
     size_t offset;
 };
 
-/* What is packed in a site. */
+/* The figures that a site keeps packed. */
 struct content {
     struct pl_figures figures;
     struct pl_spread spread;

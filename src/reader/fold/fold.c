@@ -4,7 +4,7 @@
  *
  * The writer is lock-free: two threads that meet a new module, frame or site at the same moment may both publish it.
  * The reader joins such duplicates: modules and threads here, tags in fold_tags.c, stacks in trie.c, figures in
- * sites.c and fold_scopes.c. Records that make no sense are dropped and counted as damage.
+ * sites.c and fold_scopes.c. Invalid records are dropped and counted as damage.
  *
  * Invariant: for every site, 0 <= freed <= allocated, in each of its sums; every index is in range. pl_profile_valid()
  * checks it.

@@ -40,7 +40,7 @@ static uint32_t find_innermost(const struct pl_sites *sites, uint32_t site)
 
 struct claim {
     uint32_t site, thread;
-    bool sound;     /* its figures make sense */
+    bool sound;     /* its figures are valid */
     bool something; /* it has any figures */
     bool old;       /* from before the last reset */
 };

@@ -13,7 +13,7 @@
 /* One frame record. Only nodes on a marked stack are looked at. */
 struct pl_node {
     bool wanted;
-    bool good;      /* it and everything outward of it makes sense */
+    bool good;      /* it and all outer frames are valid */
     uint32_t same;  /* the first node of the same stack; mostly itself */
     uint32_t frame; /* index into profile->frame */
     uint32_t depth;
@@ -34,10 +34,10 @@ struct pl_trie pl_trie_new(struct pl_profile *profile, struct pl_image *image, s
 /* False if there is no such record. */
 bool pl_trie_mark(struct pl_trie *trie, uint32_t node);
 
-/* Fills profile->frame. To be called once, when all is marked. */
+/* Fills profile->frame. Call it once, after the last mark. */
 void pl_trie_join(struct pl_trie *trie);
 
-/* Index into profile->stack, or PL_NO_STACK if the node makes no sense. */
+/* Index into profile->stack, or PL_NO_STACK if the node is invalid. */
 uint32_t pl_trie_stack(struct pl_trie *trie, uint32_t node);
 
 #endif

@@ -466,7 +466,7 @@ static struct stored_place put_place(struct making *making, const struct pl_plac
 }
 
 /* Counts places, and the bytes of their texts as if no two were the same. */
-static uint32_t count_places(const struct pl_symcache_entry *entry, size_t *texts_bytes)
+static uint32_t count_additions(const struct pl_symcache_entry *entry, size_t *texts_bytes)
 {
     uint32_t places = 0;
     for (uint32_t i = 0; i < entry->additions; i++) {
@@ -483,7 +483,7 @@ static uint32_t count_places(const struct pl_symcache_entry *entry, size_t *text
 static char *make_file(const struct pl_symcache_entry *entry, struct pl_arena *arena, size_t *bytes)
 {
     size_t texts_bytes = 1;
-    uint32_t places = count_places(entry, &texts_bytes), place = 0;
+    uint32_t places = count_additions(entry, &texts_bytes), place = 0;
     size_t fixed = sizeof(struct header) + entry->identity_bytes + entry->additions * sizeof(struct answer) +
                    places * sizeof(struct stored_place);
     if (fixed + texts_bytes > INT_MAX)
