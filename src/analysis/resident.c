@@ -33,8 +33,10 @@ bool pl_resident_outside(const struct pl_profile *profile, struct pl_resident *o
         return false;
     double usual = USUAL_BYTES + (double) profile->threads * THREAD_BYTES;
     *out = (struct pl_resident){.most = most, .anonymous_bytes = anonymous(most)};
-    out->outside_bytes = out->anonymous_bytes - HEAP_COUNTS * profile->total[PL_METRIC_PEAK_SPACE].high - usual;
-    return out->outside_bytes >= BYTES_LEAST && out->outside_bytes >= SHARE_LEAST * out->anonymous_bytes;
+    out->outside_bytes =
+        fmax(0, out->anonymous_bytes - HEAP_COUNTS * profile->total[PL_METRIC_PEAK_SPACE].high - usual);
+    out->most_outside = out->outside_bytes >= BYTES_LEAST && out->outside_bytes >= SHARE_LEAST * out->anonymous_bytes;
+    return out->most_outside || pl_resident_bypass(profile) != PL_BYPASS_COUNT;
 }
 
 enum pl_bypass pl_resident_bypass(const struct pl_profile *profile)
@@ -50,8 +52,11 @@ void pl_resident_headline(const struct pl_profile *profile, const struct pl_resi
     char heap[2 * PL_FIGURE_BYTES], rss[PL_FIGURE_BYTES];
     pl_figure_estimate(heap, PL_METRIC_PEAK_SPACE, &profile->total[PL_METRIC_PEAK_SPACE]);
     pl_figure_bytes(rss, resident->most->rss_bytes);
-    if (pl_resident_bypass(profile) != PL_BYPASS_COUNT)
-        snprintf(out, bytes, "heap seen %s, RSS %s: most of this program's memory was not seen", heap, rss);
+    enum pl_bypass how = pl_resident_bypass(profile);
+    if (how != PL_BYPASS_COUNT)
+        snprintf(out, bytes, "heap seen %s, RSS %s: %s%s not seen", heap, rss,
+                 resident->most_outside ? "most of this program's memory was" : "allocations of this program were",
+                 !resident->most_outside && how == PL_BYPASS_LINKED ? " probably" : "");
     else
         snprintf(out, bytes, "heap %s, RSS %s: most of this program's memory does not come from malloc", heap, rss);
 }

@@ -13,17 +13,20 @@
 struct pl_resident {
     const struct pl_moment_view *most; /* when anonymous RSS was largest */
     double anonymous_bytes;            /* then */
-    double outside_bytes;              /* the part of it that neither the heap nor threads explain */
+    double outside_bytes;              /* the part of it that neither the heap nor threads explain; at least 0 */
+    bool most_outside;                 /* that part is the larger one */
 };
 
-/* True if that part is the larger one, and worth a headline. The profile is of one process, and of all of it. */
+/* True if that part is the larger one, or if calls of malloc were not seen: then it is worth a headline. The profile is
+ * of one process, and of all of it. */
 bool pl_resident_outside(const struct pl_profile *profile, struct pl_resident *out);
 
 /* A reason why Plimsoll did not see all calls of malloc; PL_BYPASS_COUNT: none is known. */
 enum pl_bypass pl_resident_bypass(const struct pl_profile *profile);
 
 /* "heap 20.6 MiB, RSS 472 MiB: most of this program's memory does not come from malloc"; if calls of malloc were not
- * seen, "heap seen 0 B, RSS 46.1 MiB: most of this program's memory was not seen". */
+ * seen, "heap seen 0 B, RSS 46.1 MiB: most of this program's memory was not seen", or "... allocations of this program
+ * were not seen". */
 void pl_resident_headline(const struct pl_profile *profile, const struct pl_resident *resident, char *out,
                           size_t bytes);
 

@@ -104,7 +104,7 @@ enum pl_function {
     X(NESTED, "nested", "samples lost: a signal handler allocated while Plimsoll was recording")                       \
     X(FILE_FULL, "file_full", "records that did not fit into the file")                                                \
     X(TABLE_FULL, "table_full", "samples lost: a lookup table was full")                                               \
-    X(LIVE_FULL, "live_full", "samples whose free cannot be seen: the table of live blocks was full")                  \
+    X(LIVE_FULL, "live_full", "blocks that count as freed at once: there was no memory to follow them")                \
     X(MISSED_FREE, "missed_free", "recorded blocks whose free was missed: the allocator reused their addresses")       \
     X(THREADS, "threads", "threads that could not be registered")                                                      \
     X(MEMORY, "memory", "memory requests by Plimsoll that the system refused")                                         \
@@ -159,6 +159,8 @@ enum pl_stop {
 enum pl_bypass {
     PL_BYPASS_MALLOC = 0, /* the program's malloc is another one: a library's that comes first, or the program's own */
     PL_BYPASS_SCOPE = 1,  /* a module was loaded so that it does not use the program's malloc: RTLD_DEEPBIND, dlmopen */
+    PL_BYPASS_LINKED =
+        2, /* an allocator is linked in under names of its own: calls that go directly to it are unseen */
     PL_BYPASS_COUNT,
 };
 #define PL_BYPASS_MAX 4
@@ -302,7 +304,7 @@ struct pl_header {
     uint64_t damage;      /* in a file that a reader made from others: number of records dropped from those */
     uint64_t limit_bytes; /* the file does not grow beyond this; 0: not known */
     uint32_t full_errno;  /* with PL_FULL_ERROR and PL_FULL_DEVICE */
-    uint32_t credit_ms; /* of auto mode; 0: not known, written before there was a choice: PL_CREDIT_PRELOAD_MS */
+    uint32_t credit_ms;   /* of auto mode; 0: not known, written before there was a choice: PL_CREDIT_PRELOAD_MS */
     struct pl_text bypass[PL_BYPASS_MAX]; /* enum pl_bypass: the first module that it is about; empty: none */
     uint8_t reserved[PL_HEADER_BYTES - 1104];
 };

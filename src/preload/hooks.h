@@ -53,7 +53,10 @@ void *pl_slow_pvalloc(size_t n);
 void pl_start_await_exit(void);
 extern HIDDEN bool pl_start_awaits_exit;
 
-/* ---- the other hooks: lifecycle.c ---- */
+/* ---- the other hooks: loader.c, lifecycle.c ---- */
+
+/* A module with an allocator that is linked in under names of its own, such as je_malloc. NULL: there is none. */
+const char *pl_loader_linked(void);
 
 /* Looks up the real functions. Called by the constructor, while no thread holds the loader's lock. */
 void pl_lifecycle_start(void);

@@ -126,8 +126,12 @@ COLD void pl_start_await_exit(void)
 static void check_malloc(void)
 {
     const char *module;
-    if (pl_process_on(pl_process) && !pl_next_is_asked(&module))
+    if (!pl_process_on(pl_process))
+        return;
+    if (!pl_next_is_asked(&module))
         pl_process_bypassed(pl_process, PL_BYPASS_MALLOC, module);
+    else if ((module = pl_loader_linked()))
+        pl_process_bypassed(pl_process, PL_BYPASS_LINKED, module);
 }
 
 __attribute__((constructor)) static void begin(void)

@@ -70,7 +70,7 @@ static const char *const one[PL_LOSS_COUNT] = {
     [PL_LOSS_NESTED] = "sample lost: a signal handler allocated while Plimsoll was recording",
     [PL_LOSS_FILE_FULL] = "record that did not fit into the file",
     [PL_LOSS_TABLE_FULL] = "sample lost: a lookup table was full",
-    [PL_LOSS_LIVE_FULL] = "sample whose free cannot be seen: the table of live blocks was full",
+    [PL_LOSS_LIVE_FULL] = "block that counts as freed at once: there was no memory to follow it",
     [PL_LOSS_MISSED_FREE] = "recorded block whose free was missed: the allocator reused its address",
     [PL_LOSS_THREADS] = "thread that could not be registered",
     [PL_LOSS_MEMORY] = "memory request by Plimsoll that the system refused",
@@ -208,19 +208,20 @@ static uint64_t lost_allocations(const uint64_t *losses)
            losses[PL_LOSS_DEAD_THREAD];
 }
 
-/* Writes "12 lost allocations and 1 block whose free was not seen". Returns whether there was anything. */
-static bool say_flaws(const struct pl_profile *profile, char *out, size_t bytes)
+bool pl_describe_flaws(const struct pl_profile *profile, char *out, size_t bytes)
 {
     const uint64_t *losses = profile->header.losses;
     const struct flaw flaws[] = {
         {lost_allocations(losses), "lost allocation", "lost allocations"},
-        {losses[PL_LOSS_LIVE_FULL] + losses[PL_LOSS_MISSED_FREE], "block whose free was not seen",
-         "blocks whose free was not seen"},
+        {losses[PL_LOSS_LIVE_FULL], "block that counts as freed at once (no memory to follow it)",
+         "blocks that count as freed at once (no memory to follow them)"},
+        {losses[PL_LOSS_MISSED_FREE], "block whose free was not seen", "blocks whose free was not seen"},
         {losses[PL_LOSS_FILE_FULL] + losses[PL_LOSS_SANDBOX], "record that did not fit into the file",
          "records that did not fit into the file"},
         {losses[PL_LOSS_THREADS], "thread that could not be registered", "threads that could not be registered"},
     };
     size_t used = 0;
+    *out = 0;
     for (size_t i = 0; i < sizeof flaws / sizeof *flaws && used < bytes; i++) {
         char count[FIGURE_BYTES];
         print_count(count, (double) flaws[i].count);
@@ -240,6 +241,7 @@ bool pl_describe_bypass(const struct pl_profile *profile, enum pl_bypass how, ch
                              "were not seen",
         [PL_BYPASS_SCOPE] = "%.200s was loaded with RTLD_DEEPBIND or by dlmopen, so it does not use the program's "
                             "malloc: its allocations were not seen",
+        [PL_BYPASS_LINKED] = "%.200s has an allocator linked in: allocations that go directly to it were not seen",
     };
     const char *module = profile->bypass[how];
     if (module && *module)
@@ -247,12 +249,20 @@ bool pl_describe_bypass(const struct pl_profile *profile, enum pl_bypass how, ch
     return module && *module;
 }
 
+static bool is_bypassed_by(const struct pl_profile *profile, enum pl_bypass how)
+{
+    return profile->bypass[how] && *profile->bypass[how];
+}
+
+/* Whether a program uses an allocator that is linked in is not known. */
+static bool is_bypassed_for_sure(const struct pl_profile *profile)
+{
+    return is_bypassed_by(profile, PL_BYPASS_MALLOC) || is_bypassed_by(profile, PL_BYPASS_SCOPE);
+}
+
 static bool is_bypassed(const struct pl_profile *profile)
 {
-    bool any = false;
-    for (int how = 0; how < PL_BYPASS_COUNT; how++)
-        any |= profile->bypass[how] && *profile->bypass[how];
-    return any;
+    return is_bypassed_for_sure(profile) || is_bypassed_by(profile, PL_BYPASS_LINKED);
 }
 
 /* ---- the words ---- */
@@ -286,7 +296,8 @@ static void say_all(const struct pl_profile *profile, char *out, size_t bytes)
     print_count(counted, profile->exact_calls);
     print_count(others, count_unrecorded(profile));
     if (is_bypassed(profile))
-        snprintf(out, bytes, "exact for %s allocations%s; others were not seen", counted, since(profile));
+        snprintf(out, bytes, "exact for %s allocations%s; others %s", counted, since(profile),
+                 is_bypassed_for_sure(profile) ? "were not seen" : "may not have been seen");
     else if (count_unrecorded(profile) > 0)
         snprintf(out, bytes, "exact: all %s allocations%s, but for %s more made while Plimsoll was off or paused",
                  counted, since(profile), others);
@@ -325,7 +336,7 @@ static void say_exact(const struct pl_profile *profile, char *out, size_t bytes)
     else if (unplaced > 0)
         snprintf(out, bytes, "only totals are exact%s: the stacks of %s of %s allocations are not known",
                  since(profile), counted, calls);
-    else if (say_flaws(profile, flaws, sizeof flaws))
+    else if (pl_describe_flaws(profile, flaws, sizeof flaws))
         snprintf(out, bytes, "exact%s, but for %s", since(profile), flaws);
     else if (profile->exact_calls < profile->recorded_calls * (1 - PART_MISSING))
         snprintf(out, bytes, "exact for %s of %s allocations%s; the rest failed, or were made while Plimsoll was off",

@@ -22,6 +22,9 @@ const char *pl_describe_stop(int stop, uint64_t count);
  * False: none did. */
 bool pl_describe_bypass(const struct pl_profile *profile, enum pl_bypass how, char *out, size_t bytes);
 
+/* Why an exact profile is not complete: "12 lost allocations and 1 block whose free was not seen". False: it is. */
+bool pl_describe_flaws(const struct pl_profile *profile, char *out, size_t bytes);
+
 /* A line on how the process ended: "running", "exited 0", "killed by SIGKILL", "ended, exit status unknown", ... */
 void pl_describe_ending(const struct pl_profile *profile, char *out, size_t bytes);
 

@@ -161,7 +161,8 @@ def python_gets_advice_on_how_to_see_its_objects():
     done = subprocess.run(command, capture_output=True, text=True, env=environment(), timeout=PATIENCE_S)
     assert done.returncode == 0, done.stderr
     found = export(path)["advice"]
-    assert found and any("PYTHONMALLOC=malloc" in advice["action"] for advice in found), found
+    actions = [advice["action"] for advice in found]
+    assert any("PYTHONMALLOC=malloc" in action and "memray shows Python functions" in action for action in actions), found
 
 
 # ---- profiles that are not one whole process ----

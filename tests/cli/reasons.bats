@@ -146,6 +146,39 @@ int main(void) { memset(je_malloc(64 << 20), 1, 64 << 20); free(malloc(1000)); r
     done
 }
 
+@test "a profile of a program with an allocator linked in is nowhere called complete" {
+    cc -O0 -o own -x c - <<<"${own//64 << 20/1 << 20}"
+    printf '#!/bin/sh\nexec ./own\n' >wrapper
+    chmod +x wrapper
+    for command in ./own ./wrapper; do
+        expect 0 "$plimsoll" run --exact -o "$command.plim" -- "$command"
+        says "exact for the allocations that Plimsoll saw: " "heap seen 1,000 B, RSS " "allocations of this program were probably not seen"
+        COLUMNS=200 expect 0 "$plimsoll" report "$command.plim"
+        [[ ${lines[1]} == "exact for "*"; others may not have been seen"* ]]
+        [[ ${lines[2]} == *"own has an allocator linked in: allocations that go directly to it were not seen" ]]
+        shows " 1. heap seen 1,000 B, RSS " "build it so that it calls malloc"
+        "$plimsoll" export --format json "$command.plim" >out.json
+        jq -e '.advice[0] | .kind == "outside" and (.headline | startswith("heap seen 1,000 B, RSS ")) and (.evidence | contains("own has an allocator linked in"))' out.json
+    done
+}
+
+@test "blocks that there is no memory to follow are said to be missing from live figures" {
+    cc -O0 -o limited -x c - <<<'#include <stdlib.h>
+#include <sys/resource.h>
+int main(void) {
+    free(malloc(10));
+    setrlimit(RLIMIT_AS, &(struct rlimit){64 << 20, 64 << 20});
+    for (int i = 0; i < 50000; i++)
+        if (!malloc(1000))
+            return 1;
+    return 0;
+}'
+    expect 0 "$plimsoll" run --exact -o limited.plim -- ./limited
+    [[ $stderr =~ "exact, but for "[0-9,]+" blocks that count as freed at once (no memory to follow them): 50,00" ]]
+    COLUMNS=200 expect 0 "$plimsoll" report limited.plim
+    [[ ${lines[1]} =~ ^"exact, but for "[0-9,]+" blocks that count as freed at once (no memory to follow them)" ]]
+}
+
 @test "memory that does not come from malloc is on the first screen" {
     cc -O0 -o own -x c - <<<"$own"
     strip own
@@ -263,7 +296,7 @@ P
 
 @test "a cleared environment is suspected when exec loses the profiler" {
     expect 3 "$plimsoll" run -s 16K -- env -i "$(program cli-leaky)"
-    says "env became another program (exec) in which nothing was recorded" "its environment was cleared"
+    says "env became another program (exec) in which nothing was recorded" "its environment was cleared" "ASAN_OPTIONS=verify_asan_link_order=0"
 }
 
 @test "a program too small for a sample gets the reason and the next step" {

@@ -151,6 +151,7 @@ HEADER_TEXTS = {
     "snapshot_name": 992,
     "bypass_malloc": 1072,
     "bypass_scope": 1080,
+    "bypass_linked": 1088,
 }
 
 

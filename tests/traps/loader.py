@@ -125,6 +125,28 @@ def an_allocator_preloaded_in_front_of_us_keeps_its_calls_and_the_profile_says_s
         assert ahead.calls == 0 and Path(ahead.bypass_malloc).name == Path(path).name, ahead.bypass_malloc
         behind = run("quiet", settings=EVERYTHING, preload=(RUNTIME, path)).succeeds().profile()
         assert behind.calls >= 1000 and behind.bypass_malloc == "", behind.bypass_malloc
+        assert behind.bypass_linked == "", "it exports other names for its malloc, which is behind ours"
+
+
+LINKED = """
+#include <stdlib.h>
+#include <sys/mman.h>
+void *je_malloc(size_t n) { return mmap(0, n, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0); }
+int main(void) { free(malloc(1000)); return !je_malloc(1 << 20); }
+"""
+
+
+@claim
+def an_allocator_that_is_linked_in_and_exported_under_its_own_names_is_in_the_profile():
+    at = place()
+    (at.work / "linked.c").write_text(LINKED)
+    for option, expected in ("-rdynamic", str(at.work / "linked")), ("-O0", ""):
+        subprocess.run(["cc", option, "-o", at.work / "linked", at.work / "linked.c"], check=True)
+        here = place()
+        subprocess.run([at.work / "linked"], cwd=here.work, env=environment(here, EVERYTHING, [RUNTIME]), check=True)
+        [path] = plim.find(here.work, here.live)
+        profile = sound(path)
+        assert (profile.bypass_malloc, profile.bypass_linked) == ("", expected), (option, profile.bypass_linked)
 
 
 FORWARDER = """

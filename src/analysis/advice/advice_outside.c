@@ -9,10 +9,11 @@
 
 #include "analysis/advice/advice_work.h"
 #include "analysis/resident.h"
+#include "reader/describe.h"
 
 #define PYTHON                                                                                                         \
     "Python keeps small objects in arenas of its own; with PYTHONMALLOC=malloc in the environment each object is a "   \
-    "call of malloc, and this report shows it"
+    "call of malloc, and this report shows the interpreter's code that made it; memray shows Python functions"
 #define V8 "JavaScript objects live in the heap of V8: node --heap-prof shows them"
 
 /* Programs that manage most of their memory themselves, by the name of a module or of the program. */
@@ -49,6 +50,8 @@ static const char *const visible[PL_BYPASS_COUNT] = {
     [PL_BYPASS_MALLOC] = "its malloc does not call Plimsoll's: link the allocator as a shared library, or preload it "
                          "behind libplimsoll.so",
     [PL_BYPASS_SCOPE] = "load the module without RTLD_DEEPBIND and dlmopen, so that it uses the program's malloc",
+    [PL_BYPASS_LINKED] =
+        "build it so that it calls malloc, not the allocator that is linked in (redis: make MALLOC=libc)",
 };
 
 static const char *choose_action(const struct pl_profile *profile)
@@ -68,20 +71,23 @@ void pl_advice_outside(struct pl_advice_work *work)
     struct pl_resident resident;
     if (!pl_advice_is_whole(profile) || !pl_resident_outside(profile, &resident))
         return;
-    char heap[2 * PL_FIGURE_BYTES], private[PL_FIGURE_BYTES], when[PL_FIGURE_BYTES], headline[256];
+    char heap[2 * PL_FIGURE_BYTES], private[PL_FIGURE_BYTES], when[PL_FIGURE_BYTES], headline[256], cause[384] = "";
     pl_figure_estimate(heap, PL_METRIC_PEAK_SPACE, &profile->total[PL_METRIC_PEAK_SPACE]);
     pl_figure_bytes(private, resident.anonymous_bytes);
     pl_figure_span(when, resident.most->seconds);
     pl_resident_headline(profile, &resident, headline, sizeof headline);
+    enum pl_bypass how = pl_resident_bypass(profile);
+    if (how != PL_BYPASS_COUNT)
+        pl_describe_bypass(profile, how, cause, sizeof cause);
     pl_advice_add(work, &(struct pl_advice){
                             .kind = PL_ADVICE_OUTSIDE,
                             .path = PL_ADVICE_NO_PATH,
                             .headline = pl_advice_print(work, "%s", headline),
                             .evidence = pl_advice_print(work,
-                                                        "%s after the start, %s of RSS were anonymous memory; the heap "
-                                                        "never had more than %s.",
-                                                        when, private, heap),
+                                                        "%s%s%s after the start, %s of RSS were anonymous memory; the "
+                                                        "heap never had more than %s.",
+                                                        cause, *cause ? ". " : "", when, private, heap),
                             .action = choose_action(profile),
-                            .weight = resident.outside_bytes / resident.anonymous_bytes,
+                            .weight = resident.most_outside ? resident.outside_bytes / resident.anonymous_bytes : 1,
                         });
 }

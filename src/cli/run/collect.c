@@ -28,6 +28,7 @@
 #include "cli/files.h"
 #include "cli/run/glibc.h"
 #include "cli/run/move.h"
+#include "cli/run/target.h"
 #include "cli/say.h"
 #include "cli/term.h"
 #include "format/settings.h"
@@ -112,6 +113,8 @@ struct state {
     struct leaving *leaving;
     size_t count;
     struct pl_move_taken taken;
+    char *inspected; /* the last executable that pl_target_has_allocator() was asked about, and its answer */
+    bool inspected_has;
 };
 
 static uint64_t sampling_interval(const struct pl_header *header)
@@ -144,6 +147,7 @@ static void describe(const struct pl_profile *profile, struct leaving *leaving)
     about->exact_calls = (uint64_t) profile->exact_calls;
     about->unrecorded_calls = about->calls - (uint64_t) profile->recorded_calls;
     pl_describe_method(profile, about->method, sizeof about->method);
+    pl_describe_flaws(profile, about->flaws, sizeof about->flaws);
     for (int how = 0; how < PL_BYPASS_COUNT; how++)
         pl_describe_bypass(profile, how, about->bypass[how], sizeof about->bypass[how]);
     struct pl_resident resident;
@@ -172,6 +176,28 @@ static void forget(struct leaving *leaving)
     leaving->profile = NULL;
 }
 
+/* The runtime sees only what a program exports. The file shows an allocator that is linked in and not exported. */
+static bool is_unseen(struct state *state, const struct pl_profile *profile)
+{
+    if (*profile->bypass[PL_BYPASS_MALLOC] || *profile->bypass[PL_BYPASS_LINKED])
+        return false;
+    if (!state->inspected || strcmp(state->inspected, profile->executable) != 0) {
+        free(state->inspected);
+        state->inspected = pl_say_print("%s", profile->executable);
+        state->inspected_has = pl_target_has_allocator(profile->executable);
+    }
+    return state->inspected_has;
+}
+
+static int open_complete(struct state *state, const char *path, struct pl_profile **profile, char why[PL_WHY_BYTES])
+{
+    int error = pl_profile_open(path, profile, why);
+    if (error || !is_unseen(state, *profile) || pl_annotate_linked(path, why))
+        return error;
+    pl_profile_close(*profile);
+    return pl_profile_open(path, profile, why);
+}
+
 /* Keeps the profile for the names that are looked up later, but never two of them: they may be large. */
 static void take_in(struct state *state, const char *path)
 {
@@ -179,7 +205,7 @@ static void take_in(struct state *state, const char *path)
     if (state->count)
         forget(&state->leaving[state->count - 1]);
     char why[PL_WHY_BYTES];
-    int error = pl_profile_open(path, &profile, why);
+    int error = open_complete(state, path, &profile, why);
     if (error == -ENOENT)
         return; /* its process was just ending, and has moved it itself */
     if (error) {
@@ -434,6 +460,7 @@ void pl_collect(const struct pl_collect_options *options, struct pl_collection *
         free(state.leaving[i].destination);
     }
     free(state.leaving);
+    free(state.inspected);
     pl_move_free(&state.taken);
     rmdir(options->directory); /* fails if profiles of running processes are left in it */
 }

@@ -37,6 +37,7 @@ struct pl_collected {
     char bypass[PL_BYPASS_COUNT][384]; /* which allocations were not seen, in words; "": none */
     char elsewhere[256];               /* most of its memory does not come from malloc, in words; "": it does */
     char method[128];                  /* how the figures were obtained, in words */
+    char flaws[256];                   /* why exact figures are not complete, in words; "": they are */
     struct pl_estimate inuse_objects, inuse_space, peak_space;
     double peak_slack_bytes;
     uint64_t interval_bytes;                                            /* of sampling; 0: not sampled */

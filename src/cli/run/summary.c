@@ -30,7 +30,8 @@ static const struct {
         {"",
          "nothing was recorded, because libplimsoll.so was not loaded into %s or could not create a file; possible "
          "causes: a cleared environment, a change of user, a container, no memory left",
-         "the new program is static or setuid, or its environment was cleared"},
+         "the new program is static or setuid, its environment was cleared, or it has AddressSanitizer and refused to "
+         "start (ASAN_OPTIONS=verify_asan_link_order=0 in the environment lets it start)"},
     [PL_WAY_LOADER] =
         {"--glibc ",
          "nothing was recorded, because %s did not start with the glibc with the profiler inside, or that glibc could "
@@ -96,6 +97,8 @@ static char *print_method(const struct pl_collected *main)
         return pl_say_print("exact, except for %s made while switched off or paused", unrecorded);
     if (main->exact && is_bypassed(main))
         return pl_say_print("exact for the allocations that Plimsoll saw");
+    if (main->exact && *main->flaws)
+        return pl_say_print("exact, but for %s", main->flaws);
     if (main->exact)
         return pl_say_print("exact");
     if (main->exact_calls || !main->interval_bytes)
@@ -154,11 +157,19 @@ static const struct pl_collected *find_unseen(const struct pl_collection *collec
     return NULL;
 }
 
-static void say_bypasses(const struct pl_collection *collection, const char *who)
+/* say_unused() has said that the program has an allocator linked in. */
+static bool is_told(const struct pl_target *target, enum pl_bypass how)
 {
+    return how == PL_BYPASS_LINKED &&
+           (target->obstacle == PL_OBSTACLE_PREFIXED || target->obstacle == PL_OBSTACLE_HIDDEN_MALLOC);
+}
+
+static void say_bypasses(const struct pl_summary *summary, const char *who)
+{
+    const struct pl_collection *collection = summary->collection;
     const struct pl_collected *main = &collection->profile[0], *unseen = find_unseen(collection);
     for (int how = 0; how < PL_BYPASS_COUNT; how++)
-        if (main->bypass[how][0])
+        if (main->bypass[how][0] && !is_told(summary->target, how))
             pl_say("%s%s", who, main->bypass[how]);
     if (unseen)
         pl_say("%s %u: %s", unseen->comm, unseen->pid, unseen->bypass[PL_BYPASS_MALLOC]);
@@ -403,7 +414,7 @@ void pl_summary_say(const struct pl_summary *summary)
     if (main && !summary->quiet) {
         char *who = collection->count > 1 ? pl_say_print("%s %u: ", main->comm, main->pid) : pl_say_print("%s", "");
         say_totals(main, who, WIFSIGNALED(summary->wait_status) ? "live when it ended" : "never freed");
-        say_bypasses(collection, who);
+        say_bypasses(summary, who);
         say_elsewhere(main, who);
         say_losses(main, who);
         free(who);

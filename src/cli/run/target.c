@@ -24,6 +24,7 @@
 #include "cli/run/enclose.h"
 #include "cli/run/glibc.h"
 #include "cli/say.h"
+#include "format/settings.h"
 
 #define SAME_MACHINE "build it, or Plimsoll, for the same machine"
 
@@ -226,11 +227,37 @@ static bool is_sanitized(Elf *elf)
 /* The malloc of an allocator that is linked in under names of its own. NULL: there is none. */
 static const char *find_prefixed(Elf *elf)
 {
-    static const char *const names[] = {"je_malloc", "_rjem_malloc", "tc_malloc", "mi_malloc", "rpmalloc", "sn_malloc"};
+    static const char *const names[] = {PL_LINKED_MALLOCS};
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
         if (defines_anywhere(elf, names[i]))
             return names[i];
     return NULL;
+}
+
+/* CPython has mimalloc for its objects, and uses it only if it is told to. */
+static bool is_python(Elf *elf)
+{
+    return defines_anywhere(elf, "_PyMem_MiMalloc");
+}
+
+static bool has_allocator(Elf *elf)
+{
+    if (defines(elf, SHT_DYNSYM, "malloc") || is_python(elf))
+        return false;
+    return find_prefixed(elf) || (defines(elf, SHT_SYMTAB, "malloc") && !is_sanitized(elf));
+}
+
+bool pl_target_has_allocator(const char *binary)
+{
+    int fd = open(binary, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    if (fd < 0)
+        return false;
+    elf_version(EV_CURRENT);
+    Elf *elf = elf_begin(fd, ELF_C_READ_MMAP, NULL);
+    bool has = elf && elf_kind(elf) == ELF_K_ELF && has_allocator(elf);
+    elf_end(elf);
+    close(fd);
+    return has;
 }
 
 static enum pl_obstacle inspect_dynamic(struct pl_target *target, Elf *elf)

@@ -49,6 +49,10 @@ struct pl_target {
     enum pl_obstacle obstacle;
 };
 
+/* Does the binary have an allocator linked in whose functions no hook sees? If it exports malloc, the runtime finds out
+ * by itself: then false. */
+bool pl_target_has_allocator(const char *binary);
+
 /* `argv` is a command line as execvp() takes it. */
 struct pl_target pl_target_inspect(char *const *argv, enum pl_way way);
 void pl_target_free(struct pl_target *target);

@@ -83,6 +83,18 @@ int pl_annotate_out_of_memory(const char *path, char why[PL_WHY_BYTES])
     return result == 0 ? 0 : fail(&file, -result, "write to", why);
 }
 
+int pl_annotate_linked(const char *path, char why[PL_WHY_BYTES])
+{
+    struct file file = {.path = path};
+    int result = open_ended(&file, why);
+    if (result != 0)
+        return result;
+    file.header.bypass[PL_BYPASS_LINKED] = file.header.executable;
+    result = WRITE_FIELD(&file, bypass);
+    close(file.fd);
+    return result == 0 ? 0 : fail(&file, -result, "write to", why);
+}
+
 /* ---- symbols ---- */
 
 /* Symbol chunks without the flag were left by an interrupted attempt and are discarded. Sets *texts to the number of

@@ -23,4 +23,7 @@ int pl_annotate_ending(const char *path, int wait_status, uint64_t end_ns, char 
 /* Also stores that its process was probably killed for lack of memory. */
 int pl_annotate_out_of_memory(const char *path, char why[PL_WHY_BYTES]);
 
+/* Also stores that an allocator is linked into its program, whose functions no hook sees. */
+int pl_annotate_linked(const char *path, char why[PL_WHY_BYTES]);
+
 #endif
