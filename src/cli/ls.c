@@ -123,10 +123,11 @@ static bool describe(const struct pl_proc_found *found, struct row *row, size_t 
 {
     struct pl_profile *profile;
     char why[PL_WHY_BYTES];
-    if (pl_profile_open(found->path, &profile, why)) {
+    int error = pl_profile_open(found->path, &profile, why);
+    if (error) {
         if (is_older(found->path))
             ++*older;
-        else
+        else if (error != -ENOENT) /* its process has ended meanwhile, and has moved it */
             pl_say("%s", why);
         return false;
     }

@@ -43,6 +43,17 @@ start() {
     wait $started || true
 }
 
+@test "a profile that its process moves away while ls looks at it is no error" {
+    command -v strace >/dev/null || skip "no strace"
+    LD_PRELOAD=$library start "$(program cli-leaky)" 10000 60
+    path=$(echo "$work/live/"*.plim)
+    expect 0 strace -f -qq -o trace -P "$path" -e trace=openat -e inject=openat:error=ENOENT:when=2+ "$plimsoll" ls
+    grep -q INJECTED trace
+    [[ $stderr != *"cannot open"* ]]
+    kill $started
+    wait $started || true
+}
+
 @test "reports of a running process follow its live bytes" {
     cat >steps.py <<'P'
 import sys
