@@ -18,6 +18,7 @@
 
 #include "analysis/advice/advice.h"
 #include "analysis/filefull.h"
+#include "analysis/traits.h"
 #include "export/export.h"
 #include "export/json.h"
 #include "reader/describe.h"
@@ -259,6 +260,7 @@ static void write_modules(struct pl_json *json, const struct pl_profile *profile
         pl_json_line(json);
         pl_json_begin(json, '{');
         pl_json_add_text(json, "path", module->path);
+        pl_json_add_text(json, "name", pl_traits_module(profile, i));
         pl_json_add_text(json, "build_id", module->build_id);
         pl_json_add_hex(json, "bias", module->bias);
         pl_json_add_hex(json, "start", module->start);

@@ -44,6 +44,7 @@ RECORDED = {
     "shapes": (["--sample=2K", "--seed=5"], [EXPORTED / "shapes"]),
     "before": (["--exact"], [EXPORTED / "shapes", "before"]),
     "after": (["--exact"], [EXPORTED / "shapes", "after"]),
+    "renamed": (["--exact"], ["./renamed", 1000]),
 }
 # name -> the first and the second profile.
 DIFFERENCES = {"difference": ("before", "after"), "sampled-difference": ("coarse", "sampled"),
@@ -135,7 +136,14 @@ def write_tags(place, name):
     (place / f"{name}.tags.json").write_bytes(run(place, PLIMSOLL, "export", "--format", "tags-json", f"{name}.plim"))
 
 
+def rename(place):
+    """A link to a program without lines: reports name its functions with the link."""
+    run(place, "strip", "--strip-debug", "-o", "target", MIXTURE)
+    (place / "renamed").symlink_to("target")
+
+
 def profiles(place):
+    rename(place)
     for name, (options, program) in RECORDED.items():
         run(place, PLIMSOLL, "run", *options, "-o", f"{name}.plim", "--", *program)
     for scenario in FORGED:

@@ -99,6 +99,8 @@ export interface Tag {
 
 export interface Module {
   path: string;
+  /** As reports name it: what the program was called, if that is not the last part of its path. */
+  name: string;
   build_id: string;
   bias: string;
   start: string;

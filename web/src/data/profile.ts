@@ -306,7 +306,7 @@ export function openProfile(bytes: Uint8Array): Profile {
   const { header } = container;
   const text = readTexts(container);
   const functions = readFunctions(container);
-  const moduleName = (module: number) => header.modules[module]?.path.replace(/^.*\//s, "") ?? "";
+  const moduleName = (module: number) => header.modules[module]?.name ?? "";
   const functionKeys = makeKeys(functions.count, (index) => {
     const module = moduleName(functions.module[index]);
     return `${text(functions.full[index])}\n${text(functions.source[index])}\n${module}`;

@@ -287,7 +287,14 @@ function totalsOf(sites: BuiltSite[]): Totals {
 function headerOf(built: Built, sites: BuiltSite[], modules: string[], threads: Thread[], tags: Tag[]): object {
   const samples = sites.reduce((total, site) => total + (site.samples ?? 0), 0);
   const exact = sites.every((site) => site.samples === undefined);
-  const module = (path: string): Module => ({ path, build_id: "", bias: "0x0", start: "0x0", end: "0x0" });
+  const module = (path: string): Module => ({
+    path,
+    name: path.replace(/^.*\//s, ""),
+    build_id: "",
+    bias: "0x0",
+    start: "0x0",
+    end: "0x0",
+  });
   const header: Omit<Header, "columns" | "tables"> = {
     extent: {
       selection: null,
