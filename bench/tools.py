@@ -33,6 +33,14 @@ def tcmalloc_ways(place):
     ]
 
 
+def jemalloc_dump_way(place):
+    """jemalloc writes a profile only when it is told to: here once, at exit."""
+    plain, sampled = jemalloc_ways()
+    conf = f"{sampled.variables['MALLOC_CONF']},prof_final:true,prof_prefix:{place.scratch / 'jeprof'}"
+    return Way("jemalloc_dump", "jemalloc's sampling, with a dump at exit, to jemalloc", plain.name,
+               {**sampled.variables, "MALLOC_CONF": conf}, missing=sampled.missing, leaves="jeprof.*")
+
+
 def massif_way(place):
     missing = "" if shutil.which("valgrind") else "valgrind is not installed"
     prefix = ["valgrind", "--tool=massif", f"--massif-out-file={place.scratch / 'massif.out'}"]
@@ -61,6 +69,7 @@ def tools_for(place, command):
         plimsoll_way(place, "exact", "Plimsoll, exact", "exact"),
         *heaptrack_ways(place),
         *jemalloc_ways(),
+        jemalloc_dump_way(place),
         *tcmalloc_ways(place),
         dhat_way(place),
         massif_way(place),

@@ -82,13 +82,19 @@ static void build_program(void)
     run("gcc -O1 -g -Wl,--build-id '%s' -o program", source("inlines.c"));
 }
 
+/* A profile with a module, the program. Returns the module. */
+static uint32_t start_with_program(struct bench *bench)
+{
+    start(bench);
+    build_program();
+    return add_file(bench, made("program"));
+}
+
 static void a_return_address_belongs_to_the_call_before_it(void **state)
 {
     (void) state;
     struct bench bench;
-    start(&bench);
-    build_program();
-    uint32_t module = add_file(&bench, made("program"));
+    uint32_t module = start_with_program(&bench);
     uint64_t drain = address_of(made("program"), "drain"), main = address_of(made("program"), "main");
     uint64_t first = drain < main ? main : drain; /* the one that comes second */
     const char *here = drain < main ? "main" : "drain";
@@ -109,9 +115,7 @@ static void a_rebuilt_binary_is_stale_and_not_used(void **state)
 {
     (void) state;
     struct bench bench;
-    start(&bench);
-    build_program();
-    uint32_t module = add_file(&bench, made("program"));
+    uint32_t module = start_with_program(&bench);
     char before[PL_BUILD_ID_TEXT];
     snprintf(before, sizeof before, "%s", bench.module[module].build_id);
     run("rm program && gcc -O0 -g -Wl,--build-id '%s' -o program", source("inlines.c"));
@@ -176,9 +180,7 @@ static void relative_paths_start_in_the_directory_of_the_process(void **state)
 {
     (void) state;
     struct bench bench;
-    start(&bench);
-    build_program();
-    uint32_t module = add_file(&bench, made("program"));
+    uint32_t module = start_with_program(&bench);
     bench.module[module].path = "program";
     bench.profile.directory = made(".");
     struct pl_frame_view *frame = add_frame(&bench, module, address_of(made("program"), "fill") + 1, 0);
@@ -191,9 +193,7 @@ static void a_gap_is_not_looked_up(void **state)
 {
     (void) state;
     struct bench bench;
-    start(&bench);
-    build_program();
-    uint32_t module = add_file(&bench, made("program"));
+    uint32_t module = start_with_program(&bench);
     struct pl_frame_view *gap = add_frame(&bench, module, address_of(made("program"), "fill") + 1, PL_FRAME_GAP);
     symbolize(&bench, (struct pl_symbolize_options){0});
     assert_string_equal(function_of(gap), "");
@@ -204,9 +204,7 @@ static void frames_at_one_address_share_their_places(void **state)
 {
     (void) state;
     struct bench bench;
-    start(&bench);
-    build_program();
-    uint32_t module = add_file(&bench, made("program"));
+    uint32_t module = start_with_program(&bench);
     uint64_t fill = address_of(made("program"), "fill");
     struct pl_frame_view *one = add_frame(&bench, module, fill + 5, 0);
     struct pl_frame_view *two = add_frame(&bench, module, fill + 4, PL_FRAME_EXACT);
@@ -254,9 +252,7 @@ static void a_stored_line_is_final_but_a_missing_one_is_looked_up(void **state)
 {
     (void) state;
     struct bench bench;
-    start(&bench);
-    build_program();
-    uint32_t module = add_file(&bench, made("program"));
+    uint32_t module = start_with_program(&bench);
     uint64_t fill = address_of(made("program"), "fill");
     struct pl_frame_view *complete = add_frame(&bench, module, fill + 1, 0);
     struct pl_frame_view *partial = add_frame(&bench, module, fill + 2, 0);
