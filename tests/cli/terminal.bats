@@ -80,7 +80,7 @@ on_terminal() {
         NO_COLOR=1 PAGER=cat expect 0 on_terminal $columns "$plimsoll" ls
         grep -E "^ *($started|PID) " <<<"$output" >rows
         [ "$(wc -l <rows)" = 2 ]
-        ! grep -E "^.{$((columns + 1))}" rows
+        fails grep -E "^.{$((columns + 1))}" rows
     done
     kill -9 $started
     wait $started || true
@@ -93,7 +93,7 @@ on_terminal() {
     NO_COLOR=1 PAGER=cat expect 0 on_terminal 70 "$plimsoll" diff 1.plim 2.plim
     shows "within noise (±"
     grep -v "^plimsoll:" <<<"$output" >page
-    ! grep -E "^.{71}" page
+    fails grep -E "^.{71}" page
 }
 
 @test "words that other profilers use lead to our commands" {
