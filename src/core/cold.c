@@ -313,6 +313,8 @@ static uint32_t find_row(struct pl_process *process, struct pl_thread *thread, u
 static COLD void sample(struct pl_process *process, struct pl_thread *thread, uint64_t size, void *block, double weight,
                         const struct pl_start *start)
 {
+    if (!pl_process_open(process))
+        return;
     pl_thread_attach(process, thread);
     if (unlikely(!thread->record)) { /* the file is full: a row without an owner would be shared */
         pl_file_lost(&process->file, PL_LOSS_THREADS);
@@ -399,23 +401,11 @@ static void count_unseen(const struct pl_process *process, const struct pl_tls *
         pl_thread_step(thread->record_at, function, size);
 }
 
-static COLD void take_moment(struct pl_process *process, struct pl_thread *thread, uint64_t now)
+static COLD void take_moment(struct pl_process *process, uint64_t now)
 {
     uint64_t began = pl_meter_begin(process);
-    pl_era_tell(process, thread);
     pl_timeline_take(process, now, false);
     pl_meter_aside(process, began);
-}
-
-/* Before a sample is counted: whether an allocation is sampled does not depend on what is live, so the estimate before
- * it is right on average. After it, every moment would be one sample too high. Returns the ticks that it took. */
-static uint64_t take_moment_if_due(struct pl_process *process, struct pl_thread *thread)
-{
-    uint64_t began = pl_clock(), now = pl_timeline_now(process);
-    if (now < load_relaxed(&process->timeline.due))
-        return 0;
-    take_moment(process, thread, now);
-    return pl_clock() - began;
 }
 
 void pl_cold_allocated(enum pl_function function, uint64_t size, void *block, struct pl_cold_plan plan,
@@ -432,14 +422,14 @@ void pl_cold_allocated(enum pl_function function, uint64_t size, void *block, st
     if (!thread)
         return;
     struct pl_arch_fp_state fp;
-    uint64_t began = pl_clock(), aside = 0;
+    uint64_t began = pl_clock();
     pl_arch_fp_enter(&fp);
-    if (pl_process_open(process)) {
-        aside = take_moment_if_due(process, thread);
-        sample(process, thread, size, block, plan.weight, start);
-    }
+    sample(process, thread, size, block, plan.weight, start);
     pl_thread_book(process, thread, tls);
-    uint64_t ticks = pl_clock_after() - began - aside;
+    uint64_t ticks = pl_clock_after() - began;
+    uint64_t now = pl_timeline_now(process);
+    if (process->file.base && now >= load_relaxed(&process->timeline.due))
+        take_moment(process, now);
     leave(process, thread, tls);
     pl_arch_fp_leave(&fp);
     pl_meter_sample(process, ticks);

@@ -13,7 +13,6 @@
 #include "core/blocks/filter.h"
 #include "core/clock.h"
 #include "core/process.h"
-#include "core/records/eras.h"
 #include "core/records/rows.h"
 #include "core/visit.h"
 #include "format/settings.h"
@@ -594,59 +593,6 @@ static void frames_of_a_module_that_did_not_fit_have_addresses_instead_of_offset
     assert_int_equal(entry->bias, 0);
 }
 
-/* ---- the heap over time ---- */
-
-static struct pl_moment *moment(unsigned slot)
-{
-    return pl_file_record(&pl_process->file, PL_KIND_MOMENT, slot + 1);
-}
-
-static void a_moment_does_not_have_the_sample_at_which_it_is_taken(void **state)
-{
-    (void) state;
-    unsigned taken = 0;
-    set_interval(1);
-    release(allocate(1000));
-    pl_era_tell(pl_process, pl_tls.thread);
-    int64_t live = pl_process->totals.live_bytes;
-    for (unsigned i = 0; i < PL_MOMENTS; i++)
-        moment(i)->time_ns = 0;
-    for (unsigned i = 0; i < 100; i++) {
-        pl_process->timeline.due = pl_process->timeline.taken = 0;
-        release(allocate(1000));
-    }
-    for (unsigned i = 0; i < PL_MOMENTS; i++) {
-        if (!moment(i)->time_ns)
-            continue;
-        assert_int_equal(moment(i)->live_bytes, live);
-        taken++;
-    }
-    assert_true(taken > 0);
-}
-
-/* The reader lowers the highest estimate by what the choice adds to it. It can do so only if that is the highest. */
-static void the_highest_estimate_is_a_peak_even_if_it_exceeds_the_last_one_by_one_sample(void **state)
-{
-    (void) state;
-    static void *block[BLOCKS];
-    unsigned blocks = 0;
-    set_interval(1);
-    release(allocate(1000));
-    int64_t before = pl_process->peak_bytes;
-    set_interval(1 << 20);
-    pl_process->interval_bytes = 1 << 20;
-    while (blocks < BLOCKS && pl_process->totals.live_bytes <= before)
-        block[blocks++] = allocate(10000);
-    assert_true(blocks > 0);
-    int64_t live = pl_process->totals.live_bytes;
-    assert_true(live > before && live < before + (2 << 20));
-    release(block[--blocks]); /* which was sampled, as live bytes have changed */
-    assert_int_equal(header()->peak.bytes, live);
-    pl_process->interval_bytes = 1;
-    while (blocks > 0)
-        release(block[--blocks]);
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -663,8 +609,6 @@ int main(void)
         cmocka_unit_test(a_jump_out_of_a_visit_ends_it_and_a_jump_inside_a_handler_does_not),
         cmocka_unit_test(a_jump_between_two_countdowns_does_not_stop_sampling),
         cmocka_unit_test(a_row_abandoned_during_a_write_is_consistent_after_the_next_write),
-        cmocka_unit_test(the_highest_estimate_is_a_peak_even_if_it_exceeds_the_last_one_by_one_sample),
-        cmocka_unit_test(a_moment_does_not_have_the_sample_at_which_it_is_taken),
         cmocka_unit_test(a_free_by_another_thread_is_counted_in_the_remote_part_of_the_row),
         cmocka_unit_test(blocks_of_exact_mode_are_freed_exactly_once_after_it_was_left),
         cmocka_unit_test(a_realloc_finds_blocks_that_exact_mode_left_and_no_others),

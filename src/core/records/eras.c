@@ -19,11 +19,13 @@ static int64_t batch(const struct pl_process *process)
 
 /* By how much the live total must exceed the old peak to be declared a new one. With several threads, a batch, which is
  * what each may not have told yet: otherwise, while the heap grows, they would compete to declare a peak at every free.
- * Estimates fluctuate in addition. Nothing is allowed for that: the reader knows by how much the highest of many
- * estimates is too high, and lowers it. */
+ * Estimates fluctuate by a sample or two in addition, and noise must not become a peak. */
+#define NOISE_SAMPLES 2
 static int64_t slack(const struct pl_process *process)
 {
-    return load_relaxed(&process->thread_count) > 1 ? batch(process) : 0;
+    int64_t untold = load_relaxed(&process->thread_count) > 1 ? batch(process) : 0;
+    bool exact = load_relaxed(&process->counting);
+    return untold + (exact ? 0 : NOISE_SAMPLES * (int64_t) load_relaxed(&process->interval_bytes));
 }
 
 static void set_headroom(struct pl_process *process, struct pl_thread *thread)
