@@ -211,35 +211,23 @@ void pl_exact_missed(struct pl_process *process, struct pl_thread *thread, const
         book_remotely(process, tally, missed->size, missed->units, now);
 }
 
-/* Where a block of an unknown size may be. */
-struct slots {
-    uint64_t *small; /* NULL: the region has no slab */
-    uint64_t *large;
-};
-
-INLINE struct slots slots_in(const struct pl_blocks *blocks, uint64_t *slab, uintptr_t address)
-{
-    if (unlikely(!slab))
-        return (struct slots){NULL, NULL};
-    return (struct slots){&slab[pl_block_index(blocks, address)], pl_block_large(slab, address)};
-}
-
 /* Does a new block lie where the table has one whose free we did not see? In the 128 bytes where a large block begins,
  * no other large one can begin; a small one can begin beside it. */
-INLINE bool is_taken(struct slots slots, uintptr_t address, uint64_t size)
+INLINE bool is_taken(const struct pl_blocks *blocks, uint64_t *slab, uintptr_t address, uint64_t size)
 {
-    uint64_t large = load_relaxed(slots.large);
-    return *slots.small || unlikely(large && (size >= PL_BLOCK_LARGE || pl_block_is_large_at(large, address)));
+    uint64_t large = load_relaxed(pl_block_large(slab, address));
+    return slab[pl_block_index(blocks, address)] ||
+           unlikely(large && (size >= PL_BLOCK_LARGE || pl_block_is_large_at(large, address)));
 }
 
-static COLD void forget_missed(struct pl_process *process, struct pl_thread *thread, struct slots slots,
-                               uintptr_t address, uint64_t size, uint64_t now)
+static COLD void forget_missed(struct pl_process *process, struct pl_thread *thread, uint64_t *slab, uintptr_t address,
+                               uint64_t size, uint64_t now)
 {
     struct pl_taken missed;
-    if (take(slots.small, false, now, &missed))
+    uint64_t *large = pl_block_large(slab, address);
+    if (take(&slab[pl_block_index(&process->blocks, address)], false, now, &missed))
         pl_exact_missed(process, thread, &missed);
-    if ((size >= PL_BLOCK_LARGE || pl_block_is_large_at(*slots.large, address)) &&
-        take(slots.large, true, now, &missed))
+    if ((size >= PL_BLOCK_LARGE || pl_block_is_large_at(*large, address)) && take(large, true, now, &missed))
         pl_exact_missed(process, thread, &missed);
 }
 
@@ -280,9 +268,9 @@ void pl_exact_allocated(enum pl_function function, uint64_t size, void *block, c
     struct pl_thread *thread = pl_thread_mine(tls);
     uint64_t began = pl_clock(); /* first: reading the clock can wait for instructions that are still in flight */
     uint64_t *slab = pl_block_slab(&process->blocks, (uintptr_t) block);
-    struct slots slots = slots_in(&process->blocks, slab, (uintptr_t) block);
     struct pl_tracker *tracker = likely(thread != NULL) ? thread->tracker : NULL;
-    __builtin_prefetch(likely(size < PL_BLOCK_LARGE) ? slots.small : slots.large, 1);
+    if (likely(slab != NULL))
+        __builtin_prefetch(pl_block_slot(&process->blocks, slab, (uintptr_t) block, size), 1);
     if (unlikely(!tracker)) { /* a signal handler forked inside of the real malloc, and this is the child */
         count_request(tls, function, size);
         return;
@@ -300,18 +288,18 @@ void pl_exact_allocated(enum pl_function function, uint64_t size, void *block, c
                          : pl_tally_other(process, thread);
     if (likely(place)) {
         struct pl_tally *tally = pl_tally_at(place);
-        if (unlikely(!slots.small))
-            slots = slots_in(&process->blocks, no_slab(process, block), (uintptr_t) block);
-        if (unlikely(slots.small && is_taken(slots, (uintptr_t) block, size)))
-            forget_missed(process, thread, slots, (uintptr_t) block, size, now);
+        if (unlikely(!slab)) /* only the slab is kept until here: the stack is small */
+            slab = no_slab(process, block);
+        if (unlikely(slab && is_taken(&process->blocks, slab, (uintptr_t) block, size)))
+            forget_missed(process, thread, slab, (uintptr_t) block, size, now);
         if (unlikely(now >= load_relaxed(&process->timeline.due)))
             pl_timeline_turn(process, now);
         book(process, tally, size);
         pl_era_grows(process, thread, (int64_t) size, 1);
         count_size(thread->made, size);
         thread->last_block = block;
-        if (likely(slots.small)) {
-            put(likely(size < PL_BLOCK_LARGE) ? slots.small : slots.large, place, now, (uintptr_t) block, size);
+        if (likely(slab)) {
+            put(pl_block_slot(&process->blocks, slab, (uintptr_t) block, size), place, now, (uintptr_t) block, size);
             pl_filter_mark_exact(block);
         } else {
             book_unseen(process, thread, tally, size, now);
