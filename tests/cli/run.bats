@@ -292,13 +292,18 @@ os.execv(sys.argv[1], [sys.argv[1], "run", "-q", "--", "sh", "-c", "exit 9"])' "
     says "too small; the minimum is 0.1 s"
 }
 
+# A seed decides the figures of all and of each site. Lifetimes and ages are times. The peak's interval depends on how
+# many heap compositions the file has, and the clock decides that: a run that is held up for a second has one more.
 @test "--seed repeats a run" {
-    for i in 1 2; do
-        "$plimsoll" run -q --seed 7 -s 16K -o $i.plim -- "$(program cli-leaky)" || [ $? -eq 3 ]
-        "$plimsoll" export $i.plim | jq -c '[.totals, .sampling] | del(.[0].lifetimes, .[0].ages)' >$i.json # times differ between runs
+    for seed in 7 7 8; do
+        "$plimsoll" run -q --seed $seed -s 16K -o out.plim -- "$(program cli-leaky)" || [ $? -eq 3 ]
+        "$plimsoll" export out.plim | jq -c '
+            def repeated: del(.lifetimes, .ages) | .peak_objects |= .value | .peak_space |= .value;
+            [.sampling, (.totals, .sites[] | repeated)]' >>runs.json
     done
-    [ -s 1.json ]
-    diff 1.json 2.json
+    [ "$(sed -n 1p runs.json)" = "$(sed -n 2p runs.json)" ]
+    [ "$(sed -n 1p runs.json)" != "$(sed -n 3p runs.json)" ]
+    [ "$(jq -s 'map(length) | min' runs.json)" -ge 4 ]
 }
 
 # --- where the profile goes ---
