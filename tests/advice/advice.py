@@ -28,6 +28,8 @@ SAMPLE = "64K"
 MODES = {"counted": ["--exact"], "sampled": ["--sample", SAMPLE]}
 SCARCE = "scarcely sampled"
 AT_ONCE = 3  # cases wait most of the time
+ATTEMPTS = 4
+SECONDS_LEAST, HALF_ADDS = 1.0, 0.25  # as in src/analysis/leaks/rise.c
 
 # The smallest and the largest gain that is accepted, as shares of the true value.
 TOLERANCE = {"counted": (0.98, 1.001), "sampled": (0.6, 1.05)}
@@ -118,8 +120,7 @@ def check_gain(case, mode, advice, path, output):
         assert low <= advice[name] <= high, f"{name} is {advice[name]:.0f}, should be {truth:.0f}"
 
 
-def check(case, mode, running):
-    path, output = running.result() if running else profile_of(case.words, mode)
+def check(case, mode, path, output):
     found = export(path)["advice"]
     for advice in found:
         say(f"{advice['kind']}: {advice['function']} {advice['headline']}; {advice['evidence']}")
@@ -129,21 +130,36 @@ def check(case, mode, running):
         check_gain(case, mode, found[0], path, output)
 
 
-def check_twice(case, mode, running):
-    """A busy machine can miss the moment that the advice depends on. In this case a second run decides."""
-    try:
-        check(case, mode, running)
-    except AssertionError:
-        if case.tolerance is not TOLERANCE_OF_TIME:
-            raise
-        check(case, mode, pool.submit(profile_of, case.words, mode, name="again"))
+def was_held_up(case, path):
+    """True: other programs held up this one while it filled its heap at once. Then the heap did grow for a second, and
+    advice on growth is right (SECONDS_LEAST and HALF_ADDS of analysis/leaks/rise.c)."""
+    profile = export(path)
+    if case.kind in ("growth", "leak") or "growth" not in [advice["kind"] for advice in profile["advice"]]:
+        return False
+    full = (1 - HALF_ADDS) * profile["totals"]["peak_space"]["value"]
+    soon = [moment for moment in profile["timeline"] if moment["time_s"] < SECONDS_LEAST / 2]
+    return profile["peak"]["time_s"] >= SECONDS_LEAST and not any(moment["live_bytes"] >= full for moment in soon)
+
+
+def check_again(case, mode, running):
+    """A busy machine can miss the moment that the advice depends on. In this case a second run decides. And a run that
+    was held up is not the case to be tested: the next one counts."""
+    for attempt in range(ATTEMPTS):
+        path, output = running.result() if running else profile_of(case.words, mode)
+        try:
+            return check(case, mode, path, output)
+        except AssertionError:
+            missed = case.tolerance is TOLERANCE_OF_TIME and attempt == 0
+            if attempt + 1 == ATTEMPTS or not (missed or was_held_up(case, path)):
+                raise
+        running = pool.submit(profile_of, case.words, mode, name=f"again.{'.'.join(case.words)}")
 
 
 pool = ThreadPoolExecutor(AT_ONCE)
 for sentence, case in CASES.items():
     for mode in MODES:
         running = None if sys.argv[1:] else pool.submit(profile_of, case.words, mode)
-        claims.add(f"{sentence}, {mode}", partial(check_twice, case, mode, running))
+        claims.add(f"{sentence}, {mode}", partial(check_again, case, mode, running))
 
 
 @claim
