@@ -159,24 +159,24 @@ static OUT_OF_LINE uint64_t stretch(const struct pl_file *file, uint8_t *base, u
     return end;
 }
 
+static bool stop_growth(struct pl_file *file, enum pl_full why, long error)
+{
+    store_relaxed(&file->full_errno, (uint32_t) -error);
+    store_relaxed(&file->full, why);
+    return false;
+}
+
 /* Extends the mapping until at least `need` bytes are mapped. */
 static OUT_OF_LINE bool map_more(struct pl_file *file, uint8_t *base, uint64_t need)
 {
     for (uint64_t mapped; (mapped = load_acquire(&file->mapped_bytes)) < need;) {
         uint64_t to = next_end(file, mapped, need), end = to ? stretch(file, base, mapped, to) : mapped;
         if (end == mapped)
-            return false;
+            return stop_growth(file, PL_FULL_ADDRESSES, -ENOMEM);
         at_least(&inherited.bytes, end);
         at_least(&file->mapped_bytes, end);
     }
     return true;
-}
-
-static bool stop_growth(struct pl_file *file, enum pl_full why, long error)
-{
-    store_relaxed(&file->full_errno, (uint32_t) -error);
-    store_relaxed(&file->full, why);
-    return false;
 }
 
 static long allocate(struct pl_file *file, uint8_t *base, uint64_t to)
@@ -188,18 +188,20 @@ static long allocate(struct pl_file *file, uint8_t *base, uint64_t to)
     return r;
 }
 
-/* If there is less space than for a whole step, takes no more than is needed. */
-static OUT_OF_LINE bool try_to_grow(struct pl_file *file, uint8_t *base, uint64_t need)
+static OUT_OF_LINE bool may_grow(struct pl_file *file, uint64_t need)
 {
     if (need > __atomic_load_n(&file->limit_bytes, __ATOMIC_SEQ_CST))
         return stop_growth(file, file->limit_why, 0);
     if (load_relaxed(&file->frozen))
         return stop_growth(file, PL_FULL_SANDBOX, 0);
     uint32_t full = load_relaxed(&file->full);
-    if (full && full != PL_FULL_SANDBOX && full != file->limit_why && fetch_add(&file->refused, 1) % REFUSED_FOR)
-        return false;
-    if (!map_more(file, base, need))
-        return stop_growth(file, PL_FULL_ADDRESSES, -ENOMEM);
+    return !full || full == PL_FULL_SANDBOX || full == file->limit_why ||
+           fetch_add(&file->refused, 1) % REFUSED_FOR == 0;
+}
+
+/* If there is less space than for a whole step, takes no more than is needed. */
+static OUT_OF_LINE bool allocate_more(struct pl_file *file, uint8_t *base, uint64_t need)
+{
     uint64_t now = load_relaxed(&file->file_bytes), to = now + (now < GROW_MOST ? now : GROW_MOST);
     uint64_t mapped = load_relaxed(&file->mapped_bytes), most = mapped < file->limit_bytes ? mapped : file->limit_bytes;
     to = to > most ? most : to;
@@ -212,11 +214,12 @@ static OUT_OF_LINE bool try_to_grow(struct pl_file *file, uint8_t *base, uint64_
     return true;
 }
 
-/* Counted, for pl_file_trim(). */
-static bool grow(struct pl_file *file, uint8_t *base, uint64_t need)
+/* Counted, for pl_file_trim(). The steps are called from here, one after another, to save stack: this is the deepest
+ * part of the cold path, and none of them has the frame of another below it. */
+INLINE bool grow(struct pl_file *file, uint8_t *base, uint64_t need)
 {
     __atomic_fetch_add(&file->growing, 1, __ATOMIC_SEQ_CST);
-    bool done = try_to_grow(file, base, need);
+    bool done = may_grow(file, need) && map_more(file, base, need) && allocate_more(file, base, need);
     __atomic_fetch_sub(&file->growing, 1, __ATOMIC_SEQ_CST);
     return done;
 }
