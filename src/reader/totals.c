@@ -70,24 +70,20 @@ static void move_peak_to_now(struct pl_profile *profile, struct pl_figures *all)
     profile->peak_s = profile->duration_s;
 }
 
-/* With several threads, the heap's height is known only to within what each has not reported yet. If all was counted,
- * it was never more than all that was allocated, nor less than what is live. */
-static double slack_of(const struct pl_profile *profile, const struct pl_figures *all)
+/* With several threads, the heap's height is known only to within what each has not reported yet. */
+static double slack_of(const struct pl_profile *profile)
 {
     if (profile->merged > 0)
         return profile->header.batch_bytes;
-    double slack = profile->threads > 1 ? (double) profile->threads * profile->header.batch_bytes : 0;
-    double peak = pl_amount_space(&all->peak);
-    double most = fmax(pl_amount_space(&all->allocated) - peak, peak - live_bytes(all));
-    return all->allocated.sampled.samples == 0 ? fmin(slack, fmax(most, 0)) : slack;
+    return profile->threads > 1 ? (double) profile->threads * profile->header.batch_bytes : 0;
 }
 
 /* True: the peak is now, and sites hold what is live. */
 static bool fold_peak(struct pl_profile *profile, struct pl_figures *all)
 {
     const struct pl_peak *peak = &profile->header.peak;
+    profile->peak_slack_bytes = slack_of(profile);
     if (profile->merged > 0) { /* a sum of peaks, each at a time of its own, and settled when it was read */
-        profile->peak_slack_bytes = slack_of(profile, all);
         profile->peak_s = 0;
         return false;
     }
@@ -95,7 +91,6 @@ static bool fold_peak(struct pl_profile *profile, struct pl_figures *all)
     bool now = peak->peaks == 0 || live > then || live > (double) peak->bytes;
     if (now)
         move_peak_to_now(profile, all);
-    profile->peak_slack_bytes = slack_of(profile, all);
     return now;
 }
 
