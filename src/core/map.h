@@ -8,7 +8,7 @@
  *
  *   level 0   [........] x 128        1,024 slots    16 KiB
  *   level 1   [........] x 512        4,096 slots    64 KiB
- *   ...                               up to level 6: 4 M slots
+ *   ...                               up to level 7: 16 M slots, of which only pages in use take memory
  *
  * Invariant: a slot's hash, once set, never changes; its id changes once, from 0 to a record number. A thread may die,
  * or leave by longjmp, between setting the two: the next thread finds id 0 and sets it. The 64-bit hash is the only
@@ -19,7 +19,7 @@
 
 #include <stdint.h>
 
-#define PL_MAP_LEVELS 7
+#define PL_MAP_LEVELS 8
 
 struct pl_slot {
     uint64_t hash;
