@@ -6,6 +6,7 @@
 #include "core/clock.h"
 #include "core/cold.h"
 #include "core/records/eras.h"
+#include "core/records/smalls.h"
 #include "core/records/sums.h"
 #include "core/records/tallies.h"
 #include "format/settings.h"
@@ -29,17 +30,18 @@ INLINE void count_size(struct pl_bucket *buckets, uint64_t size)
     bucket->bytes += size;
 }
 
-/* Is the tally from before a reset? Frees of its blocks are not counted in live totals and sizes. */
-static bool is_older(const struct pl_process *process, const struct pl_tally *tally)
+/* Is a record from before a reset? Frees of its blocks are not counted in live totals and sizes. `reset` is in the
+ * record, and read only if there was a reset. */
+INLINE bool is_older(const struct pl_process *process, const uint16_t *reset)
 {
     uint32_t resets = load_relaxed(&process->resets);
-    return unlikely(resets) && tally->reset != (uint16_t) resets;
+    return unlikely(resets) && *reset != (uint16_t) resets;
 }
 
-/* To be called before the tally's figures change: the freed block may be part of a peak that is declared here. */
-INLINE void shrink(struct pl_process *process, struct pl_thread *thread, const struct pl_tally *tally, uint64_t size)
+/* To be called before a record's figures change: the freed block may be part of a peak that is declared here. */
+INLINE void shrink(struct pl_process *process, struct pl_thread *thread, const uint16_t *reset, uint64_t size)
 {
-    if (unlikely(is_older(process, tally)))
+    if (unlikely(is_older(process, reset)))
         return;
     pl_era_shrinks(process, thread, (int64_t) size, 1);
     count_size(thread->gone, size);
@@ -80,6 +82,14 @@ INLINE void leave(struct pl_process *process, struct pl_thread *thread, uint64_t
 }
 
 /* ---- allocating ---- */
+
+/* The calling thread, if it may write to its own tallies now. NULL if it has no block or record, or if we are in a
+ * signal handler inside one of its visits, which may be changing the same tally: then book as another thread would. */
+INLINE struct pl_thread *able_thread(void)
+{
+    struct pl_thread *thread = pl_thread_mine(&pl_tls);
+    return likely(thread && !thread->busy && thread->record) ? thread : NULL;
+}
 
 void pl_exact_unseen(struct pl_process *process, struct pl_thread *thread)
 {
@@ -129,10 +139,38 @@ INLINE void book(struct pl_process *process, struct pl_tally *tally, uint64_t si
         tally->largest = small;
 }
 
-static void book_remotely(struct pl_process *process, struct pl_tally *tally, uint64_t size, uint64_t units,
+/* ---- tallies and small records ---- */
+
+/* The record that a block is counted in: a tally; or a small record that has not grown, and then `tally` is NULL. */
+struct counter {
+    struct pl_tally *tally;
+    struct pl_small *small;
+};
+
+static OUT_OF_LINE struct counter counter_at(const struct pl_process *process, uint64_t place)
+{
+    struct pl_small *small = pl_small_at((uint32_t) place);
+    if (load_relaxed(&small->site) & PL_SMALL_MARK)
+        return (struct counter){pl_small_grown(process, small), small};
+    return (struct counter){pl_tally_at(place), NULL};
+}
+
+static uint32_t owner_of(struct counter counter)
+{
+    return counter.tally ? counter.tally->owner : counter.small->thread;
+}
+
+static const uint16_t *reset_of(struct counter counter)
+{
+    return counter.tally ? &counter.tally->reset : &counter.small->reset;
+}
+
+static void book_remotely(struct pl_process *process, struct counter counter, uint64_t size, uint64_t units,
                           uint64_t now)
 {
-    struct pl_remote *remote = pl_tally_remote(process, tally);
+    struct pl_tally *tally = counter.tally;
+    struct pl_remote *remote = tally ? pl_tally_remote(process, tally) : pl_tally_small_remote(process, counter.small);
+    uint32_t shift = tally ? tally->cohort_shift : counter.small->cohort_shift;
     if (!remote) {
         pl_file_lost(&process->file, PL_LOSS_MISSED_FREE);
         return;
@@ -141,7 +179,7 @@ static void book_remotely(struct pl_process *process, struct pl_tally *tally, ui
     fetch_add(&remote->calls, 1);
     fetch_add(&remote->bytes, size);
     fetch_add(&remote->lives[pl_sums_life_bucket(units)], 1);
-    fetch_add(&remote->gone[pl_timeline_cohort(now - units, tally->cohort_shift)], 1);
+    fetch_add(&remote->gone[pl_timeline_cohort(now - units, shift)], 1);
     if (unlikely(load_relaxed(&process->exiting))) {
         fetch_add(&remote->exit_calls, 1);
         fetch_add(&remote->exit_bytes, size);
@@ -166,6 +204,29 @@ INLINE void book_freed(struct pl_process *process, struct pl_tally *tally, const
         tally->exit_calls++;
         tally->exit_bytes += taken->size;
     }
+}
+
+/* By the owner. If a small record must grow and the file has no room, a lifetime is lost, and counted as such. */
+static OUT_OF_LINE void book_freed_first(struct pl_process *process, struct pl_small *small,
+                                         const struct pl_taken *taken, uint64_t now, bool temporary)
+{
+    if (pl_small_freed(process, small, taken->size, taken->units, now, temporary))
+        return;
+    struct pl_tally *tally = pl_small_grow(process, small);
+    if (tally)
+        book_freed(process, tally, taken, now, temporary);
+    else if (!pl_small_freed_only(process, small, taken->size))
+        book_remotely(process, (struct counter){.small = small}, taken->size, taken->units, now);
+}
+
+/* By the owner, inside of a visit. */
+static OUT_OF_LINE void book_mine(struct pl_process *process, struct counter counter, const struct pl_taken *taken,
+                                  uint64_t now, bool temporary)
+{
+    if (counter.tally)
+        book_freed(process, counter.tally, taken, now, temporary);
+    else
+        book_freed_first(process, counter.small, taken, now, temporary);
 }
 
 INLINE struct pl_tally *tally_of(const struct pl_taken *taken)
@@ -201,14 +262,14 @@ INLINE bool take(uint64_t *slot, bool large, uint64_t now, struct pl_taken *take
 
 void pl_exact_missed(struct pl_process *process, struct pl_thread *thread, const struct pl_taken *missed)
 {
-    struct pl_tally *tally = tally_of(missed);
+    struct counter counter = counter_at(process, missed->word >> PL_BLOCK_TALLY_SHIFT);
     uint64_t now = units_at(process, pl_clock());
     pl_file_lost(&process->file, PL_LOSS_MISSED_FREE);
-    shrink(process, thread, tally, missed->size);
-    if (tally->owner == thread->record)
-        book_freed(process, tally, missed, now, false);
+    shrink(process, thread, reset_of(counter), missed->size);
+    if (owner_of(counter) == thread->record)
+        book_mine(process, counter, missed, now, false);
     else
-        book_remotely(process, tally, missed->size, missed->units, now);
+        book_remotely(process, counter, missed->size, missed->units, now);
 }
 
 /* Does a new block lie where the table has one whose free we did not see? In the 128 bytes where a large block begins,
@@ -253,12 +314,83 @@ INLINE void put(uint64_t *slot, uint64_t tally, uint64_t now, uintptr_t address,
 }
 
 /* We will not see the block's free, so book it as freed now: otherwise it would look like a leak. */
-static COLD void book_unseen(struct pl_process *process, struct pl_thread *thread, struct pl_tally *tally,
-                             uint64_t size, uint64_t now)
+static COLD void book_unseen(struct pl_process *process, struct pl_thread *thread, uint64_t place, uint64_t size,
+                             uint64_t now)
 {
     struct pl_taken taken = {.size = size};
-    shrink(process, thread, tally, size);
-    book_freed(process, tally, &taken, now, false);
+    struct counter counter = counter_at(process, place);
+    shrink(process, thread, reset_of(counter), size);
+    book_mine(process, counter, &taken, now, false);
+}
+
+/* The slab of a new block; NULL if there is no memory for one. What the table still knows there was freed unseen. */
+INLINE uint64_t *slab_for(struct pl_process *process, struct pl_thread *thread, void *block, uint64_t *slab,
+                          uint64_t size, uint64_t now)
+{
+    if (unlikely(!slab))
+        slab = no_slab(process, block);
+    if (unlikely(slab && is_taken(&process->blocks, slab, (uintptr_t) block, size)))
+        forget_missed(process, thread, slab, (uintptr_t) block, size, now);
+    if (unlikely(now >= load_relaxed(&process->timeline.due)))
+        pl_timeline_turn(process, now);
+    return slab;
+}
+
+/* The block was counted in the record at this place. */
+INLINE void enter_block(struct pl_process *process, struct pl_thread *thread, void *block, uint64_t *slab,
+                        uint32_t place, uint64_t size, uint64_t now)
+{
+    pl_era_grows(process, thread, (int64_t) size, 1);
+    count_size(thread->made, size);
+    thread->last_block = block;
+    if (likely(slab)) {
+        put(pl_block_slot(&process->blocks, slab, (uintptr_t) block, size), place, now, (uintptr_t) block, size);
+        pl_filter_mark_exact(block);
+    } else {
+        book_unseen(process, thread, place, size, now);
+    }
+}
+
+INLINE void allocated(struct pl_process *process, struct pl_thread *thread, void *block, uint64_t *slab, uint32_t place,
+                      uint64_t size, uint64_t now)
+{
+    struct pl_tally *tally = pl_tally_at(place);
+    book(process, tally, size);
+    enter_block(process, thread, block, slab, place, size, now);
+    if (unlikely(tally->calls >= TALLY_FULL))
+        pl_tally_next_volume(thread);
+}
+
+/* The place to go on at, because the small record at `place` has no room: that of the tally that replaces it. */
+static OUT_OF_LINE uint32_t grown_place(struct pl_process *process, struct pl_thread *thread, struct pl_small *small,
+                                        uint32_t place)
+{
+    const struct pl_tally *tally = pl_small_grow(process, small);
+    if (!tally)
+        return pl_tally_overflow(process, thread);
+    uint32_t grown = pl_tally_place(process, tally);
+    pl_tally_replace(thread->tracker, place, grown);
+    return grown;
+}
+
+/* The rest of a visit, if the stack has a small record, or had one when its hash was last used. If that must grow and
+ * the file has no room, the block goes to the overflow site, as those of stacks without a record do. Place 0: the file
+ * has no room for a record, and has counted that. Nothing is kept for the caller, so that its frame stays small. */
+static OUT_OF_LINE void allocated_first(struct pl_thread *thread, void *block, uint32_t place, uint64_t size,
+                                        uint64_t began)
+{
+    struct pl_process *process = pl_process;
+    uint64_t now = units_at(process, began);
+    if (place) {
+        uint64_t *slab = pl_block_slab(&process->blocks, (uintptr_t) block);
+        slab = slab_for(process, thread, block, slab, size, now);
+        struct pl_small *small = pl_small_at(place);
+        if (!pl_small_grown(process, small) && pl_small_allocated(process, small, size))
+            enter_block(process, thread, block, slab, place & ~PL_PLACE_SMALL, size, now);
+        else if ((place = grown_place(process, thread, small, place)) != 0)
+            allocated(process, thread, block, slab, place, size, now);
+    }
+    leave(process, thread, began, now);
 }
 
 void pl_exact_allocated(enum pl_function function, uint64_t size, void *block, const struct pl_start *start)
@@ -286,28 +418,28 @@ void pl_exact_allocated(enum pl_function function, uint64_t size, void *block, c
     uint32_t place = likely(size - thread->size_from <= thread->size_span)
                          ? pl_tally_find(process, thread, tracker, start)
                          : pl_tally_other(process, thread);
-    if (likely(place)) {
-        struct pl_tally *tally = pl_tally_at(place);
-        if (unlikely(!slab)) /* only the slab is kept until here: the stack is small */
-            slab = no_slab(process, block);
-        if (unlikely(slab && is_taken(&process->blocks, slab, (uintptr_t) block, size)))
-            forget_missed(process, thread, slab, (uintptr_t) block, size, now);
-        if (unlikely(now >= load_relaxed(&process->timeline.due)))
-            pl_timeline_turn(process, now);
-        book(process, tally, size);
-        pl_era_grows(process, thread, (int64_t) size, 1);
-        count_size(thread->made, size);
-        thread->last_block = block;
-        if (likely(slab)) {
-            put(pl_block_slot(&process->blocks, slab, (uintptr_t) block, size), place, now, (uintptr_t) block, size);
-            pl_filter_mark_exact(block);
-        } else {
-            book_unseen(process, thread, tally, size, now);
-        }
-        if (unlikely(tally->calls >= TALLY_FULL))
-            pl_tally_next_volume(thread);
-    } /* else the file has no room for a tally, and has counted that */
+    if (unlikely((int32_t) place <= 0)) { /* 0, or PL_PLACE_SMALL */
+        allocated_first(thread, block, place, size, began);
+        return;
+    }
+    slab = slab_for(process, thread, block, slab, size, now);
+    allocated(process, thread, block, slab, place, size, now);
     leave(process, thread, began, now);
+}
+
+/* A visit, since the record may grow. Returns the tally to write to: NULL if the small record had room, or cannot be
+ * written to. */
+static OUT_OF_LINE struct pl_tally *reallocated_first(struct pl_process *process, struct pl_small *small, bool moved)
+{
+    struct pl_tally *tally = NULL;
+    struct pl_thread *thread = able_thread();
+    if (!thread || small->thread != thread->record)
+        return NULL;
+    pl_thread_enter(thread, &pl_tls, pl_arch_stack_pointer());
+    if (pl_small_grown(process, small) || !pl_small_reallocated(small, moved))
+        tally = pl_small_grow(process, small);
+    pl_cold_end(process, thread, &pl_tls);
+    return tally;
 }
 
 void pl_exact_realloc(const void *block, uint64_t old_bytes, bool moved)
@@ -318,8 +450,11 @@ void pl_exact_realloc(const void *block, uint64_t old_bytes, bool moved)
     if (!slot ||
         !(*slot >> PL_BLOCK_TALLY_SHIFT)) /* no block, or the size of an older block whose free we did not see */
         return;
-    struct pl_tally *tally = pl_tally_at(*slot >> PL_BLOCK_TALLY_SHIFT);
+    struct counter counter = counter_at(process, *slot >> PL_BLOCK_TALLY_SHIFT);
     uint64_t size = *slot & PL_BLOCK_SIZE_NEXT, bytes = large || size == PL_BLOCK_SIZE_NEXT ? slot[1] : size;
+    struct pl_tally *tally = counter.tally ? counter.tally : reallocated_first(process, counter.small, moved);
+    if (!tally)
+        return;
     tally->realloc_calls++;
     if (moved)
         tally->realloc_moved += old_bytes < bytes ? old_bytes : bytes;
@@ -349,38 +484,48 @@ bool pl_exact_take(void *block, struct pl_taken *taken)
     return slot && block && take_left(process, byte, block, slot, large, units_at(process, pl_clock()), taken);
 }
 
-/* The calling thread, if it may write to its own tallies now. NULL if it has no block or record, or if we are in a
- * signal handler inside one of its visits, which may be changing the same tally: then book as another thread would. */
-INLINE struct pl_thread *able_thread(void)
-{
-    struct pl_thread *thread = pl_thread_mine(&pl_tls);
-    return likely(thread && !thread->busy && thread->record) ? thread : NULL;
-}
-
-static void shrink_aside(struct pl_process *process, const struct pl_tally *tally, uint64_t size)
+static OUT_OF_LINE void shrink_aside(struct pl_process *process, const uint16_t *reset, uint64_t size)
 {
     struct pl_bucket *bucket = &process->gone[pl_sums_size_bucket(size)];
-    if (is_older(process, tally))
+    if (is_older(process, reset))
         return;
     pl_era_shrank(process, (int64_t) size, 1);
     fetch_add(&bucket->blocks, 1);
     fetch_add(&bucket->bytes, size);
 }
 
-static OUT_OF_LINE void freed_by_other(struct pl_process *process, struct pl_tally *tally, uint64_t size,
-                                       uint64_t units, uint64_t began, uint64_t now)
+/* In a visit of the thread. */
+static OUT_OF_LINE void book_otherwise(struct pl_thread *thread, struct counter counter, const void *block,
+                                       uint64_t size, uint64_t units, uint64_t now)
 {
+    struct pl_process *process = pl_process;
+    bool on = load_relaxed(&process->state) == PL_PROCESS_ON;
+    struct pl_taken taken = {.size = size, .units = units};
+    shrink(process, thread, reset_of(counter), size);
+    if (on && owner_of(counter) == thread->record)
+        book_mine(process, counter, &taken, now, block && block == thread->last_block);
+    else
+        book_remotely(process, counter, size, units, now);
+}
+
+/* Not by the owner of a tally, while all is well: by another thread, or the block is one of a stack's first. `at` is
+ * where the block's tally is, if it has one. The block's figures are passed one by one: the caller keeps them in
+ * registers. */
+static OUT_OF_LINE void freed_otherwise(const struct pl_tally *at, const void *block, uint64_t size, uint64_t units,
+                                        uint64_t began, uint64_t now)
+{
+    struct pl_process *process = pl_process;
     if (unlikely(load_acquire(&process->state) == PL_PROCESS_ENDING))
         pl_process_start(process); /* waits */
+    struct counter counter = counter_at(process, (uint64_t) ((const uint8_t *) at - pl_file_base) / 64);
     struct pl_thread *thread = able_thread();
     if (!thread) {
-        shrink_aside(process, tally, size);
-        book_remotely(process, tally, size, units, now);
+        shrink_aside(process, reset_of(counter), size);
+        book_remotely(process, counter, size, units, now);
         return;
     }
     pl_thread_enter(thread, &pl_tls, pl_arch_stack_pointer());
-    shrink(process, thread, tally, size);
-    book_remotely(process, tally, size, units, now);
+    book_otherwise(thread, counter, block, size, units, now);
     leave(process, thread, began, now);
 }
 
@@ -390,11 +535,11 @@ INLINE void freed(struct pl_process *process, const void *block, const struct pl
     struct pl_tally *tally = tally_of(taken);
     struct pl_thread *thread = able_thread();
     if (unlikely(!thread || tally->owner != thread->record || load_relaxed(&process->state) != PL_PROCESS_ON)) {
-        freed_by_other(process, tally, taken->size, taken->units, began, now);
+        freed_otherwise(tally, block, taken->size, taken->units, began, now);
         return;
     }
     pl_thread_enter(thread, &pl_tls, pl_arch_stack_pointer());
-    shrink(process, thread, tally, taken->size);
+    shrink(process, thread, &tally->reset, taken->size);
     book_freed(process, tally, taken, now, block && block == thread->last_block);
     leave(process, thread, began, now);
 }

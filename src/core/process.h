@@ -87,6 +87,7 @@ struct pl_process {
     uint32_t changes;   /* number of changes of what threads keep copies of: resets, size_from and size_to */
     uint32_t sampled;   /* a control word has set an interval since the last reset */
     uint32_t resets;    /* number of resets */
+    uint32_t grown;     /* number of small records that a tally has replaced */
     uint64_t size_from; /* stacks are recorded for these sizes only */
     uint64_t size_to;
     uint32_t exiting; /* main has returned or exit was called */

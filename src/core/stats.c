@@ -14,6 +14,7 @@
 #include "core/memory.h"
 #include "core/records/eras.h"
 #include "core/records/scopes.h"
+#include "core/records/smalls.h"
 #include "core/text.h"
 
 #define ANY UINT32_MAX
@@ -78,6 +79,27 @@ static void read_tally(const struct pl_process *process, const struct pl_tally *
     };
 }
 
+static void read_small(const struct pl_process *process, const struct pl_small *small, struct blocks *out)
+{
+    const struct pl_remote *remote = small->remote ? record_at(process, PL_KIND_REMOTE, small->remote) : NULL;
+    uint64_t gone = small->freed_calls + (remote ? remote->calls : 0);
+    uint64_t gone_bytes = small->freed_bytes + (remote ? remote->bytes : 0);
+    uint64_t made = small->calls, made_bytes = small->bytes;
+    uint64_t peak = made_bytes - gone_bytes;
+    if (!peak_is_now(process)) {
+        peak = has_saved(process, small->era) ? small->peak_bytes : made_bytes - small->freed_bytes;
+        if (remote)
+            peak -= has_saved(process, remote->era) ? remote->peak_bytes : remote->bytes;
+    }
+    *out = (struct blocks){
+        .made = (double) made,
+        .made_bytes = (double) made_bytes,
+        .gone = (double) gone,
+        .gone_bytes = (double) gone_bytes,
+        .peak_bytes = (double) (int64_t) peak,
+    };
+}
+
 static void read_row(const struct pl_process *process, const struct pl_row *row, struct blocks *out)
 {
     *out = (struct blocks){
@@ -114,6 +136,20 @@ static void each_tally(const struct pl_process *process, see_blocks *see, void *
             continue;
         read_tally(process, tally, &blocks);
         show(process, tally->thread, site, &blocks, see, context);
+    }
+}
+
+/* After the tallies: a record that grows meanwhile is then counted once or not at all. */
+static void each_small(const struct pl_process *process, see_blocks *see, void *context)
+{
+    uint16_t reset = (uint16_t) load_relaxed(&process->resets);
+    for (uint32_t i = 1; i < count_of(process, PL_KIND_SMALL); i++) {
+        const struct pl_small *small = record_at(process, PL_KIND_SMALL, i);
+        struct blocks blocks;
+        if (!load_acquire(&small->site) || small->reset != reset || pl_small_grown(process, small))
+            continue;
+        read_small(process, small, &blocks);
+        show(process, small->thread, pl_small_site(small), &blocks, see, context);
     }
 }
 
@@ -333,6 +369,7 @@ static bool is_exact(const struct pl_process *process, const struct sum *sum)
 static void add_up(const struct pl_process *process, struct sum *sum)
 {
     each_tally(process, add_blocks, sum);
+    each_small(process, add_blocks, sum);
     each_row(process, add_blocks, sum);
     put_blocks(&sum->blocks, sum->to);
     sum->to->exact = is_exact(process, sum);
@@ -625,6 +662,7 @@ static void find_shares(const struct shares *all, const struct rests *rests)
     pl_arch_fp_enter(&fp);
     share_rests(all, rests);
     each_tally(all->process, share_blocks, (void *) (uintptr_t) all);
+    each_small(all->process, share_blocks, (void *) (uintptr_t) all);
     each_row(all->process, share_blocks, (void *) (uintptr_t) all);
     pl_arch_fp_leave(&fp);
 }

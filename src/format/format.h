@@ -80,6 +80,7 @@ enum pl_kind {
     PL_KIND_TAG = 12,         /* struct pl_tag_record: the tag tree */
     PL_KIND_SCOPE = 13,       /* struct pl_scope_record: a thread's exact calls and bytes under a tag */
     PL_KIND_DIRECTORY = 14,   /* bytes: the kinds of the next chunks */
+    PL_KIND_SMALL = 15,       /* struct pl_small: a tally of few calls. Since version 5 */
     PL_KINDS_MAX = 32,
 };
 
@@ -531,9 +532,65 @@ struct pl_tally {
     uint64_t peak_freed_bytes;
 };
 
+/*
+ * The first calls of a thread at a site. Most stacks of a compiler are used a few times only, and a tally takes seven
+ * times as much room. What a tally has as histograms, a small record has as a list of cells, each with a counter:
+ *
+ *   15      8 7       0
+ *  ┌─────────┬─────────┐    cells are used from the first to the last; 0: not in use
+ *  │ what    │ count   │    a counter that has no cell is 0
+ *  └─────────┴─────────┘
+ *
+ * Before a record would have to say more than it has room for (the 256th call, a block of more than PL_SMALL_SIZE
+ * bytes, a cell too many, bytes that a realloc has copied), its thread replaces it by a tally: the thread copies the
+ * figures to a new tally, names that in `grown`, and publishes the tally last. So the figures are in one record or in
+ * the other after a kill -9 at any instruction:
+ *
+ *   the record counts unless the tally `grown` is published and has the same site and thread
+ *
+ * Its figures do not change after that. Blocks that were counted here are counted in the tally when they are freed,
+ * except by another thread that has not yet seen it: a record of kind REMOTE that names this record belongs to the
+ * tally then.
+ */
+#define PL_SMALL_MARK (1u << 31)
+#define PL_SMALL_CALLS 255u
+#define PL_SMALL_SIZE 65535u
+#define PL_SMALL_CELLS 9
+enum pl_small_cell {
+    PL_CELL_NONE = 0,
+    PL_CELL_SIZES = 1,                               /* this and the next 21: sizes */
+    PL_CELL_LIVES = PL_CELL_SIZES + PL_SIZE_BUCKETS, /* 32 of them: lives */
+    PL_CELL_MADE = PL_CELL_LIVES + PL_LIFE_BUCKETS,  /* 8: made */
+    PL_CELL_GONE = PL_CELL_MADE + PL_COHORTS,        /* 8: gone */
+    PL_CELL_TEMPORARIES = PL_CELL_GONE + PL_COHORTS, /* the rest as in a tally */
+    PL_CELL_EXIT_CALLS,
+    PL_CELL_REALLOC_CALLS,
+    PL_CELL_REALLOC_IN_PLACE,
+    PL_CELL_END
+};
+struct pl_small {
+    uint32_t site; /* published last; with PL_SMALL_MARK, by which the writer tells it from the owner of a tally */
+    uint32_t thread;
+    uint32_t era;    /* of all figures */
+    uint32_t grown;  /* the tally that replaces this record; 0: none */
+    uint32_t remote; /* as in a tally. By any thread */
+    uint32_t bytes;
+    uint32_t freed_bytes;
+    uint32_t peak_bytes; /* saved for the peak: live bytes */
+    uint32_t exit_bytes;
+    uint16_t smallest;
+    uint16_t largest;
+    uint16_t reset;
+    uint8_t calls;
+    uint8_t freed_calls;
+    uint8_t peak_calls; /* saved for the peak: live blocks */
+    uint8_t cohort_shift;
+    uint16_t cell[PL_SMALL_CELLS]; /* enum pl_small_cell << 8 | count */
+};
+
 /* Frees of a tally's blocks by threads that do not own it. All figures are added to atomically. */
 struct pl_remote {
-    uint32_t tally; /* published last */
+    uint32_t tally; /* published last; with PL_SMALL_MARK: the number of a small record */
     uint32_t era;
     uint64_t calls;
     uint64_t bytes;
@@ -571,8 +628,9 @@ struct pl_moment {
 #define PL_COMPOSITION_ENTRIES 510
 #define PL_COMPOSITION_ROW (1u << 31)
 #define PL_COMPOSITION_SITE (1u << 30)
+#define PL_COMPOSITION_SMALL (1u << 29)
 struct pl_composition_entry {
-    uint32_t who; /* a tally; with PL_COMPOSITION_ROW a row; with PL_COMPOSITION_SITE all tallies and rows of a site */
+    uint32_t who;       /* a tally; or, with one of the marks, a row, all records of a site, or a small record */
     uint32_t objects;   /* live; UINT32_MAX means that or more */
     uint64_t bytes;     /* live */
     uint64_t calls;     /* until then, */
@@ -620,7 +678,8 @@ struct pl_symbol {
     X(COMPOSITION, struct pl_composition_record)                                                                       \
     X(TAG, struct pl_tag_record)                                                                                       \
     X(SCOPE, struct pl_scope_record)                                                                                   \
-    X(DIRECTORY, uint8_t)
+    X(DIRECTORY, uint8_t)                                                                                              \
+    X(SMALL, struct pl_small)
 
 #define PL_RECORD_SIZE_(name, type) [PL_KIND_##name] = sizeof(type),
 static const uint32_t pl_record_bytes[PL_KINDS_MAX] __attribute__((unused)) = {PL_RECORDS(PL_RECORD_SIZE_)};
@@ -668,6 +727,9 @@ PL_FREEZE_AT(struct pl_tally, owner, 128);
 PL_FREEZE_AT(struct pl_tally, lives, 160);
 PL_FREEZE_AT(struct pl_tally, made, 328);
 PL_FREEZE_AT(struct pl_tally, peak_calls, 416);
+PL_FREEZE(struct pl_small, 64);
+PL_FREEZE_AT(struct pl_small, calls, 42);
+PL_FREEZE_AT(struct pl_small, cell, 46);
 PL_FREEZE(struct pl_remote, 256);
 PL_FREEZE(struct pl_moment, 64);
 PL_FREEZE(struct pl_composition_record, 16384);

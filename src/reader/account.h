@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * account.h - converts one row or one tally to figures that can be added up.
+ * account.h - converts one row, one tally or one small record to figures that can be added up.
  *
  * A tally counts and a row samples, but both record the same things: blocks allocated, freed by the owner, freed by
  * other threads and live at the peak; sizes, lifetimes and ages. These functions bring both into one form and check the
@@ -33,6 +33,10 @@ void pl_account_temporaries(struct pl_figures *figures, double objects);
 void pl_account_tally(const struct pl_tally *tally, const struct pl_remote *remote, const uint32_t *next,
                       uint32_t first, const struct pl_header *header, struct pl_account *out);
 
+/* The same for a small record that counts. */
+void pl_account_small(const struct pl_small *small, const struct pl_remote *remote, const uint32_t *next,
+                      uint32_t first, const struct pl_header *header, struct pl_account *out);
+
 /* Maps a record's cohort to the header's, which may be longer: each further shift joins two cohorts into one. */
 static inline unsigned pl_account_cohort(unsigned cohort, uint32_t shift, uint32_t shift_now)
 {
@@ -46,16 +50,16 @@ static inline bool pl_account_saved_at_peak(uint32_t era, const struct pl_header
 }
 
 /* True: a record made after `reset` resets is not older than the last one. It may be a little newer than the header,
- * whose count comes from another thread. A tally has only the lower 16 bits. */
+ * whose count comes from another thread. A tally or small record has only the lower 16 bits. */
 #define PL_RESETS_AHEAD 16u
 static inline bool pl_account_since_reset(uint32_t reset, const struct pl_header *header)
 {
     return reset - header->resets < PL_RESETS_AHEAD;
 }
 
-static inline bool pl_account_tally_since_reset(const struct pl_tally *tally, const struct pl_header *header)
+static inline bool pl_account_tally_since_reset(uint16_t reset, const struct pl_header *header)
 {
-    return (uint16_t) (tally->reset - header->resets) < PL_RESETS_AHEAD;
+    return (uint16_t) (reset - header->resets) < PL_RESETS_AHEAD;
 }
 
 #endif

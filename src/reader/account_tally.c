@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * account_tally.c - reads a tally, together with the frees of its blocks by other threads.
+ * account_tally.c - reads a tally, together with the frees of its blocks by other threads. A small record is read as
+ * the tally that it stands for.
  *
  * Everything is counted, so all figures must agree; if they do not, the record was copied between two stores, and the
  * allocations are taken as right. Without blocks there are no bytes: a difference of bytes alone is a store in flight,
@@ -8,6 +9,7 @@
  */
 #include <string.h>
 
+#include "format/small.h"
 #include "reader/account.h"
 
 #define CALLS_MAX (1ull << 53) /* whole numbers up to here are exact in a double */
@@ -192,4 +194,23 @@ void pl_account_tally(const struct pl_tally *tally, const struct pl_remote *remo
     out->spread.realloc_calls = (double) tally->realloc_calls;
     out->spread.realloc_moved = (double) tally->realloc_moved;
     out->spread.realloc_in_place = (double) tally->realloc_in_place;
+}
+
+/* Cells that no version writes are ignored. */
+static bool has_strange_cells(const struct pl_small *small)
+{
+    for (unsigned i = 0; i < PL_SMALL_CELLS; i++)
+        if (pl_cell_what(small->cell[i]) >= PL_CELL_END || (!pl_cell_what(small->cell[i]) && small->cell[i]))
+            return true;
+    return false;
+}
+
+void pl_account_small(const struct pl_small *small, const struct pl_remote *remote, const uint32_t *next,
+                      uint32_t first, const struct pl_header *header, struct pl_account *out)
+{
+    struct pl_tally tally;
+    memset(&tally, 0, sizeof tally);
+    pl_small_expand(small, &tally);
+    pl_account_tally(&tally, remote, next, first, header, out);
+    out->damaged |= has_strange_cells(small);
 }

@@ -12,8 +12,8 @@
  *
  * The second idea is to read records that change in place three times. Each has a word that tells whether it changed: a
  * row its sequence, which is odd while its owner writes; a tally the era in which it last saved what it held at the
- * peak; a moment its time, since slots are reused. The second reading is valid if the first and the third have the same
- * word.
+ * peak; a moment its time, since slots are reused. Of a small record, all words together tell. The second reading is
+ * valid if the first and the third have the same word.
  *
  * Threads and their scopes refer to each other. What a thread has counted beyond its scopes belongs to the tag it was
  * in then, so a thread's record is taken from before its scopes were copied. Threads that appear later are read
@@ -102,6 +102,19 @@ static void join_tally(void *body, const void *before)
     tally->gone_calls = first->gone_calls;
 }
 
+/* A small record is read whole: it is used too rarely to keep changing. Its remote record is another thread's. */
+static bool small_held_still(const void *before, const void *after)
+{
+    struct pl_small a = *(const struct pl_small *) before, b = *(const struct pl_small *) after;
+    a.remote = b.remote = 0;
+    return memcmp(&a, &b, sizeof a) == 0;
+}
+
+static void join_small(void *body, const void *before)
+{
+    ((struct pl_small *) body)->site = ((const struct pl_small *) before)->site;
+}
+
 static bool remote_held_still(const void *before, const void *after)
 {
     const struct pl_remote *a = before, *b = after;
@@ -124,12 +137,14 @@ static void join_time(void *body, const void *before)
     memcpy(body, before, sizeof(uint64_t));
 }
 
-/* Referring records before those they refer to, and frees before allocations. The peak is made of the kinds in the
- * first table. */
+/* Referring records before those they refer to, and frees before allocations. A tally that replaces a small record is
+ * published after the record names it, so tallies come before small records: a record that has grown meanwhile has the
+ * figures that it grew with. The peak is made of the kinds in the first table. */
 static const struct kind figure_kinds[] = {
     {PL_KIND_COMPOSITION, sizeof(struct pl_composition_record), time_held_still, join_time, true},
     {PL_KIND_REMOTE, sizeof(struct pl_remote), remote_held_still, join_remote, false},
     {PL_KIND_TALLY, sizeof(struct pl_tally), tally_held_still, join_tally, false},
+    {PL_KIND_SMALL, sizeof(struct pl_small), small_held_still, join_small, false},
     {PL_KIND_ROW, sizeof(struct pl_row), row_held_still, join_row, false},
 };
 static const struct kind thread_kind = {.kind = PL_KIND_THREAD, .record_bytes = sizeof(struct pl_thread_record)};

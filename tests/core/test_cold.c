@@ -14,6 +14,7 @@
 #include "core/clock.h"
 #include "core/process.h"
 #include "core/records/rows.h"
+#include "core/records/smalls.h"
 #include "core/visit.h"
 #include "format/settings.h"
 
@@ -376,6 +377,10 @@ static int64_t still_counted(void)
     for (uint32_t n = 1; n < header()->count[PL_KIND_TALLY]; n++) {
         const struct pl_tally *tally = pl_file_record(&pl_process->file, PL_KIND_TALLY, n);
         live += (int64_t) (tally->calls - tally->freed_calls);
+    }
+    for (uint32_t n = 1; n < header()->count[PL_KIND_SMALL]; n++) {
+        const struct pl_small *small = pl_file_record(&pl_process->file, PL_KIND_SMALL, n);
+        live += pl_small_grown(pl_process, small) ? 0 : small->calls - small->freed_calls;
     }
     for (uint32_t n = 1; n < header()->count[PL_KIND_REMOTE]; n++) {
         const struct pl_remote *remote = pl_file_record(&pl_process->file, PL_KIND_REMOTE, n);

@@ -7,8 +7,9 @@ file's layout, never repairs anything, and reports every violation of format.h a
 A live file is copied in the order that format.h implies: first the frees by other threads, then rows and tallies, then
 the records that they refer to. A row is consistent if its sequence word is even and the same before and after.
 
-A tally counts where a row samples. Here both have the same interface: `allocated`, `freed` and `remote` are Sums. The
-Sums of a tally are those of samples with weight 1. shares() returns both.
+A tally counts where a row samples, and a small record is a tally of few calls. All have the same interface:
+`allocated`, `freed` and `remote` are Sums. The Sums of a tally are those of samples with weight 1.
+shares() returns all.
 
 usage: plim.py FILE...     prints the problems of each; exit status 1 if there are any
 """
@@ -28,7 +29,8 @@ DIRECTORIES = 4
 CHUNKS_OFFSET = HEADER_BYTES + DIRECTORY_CHUNKS
 
 VERSION = 5
-TEXT, MODULE, FRAME, THREAD, SITE, ROW, SYMBOL, TALLY, REMOTE, MOMENT, SNAPSHOT, TAG, SCOPE, DIRECTORY = range(1, 15)
+(TEXT, MODULE, FRAME, THREAD, SITE, ROW, SYMBOL, TALLY, REMOTE, MOMENT, SNAPSHOT, TAG, SCOPE, DIRECTORY,
+ SMALL) = range(1, 16)
 RECORD_BYTES = {
     TEXT: 1,
     MODULE: 128,
@@ -39,12 +41,13 @@ RECORD_BYTES = {
     SYMBOL: 64,
     TALLY: 448,
     REMOTE: 256,
+    SMALL: 64,
     MOMENT: 64,
     SNAPSHOT: 16384,
     TAG: 32,
     SCOPE: 128,
 }
-NAMING_FIRST = (SNAPSHOT, REMOTE, TALLY, ROW, MOMENT, SCOPE, THREAD, SITE, TAG, SYMBOL, FRAME, MODULE, TEXT)
+NAMING_FIRST = (SNAPSHOT, REMOTE, TALLY, SMALL, ROW, MOMENT, SCOPE, THREAD, SITE, TAG, SYMBOL, FRAME, MODULE, TEXT)
 
 FUNCTIONS = ("malloc", "calloc", "realloc", "aligned", "new")
 LOSSES = (
@@ -81,12 +84,14 @@ SITE_STRUCT = struct.Struct("=IIII")
 ROW_STRUCT = struct.Struct("=IIII4dQII4dQ3d4dQII16x4dQ3d4dQdd8x22f32f8f8fI36x")
 TALLY_STRUCT = struct.Struct("=IIIIQQII22IIIQQQ32I5Q8I8IQQBBHIQQQQ")
 REMOTE_STRUCT = struct.Struct("=II6Q8I32I40x")
+SMALL_STRUCT = struct.Struct("=9I3H4B9H")
+SMALL_MARK = 1 << 31
 MOMENT_STRUCT = struct.Struct("=8Q")
 SNAPSHOT_STRUCT = struct.Struct("=3QII2Q16x")
 ENTRY_STRUCT = struct.Struct("=IIQQQ")
 TAG_STRUCT = struct.Struct("=6I8x")
 SCOPE_STRUCT = struct.Struct("=4IQ8QQ32x")
-ENTRY_KINDS = ("tally", "site", "row", "nothing")  # by the two highest bits of `who`
+ENTRY_KINDS = ("tally", "small", "site", "nothing", "row", "nothing", "nothing", "nothing")  # by 3 bits of `who`
 assert ROW_STRUCT.size == 640 and TALLY_STRUCT.size == 448 and REMOTE_STRUCT.size == 256 and MOMENT_STRUCT.size == 64
 assert THREAD_STRUCT.size == 256 and TAG_STRUCT.size == 32 and SCOPE_STRUCT.size == 128
 
@@ -247,6 +252,44 @@ class Tally(Share):
         self.remote = counted(sum(r.calls for r in self.remotes), sum(r.bytes for r in self.remotes))
 
 
+class Small(Share):
+    """One struct pl_small, as the tally that it stands for, and the frees of its blocks by other threads."""
+
+    kind = "small"
+    # What cells count, in the order of the format: (name, how many of them).
+    CELLS = (("nothing", 1), ("sizes", 22), ("lives", 32), ("made", 8), ("cohorts_gone", 8), ("temporaries", 1),
+             ("exit_calls", 1), ("realloc_calls", 1), ("realloc_in_place", 1))
+
+    def __init__(self, number, raw):
+        fields = SMALL_STRUCT.unpack_from(raw)
+        self.number = number
+        self.site, self.thread, self.era, self.grown, self.remote_number = fields[:5]
+        self.marked, self.site = bool(self.site & SMALL_MARK), self.site & ~SMALL_MARK
+        self.bytes, self.freed_bytes, self.peak_bytes, self.exit_bytes = fields[5:9]
+        self.smallest, self.largest, self.reset = fields[9:12]
+        self.calls, self.freed_calls, self.peak_calls, self.cohort_shift = fields[12:16]
+        self.cells = fields[16:]
+        self.owner, self.freed_era, self.realloc_moved = self.thread, self.era, 0
+        self.peak_freed_calls = self.peak_freed_bytes = 0
+        self.made_calls, self.gone_calls, self.cohort = self.calls, self.freed_calls, 0
+        count = Counter()
+        for cell in self.cells:
+            count[cell >> 8] += cell & 255
+        first = 0
+        for name, many in self.CELLS:
+            values = tuple(count[first + i] for i in range(many))
+            setattr(self, name, values if many > 1 else values[0])
+            first += many
+        self.unknown = sum(n for what, n in count.items() if what >= first)
+        self.allocated = counted(self.calls, self.bytes)
+        self.freed = counted(self.freed_calls, self.freed_bytes)
+        self.belongs([])
+
+    def belongs(self, remotes):
+        self.remotes = remotes
+        self.remote = counted(sum(r.calls for r in self.remotes), sum(r.bytes for r in self.remotes))
+
+
 class Remote:
     """One struct pl_remote."""
 
@@ -282,7 +325,7 @@ class Snapshot:
         self.entries = []
         for i in range(min(entries, 510)):
             who, *figures = ENTRY_STRUCT.unpack_from(raw, 64 + ENTRY_STRUCT.size * i)
-            self.entries.append((ENTRY_KINDS[who >> 30], who & (1 << 30) - 1, *figures))
+            self.entries.append((ENTRY_KINDS[who >> 29], who & (1 << 29) - 1, *figures))
 
 
 class Thread:
@@ -374,7 +417,7 @@ class Profile:
         bytes_there = os.fstat(self.descriptor).st_size
         chunks = [CHUNKS_OFFSET + i * CHUNK_BYTES for i, k in enumerate(directory) if k == kind]
         self.missing = getattr(self, "missing", 0) + sum(at + CHUNK_BYTES > bytes_there for at in chunks)
-        read = {ROW: self.read_rows, TALLY: self.read_tallies}.get(kind, self.read_chunk)
+        read = {ROW: self.read_rows, TALLY: self.read_tallies, SMALL: self.read_smalls}.get(kind, self.read_chunk)
         used = CHUNK_BYTES // RECORD_BYTES[kind] * RECORD_BYTES[kind]
         return b"".join(read(at)[:used] for at in chunks)[: self.count[kind] * RECORD_BYTES[kind]]
 
@@ -416,6 +459,20 @@ class Profile:
             for i in range(0, CHUNK_BYTES - size + 1, size)
         )
 
+    def read_smalls(self, at):
+        """A chunk of small records. Each is read until it does not change, if that is possible."""
+        before, body = self.read_chunk(at), self.read_chunk(at)
+        size, smalls = RECORD_BYTES[SMALL], []
+        for i in range(0, CHUNK_BYTES, size):
+            one, again = before[i : i + size], body[i : i + size]
+            for _ in range(50):
+                if one == again:
+                    break
+                time.sleep(0)
+                one, again = again, self.read(at + i, size)
+            smalls.append(again)
+        return b"".join(smalls)
+
     @staticmethod
     def still(before, body, after):
         return before[8:12] == after[8:12] and before[8] % 2 == 0
@@ -446,10 +503,20 @@ class Profile:
         self.sites = {n: SITE_STRUCT.unpack(raw) for n, raw in self.records(SITE)}  # (valid, stack, tag, kind)
         self.rows = {n: Row(n, raw) for n, raw in self.records(ROW)}
         self.remotes = {n: Remote(n, raw) for n, raw in self.records(REMOTE)}
+        self.smalls = {n: Small(n, raw) for n, raw in self.records(SMALL)}
+        named = {n: TALLY_STRUCT.unpack_from(raw)[:2] for n, raw in self.records(TALLY)}  # (site, thread)
+        replaced = {n: small.grown for n, small in self.smalls.items()
+                    if named.get(small.grown) == (small.site, small.thread)}
         by_tally = defaultdict(list)
         for remote in self.remotes.values():
-            by_tally[remote.tally].append(remote)
+            number = remote.tally & ~SMALL_MARK
+            small = remote.tally & SMALL_MARK
+            by_tally[replaced.get(number, remote.tally) if small else number].append(remote)
         self.tallies = {n: Tally(n, raw, by_tally[n]) for n, raw in self.records(TALLY)}
+        for n, small in self.smalls.items():
+            if n not in replaced:  # it counts, and is one of the tallies: its number there has the mark
+                small.belongs(by_tally[n | SMALL_MARK])
+                self.tallies[n | SMALL_MARK] = small
         self.moments = {n: Moment(n, raw) for n, raw in self.records(MOMENT)}
         self.snapshots = {n: Snapshot(n, raw) for n, raw in self.records(SNAPSHOT)}
         self.scopes = {n: Scope(n, raw) for n, raw in self.records(SCOPE)}
@@ -497,7 +564,7 @@ class Profile:
         return sum((getattr(share, part) for share in self.shares()), Sums())
 
     def shares(self):
-        """All rows and all tallies."""
+        """All rows and all tallies, with the small records that count."""
         return [*self.rows.values(), *self.tallies.values()]
 
     def stack(self, number):
@@ -582,6 +649,16 @@ class Profile:
             yield f"{tally}: {tally.temporaries} temporary, {tally.exit_calls} at exit of {tally.freed_calls} frees"
         if tally.calls and tally.smallest > tally.largest:
             yield f"{tally}: sizes from {tally.smallest} to {tally.largest}"
+        if tally.kind == "small":
+            yield from self.problems_of_small(tally)
+
+    @staticmethod
+    def problems_of_small(small):
+        used = [cell >> 8 for cell in small.cells if cell]
+        if not small.marked:
+            yield f"{small}: its site has no mark"
+        if small.unknown or small.nothing or len(used) != len(set(used)) or any(small.cells[len(used) :]):
+            yield f"{small}: cells {[hex(cell) for cell in small.cells]}"
 
     def problems_of_tags(self):
         for n, tag in self.tags.items():
@@ -610,11 +687,13 @@ class Profile:
         if len(different) != len({moment.time_ns for moment in self.moments.values()}):
             yield "two different moments have the same time"
         for n, remote in self.remotes.items():
-            if remote.tally not in self.tallies:
+            of = self.smalls if remote.tally & SMALL_MARK else self.tallies
+            if remote.tally & ~SMALL_MARK not in of:
                 yield f"remote {n} names tally {remote.tally}, which does not exist"
         for n, snapshot in self.snapshots.items():
             for what, number, *_ in snapshot.entries:
-                if number not in {"row": self.rows, "tally": self.tallies, "site": self.sites}.get(what, {}):
+                if number not in {"row": self.rows, "tally": self.tallies, "small": self.smalls,
+                                  "site": self.sites}.get(what, {}):
                     yield f"snapshot {n} names {what} {number}, which does not exist"
 
 
@@ -631,7 +710,7 @@ def main():
         profile = Profile(path)
         problems = list(profile.problems())
         status |= bool(problems)
-        recorded = f"{len(profile.rows)} rows, {len(profile.tallies)} tallies"
+        recorded = f"{len(profile.rows)} rows, {len(profile.tallies)} tallies, {len(profile.smalls)} once small"
         print(f"{path}: {profile.comm} {profile.calls} calls, {profile.bytes} bytes, {recorded},")
         allocated, gone = profile.total("allocated"), profile.total("gone")
         print(f"    {allocated}, live {allocated.samples - gone.samples}")

@@ -167,6 +167,57 @@ struct pl_tally *forge_tally_at(struct forge *forge, uint32_t tally)
     return forge_record(forge, PL_KIND_TALLY, tally);
 }
 
+uint32_t forge_small(struct forge *forge, uint32_t site, uint32_t thread)
+{
+    if (forge_header(forge)->count[PL_KIND_SMALL] == 0)
+        forge_append(forge, PL_KIND_SMALL, 1); /* number 0 means "none" */
+    uint32_t number = forge_append(forge, PL_KIND_SMALL, 1);
+    *forge_small_at(forge, number) = (struct pl_small){
+        .site = site | PL_SMALL_MARK,
+        .thread = thread,
+        .smallest = UINT16_MAX,
+        .reset = (uint16_t) forge_header(forge)->resets,
+    };
+    return number;
+}
+
+struct pl_small *forge_small_at(struct forge *forge, uint32_t small)
+{
+    return forge_record(forge, PL_KIND_SMALL, small);
+}
+
+static void add_to_cell(struct pl_small *small, unsigned what)
+{
+    unsigned i = 0;
+    while (small->cell[i] && small->cell[i] >> 8 != what)
+        i++;
+    small->cell[i] = (uint16_t) (what << 8 | ((small->cell[i] & 255u) + 1));
+}
+
+void forge_count_small(struct pl_small *small, uint16_t size)
+{
+    unsigned bucket = 0;
+    while (size >= 16u << bucket)
+        bucket++;
+    small->calls++;
+    small->bytes += size;
+    small->smallest = size < small->smallest ? size : small->smallest;
+    small->largest = size > small->largest ? size : small->largest;
+    add_to_cell(small, PL_CELL_SIZES + bucket);
+    add_to_cell(small, PL_CELL_MADE);
+}
+
+void forge_free_small(struct pl_small *small, uint16_t size, uint64_t units)
+{
+    unsigned bucket = 0;
+    while (units >> bucket)
+        bucket++;
+    small->freed_calls++;
+    small->freed_bytes += size;
+    add_to_cell(small, PL_CELL_LIVES + bucket);
+    add_to_cell(small, PL_CELL_GONE);
+}
+
 struct pl_remote *forge_remote(struct forge *forge, uint32_t tally)
 {
     uint32_t number = forge_append(forge, PL_KIND_REMOTE, 1);

@@ -46,6 +46,8 @@ struct pl_row *forge_row_at(struct forge *forge, uint32_t row);
 uint32_t forge_tally(struct forge *forge, uint32_t site, uint32_t thread);
 struct pl_tally *forge_tally_at(struct forge *forge, uint32_t tally);
 struct pl_remote *forge_remote(struct forge *forge, uint32_t tally);
+uint32_t forge_small(struct forge *forge, uint32_t site, uint32_t thread);
+struct pl_small *forge_small_at(struct forge *forge, uint32_t small);
 struct pl_moment *forge_moment(struct forge *forge, uint64_t time_ns);
 struct pl_composition_record *forge_composition(struct forge *forge, uint64_t time_ns);
 
@@ -66,6 +68,11 @@ void forge_reset(struct forge *forge, uint64_t after_ns);
 
 /* Counts `calls` blocks of `size` bytes in a tally. */
 void forge_count(struct pl_tally *tally, uint64_t calls, uint32_t size);
+
+/* Counts a block of `size` bytes, allocated in the first cohort, in a small record; frees one after `units`. There must
+ * be room for it. */
+void forge_count_small(struct pl_small *small, uint16_t size);
+void forge_free_small(struct pl_small *small, uint16_t size, uint64_t units);
 
 /* A tally of this many calls, half of them freed at once. Thread and scope count them, too. Returns its number. */
 uint32_t forge_churn(struct forge *forge, uint32_t site, uint32_t thread, uint32_t tag, uint64_t calls, uint32_t size);

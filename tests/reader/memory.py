@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: MIT
-"""memory - how much memory commands need to read a profile of many stacks: at most three times the size of its files.
+"""memory - how much memory commands need to read a profile of many stacks: at most 1,000 bytes for each.
+
+When each stack took a tally, it had 525 bytes in the file, and three times as many were allowed. Since most take a small
+record, the file has a quarter of that, but the figures in memory are the same.
 
 The profile is of bench/stacks.c: exact, and most stacks are called one to three times. What a command needs for a
 profile of a few stacks is subtracted: the program itself, and the libraries that read symbols. That is bytes, not time,
@@ -20,7 +23,8 @@ import claims  # noqa: E402
 from built import BUILD, PLIMSOLL, environment  # noqa: E402
 
 STACKS, FEW = 60_000, 100
-RATIO_MAX = 3
+BYTES_MAX = 1000  # per stack and profile
+FILE_BYTES_MAX = 150  # the same: a million stacks in 150 MB
 ONE = {
     "report": ["report"],
     "report --leaks": ["report", "--leaks"],
@@ -64,16 +68,22 @@ def peak_bytes(words, files):
 def check(words, count):
     many, few = ([profile(stacks, number) for number in range(count)] for stacks in (STACKS, FEW))
     size = sum(path.stat().st_size for path in many)
-    needed = peak_bytes(words, many) - peak_bytes(words, few)
-    claims.say(f"{needed / 2**20:.1f} MiB for {size / 2**20:.1f} MiB of files: {needed / size:.2f} times as much")
-    assert needed <= RATIO_MAX * size, f"{needed} bytes for files of {size} bytes"
+    needed = (peak_bytes(words, many) - peak_bytes(words, few)) / (STACKS * count)
+    claims.say(f"{needed:.0f} bytes per stack, which has {size / (STACKS * count):.0f} in the files")
+    assert needed <= BYTES_MAX, f"{needed} bytes per stack"
 
 
+def check_file():
+    size = profile(STACKS, 0).stat().st_size / STACKS
+    claims.say(f"{size:.0f} bytes per stack")
+    assert size <= FILE_BYTES_MAX, f"{size} bytes per stack"
+
+
+claims.add(f"a stack that is used a few times takes at most {FILE_BYTES_MAX} bytes of the file", check_file)
 for name, words in ONE.items():
-    claims.add(f"{name} needs at most {RATIO_MAX} times the size of the profile",
-               functools.partial(check, words, 1))
+    claims.add(f"{name} needs at most {BYTES_MAX} bytes per stack", functools.partial(check, words, 1))
 for name, words in TWO.items():
-    claims.add(f"{name} needs at most {RATIO_MAX} times the size of both profiles",
+    claims.add(f"{name} needs at most {BYTES_MAX} bytes per stack of both profiles",
                functools.partial(check, words, 2))
 
 if __name__ == "__main__":

@@ -359,6 +359,39 @@ static void build_exact(struct forge *forge)
     }
 }
 
+/* Stacks that were used a few times. The record of one has grown into a tally, another thread has freed a block of the
+ * second, and a heap composition names the third. */
+static void build_small(struct forge *forge)
+{
+    static const char *const grown[] = {"_start", "main", "read_options", NULL};
+    static const char *const shared[] = {"_start", "main", "read_options", "option_new", NULL};
+    static const char *const kept[] = {"_start", "main", "open_index", NULL};
+    uint32_t module = forge_module(forge, "/opt/example/bin/example", 0xab);
+    uint32_t thread = forge_thread(forge, "example", 306, 300 * 16 + 2 * 100 + 4 * 1000);
+    uint32_t first = forge_site(forge, forge_stack(forge, module, "src/options.c", grown));
+    uint32_t second = forge_site(forge, forge_stack(forge, module, "src/options.c", shared));
+    uint32_t third = forge_site(forge, forge_stack(forge, module, "src/index.c", kept));
+    uint32_t one = forge_small(forge, first, thread), two = forge_small(forge, second, thread),
+             three = forge_small(forge, third, thread), tally = forge_tally(forge, first, thread);
+    count_everything(forge);
+    forge_count(forge_tally_at(forge, tally), 300, 16);
+    for (int i = 0; i < 255; i++)
+        forge_count_small(forge_small_at(forge, one), 16);
+    forge_small_at(forge, one)->grown = tally;
+    for (int i = 0; i < 2; i++)
+        forge_count_small(forge_small_at(forge, two), 100);
+    uint32_t number = forge_append(forge, PL_KIND_REMOTE, 1);
+    *(struct pl_remote *) forge_record(forge, PL_KIND_REMOTE, number) =
+        (struct pl_remote){.tally = two | PL_SMALL_MARK, .calls = 1, .bytes = 100, .gone = {1}, .lives = {0, 1}};
+    forge_small_at(forge, two)->remote = number;
+    for (int i = 0; i < 4; i++)
+        forge_count_small(forge_small_at(forge, three), 1000);
+    forge_free_small(forge_small_at(forge, three), 1000, 300);
+    struct pl_composition_record *composition = forge_composition(forge, 4000000000ull);
+    forge_holds(composition, three | PL_COMPOSITION_SMALL, 3, 3000);
+    forge_holds(composition, one | PL_COMPOSITION_SMALL, 255, 255 * 16);
+}
+
 /* Exact for the first 400,000 allocations, then sampled every 96 KiB: the same stack has a tally and a row. */
 static void build_auto(struct forge *forge)
 {
@@ -547,6 +580,7 @@ const struct forge_scenario forge_scenario[] = {
     {"pools", "eight threads of one name", build_pools},
     {"deep", "a truncated stack", build_deep},
     {"exact", "every allocation counted: peak, temporary allocations, reallocs, timeline, history", build_exact},
+    {"small", "stacks that were used a few times", build_small},
     {"auto", "counted at first, then sampled", build_auto},
     {"auto-charge", "the same, with another charge of a call", build_auto_charge},
     {"tags", "a server with tags and three threads: every allocation counted", build_tags},

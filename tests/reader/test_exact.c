@@ -86,6 +86,127 @@ static void tallies_of_one_site_are_added(void **state)
     forge_free(forge);
 }
 
+/* An image with one small record of 3 blocks, one of them freed after 2 units. */
+static struct forge *one_small(void)
+{
+    struct forge *forge = forge_build("empty");
+    uint32_t frame = forge_frame(forge, 0, forge_module(forge, "/bin/app", 1), 0x1000);
+    struct pl_small *small = forge_small_at(forge, forge_small(forge, forge_site(forge, frame), 1));
+    forge_count_small(small, 10);
+    forge_count_small(small, 100);
+    forge_count_small(small, 100);
+    forge_free_small(small, 100, 2);
+    forge_header(forge)->mode = PL_MODE_EXACT;
+    forge_header(forge)->interval_bytes = 0;
+    return forge;
+}
+
+static void a_small_record_is_read_as_the_tally_that_it_stands_for(void **state)
+{
+    (void) state;
+    struct forge *forge = one_small();
+    struct pl_small *small = forge_small_at(forge, 1);
+    small->exit_bytes = 100;
+    small->cell[5] = PL_CELL_TEMPORARIES << 8 | 1;
+    small->cell[6] = PL_CELL_EXIT_CALLS << 8 | 1;
+    small->cell[7] = PL_CELL_REALLOC_CALLS << 8 | 2;
+    small->cell[8] = PL_CELL_REALLOC_IN_PLACE << 8 | 2;
+    struct pl_profile *profile = forge_load(forge);
+    assert_int_equal(profile->sites, 1);
+    const struct unpacked_site *site = unpack_site(&profile->site[0]);
+    assert_true(is_exactly(&site->metric[PL_METRIC_ALLOC_OBJECTS], 3));
+    assert_true(is_exactly(&site->metric[PL_METRIC_ALLOC_SPACE], 210));
+    assert_true(is_exactly(&site->metric[PL_METRIC_INUSE_OBJECTS], 2));
+    assert_true(is_exactly(&site->metric[PL_METRIC_INUSE_SPACE], 110));
+    assert_true(is_exactly(&site->metric[PL_METRIC_TEMP_OBJECTS], 1));
+    assert_int_equal(site->spread.smallest, 10);
+    assert_int_equal(site->spread.largest, 100);
+    assert_true(site->spread.sizes[0] == 1 && site->spread.sizes[3] == 2);
+    assert_true(site->spread.lives[2] == 1);
+    assert_true(site->spread.ages[0] == 2);
+    assert_true(site->spread.exit_objects == 1 && site->spread.exit_space == 100);
+    assert_true(site->spread.realloc_calls == 2 && site->spread.realloc_in_place == 2);
+    assert_int_equal(profile->damage + profile->in_flight, 0);
+    pl_profile_close(profile);
+    forge_free(forge);
+}
+
+static void a_small_record_counts_until_its_tally_is_published(void **state)
+{
+    (void) state;
+    struct forge *forge = one_small();
+    uint32_t number = forge_tally(forge, 2, 1);
+    forge_count(forge_tally_at(forge, number), 300, 10);
+    forge_tally_at(forge, number)->site = 0;
+    forge_small_at(forge, 1)->grown = number;
+    struct pl_profile *profile = forge_load(forge);
+    assert_true(is_exactly(&profile->total[PL_METRIC_ALLOC_OBJECTS], 3));
+    pl_profile_close(profile);
+    forge_tally_at(forge, number)->site = 2;
+    profile = forge_load(forge);
+    assert_int_equal(profile->sites, 1);
+    assert_true(is_exactly(&profile->total[PL_METRIC_ALLOC_OBJECTS], 300));
+    assert_int_equal(profile->damage + profile->in_flight, 0);
+    pl_profile_close(profile);
+    forge_small_at(forge, 1)->grown = 4711; /* not a tally */
+    profile = forge_load(forge);
+    assert_true(is_exactly(&profile->total[PL_METRIC_ALLOC_OBJECTS], 303));
+    pl_profile_close(profile);
+    forge_free(forge);
+}
+
+static void frees_by_others_follow_a_small_record_that_grows(void **state)
+{
+    (void) state;
+    struct forge *forge = one_small();
+    struct pl_remote *remote = forge_record(forge, PL_KIND_REMOTE, forge_append(forge, PL_KIND_REMOTE, 1));
+    *remote = (struct pl_remote){.tally = 1 | PL_SMALL_MARK, .calls = 1, .bytes = 10};
+    struct pl_profile *profile = forge_load(forge);
+    assert_true(is_exactly(&profile->total[PL_METRIC_INUSE_OBJECTS], 1));
+    assert_true(is_exactly(&profile->total[PL_METRIC_INUSE_SPACE], 100));
+    pl_profile_close(profile);
+    uint32_t number = forge_tally(forge, 2, 1);
+    forge_count(forge_tally_at(forge, number), 300, 10);
+    forge_small_at(forge, 1)->grown = number;
+    profile = forge_load(forge);
+    assert_true(is_exactly(&profile->total[PL_METRIC_INUSE_OBJECTS], 299));
+    assert_int_equal(profile->damage + profile->in_flight, 0);
+    pl_profile_close(profile);
+    forge_free(forge);
+}
+
+static void what_a_small_record_held_at_the_peak_is_believed_since_the_peak(void **state)
+{
+    (void) state;
+    struct forge *forge = one_small();
+    struct pl_small *small = forge_small_at(forge, 1);
+    forge_header(forge)->peak = (struct pl_peak){.bytes = 200, .era = 5, .peaks = 1};
+    small->peak_calls = 2;
+    small->peak_bytes = 200;
+    for (small->era = 4; small->era < 6; small->era++) {
+        struct pl_profile *profile = forge_load(forge);
+        assert_true(
+            is_exactly(&unpack_site(&profile->site[0])->metric[PL_METRIC_PEAK_SPACE], small->era < 5 ? 110 : 200));
+        pl_profile_close(profile);
+    }
+    forge_free(forge);
+}
+
+static void cells_that_nobody_writes_are_damage(void **state)
+{
+    (void) state;
+    const uint16_t strange[] = {PL_CELL_END << 8 | 1, 255 << 8 | 255, 7};
+    for (unsigned i = 0; i < sizeof strange / sizeof *strange; i++) {
+        struct forge *forge = one_small();
+        forge_small_at(forge, 1)->cell[8] = strange[i];
+        struct pl_profile *profile = forge_load(forge);
+        assert_true(is_exactly(&profile->total[PL_METRIC_ALLOC_OBJECTS], 3));
+        assert_int_equal(profile->damage, 1);
+        pl_profile_close(profile);
+        forge_free(forge);
+    }
+}
+
 static void without_live_blocks_there_are_no_live_bytes(void **state)
 {
     (void) state;
@@ -533,6 +654,11 @@ int main(void)
         cmocka_unit_test(every_figure_of_an_exact_profile_is_exact),
         cmocka_unit_test(frees_by_other_threads_are_counted),
         cmocka_unit_test(tallies_of_one_site_are_added),
+        cmocka_unit_test(a_small_record_is_read_as_the_tally_that_it_stands_for),
+        cmocka_unit_test(a_small_record_counts_until_its_tally_is_published),
+        cmocka_unit_test(frees_by_others_follow_a_small_record_that_grows),
+        cmocka_unit_test(what_a_small_record_held_at_the_peak_is_believed_since_the_peak),
+        cmocka_unit_test(cells_that_nobody_writes_are_damage),
         cmocka_unit_test(without_live_blocks_there_are_no_live_bytes),
         cmocka_unit_test(sites_that_counted_more_than_their_threads_are_believed),
         cmocka_unit_test(figures_that_changed_after_the_peak_are_taken_from_their_saved_values),

@@ -409,6 +409,10 @@ static void no_harmful_word_makes_a_profile_invalid(void **state)
     (void) state;
     hurt_every_word_of("exact", PL_KIND_TALLY, 2, sizeof(struct pl_tally));
     hurt_every_word_of("exact", PL_KIND_REMOTE, 1, sizeof(struct pl_remote));
+    for (uint32_t i = 1; i <= 3; i++)
+        hurt_every_word_of("small", PL_KIND_SMALL, i, sizeof(struct pl_small));
+    hurt_every_word_of("small", PL_KIND_REMOTE, 1, sizeof(struct pl_remote));
+    hurt_every_word_of("small", PL_KIND_COMPOSITION, 1, 128);
     hurt_every_word_of("exact", PL_KIND_MOMENT, 3, sizeof(struct pl_moment));
     hurt_every_word_of("exact", PL_KIND_COMPOSITION, 2, 128);
     hurt_every_word_of("auto", PL_KIND_ROW, 1, sizeof(struct pl_row));
@@ -430,6 +434,26 @@ static void tallies_and_remotes_that_refer_to_missing_records_are_damage(void **
         forge_tally_at(forge, 2)->remote = nonsense[i];
         assert_int_equal(damage_of_forge(forge), 3); /* only the reference in the remote record is used */
         remote->tally = nonsense[i];
+        assert_int_equal(damage_of_forge(forge), 4);
+        forge_free(forge);
+    }
+}
+
+static void small_records_that_refer_to_missing_records_are_damage(void **state)
+{
+    (void) state;
+    static const uint32_t nonsense[] = {100, 1u << 20, UINT32_MAX};
+    for (size_t i = 0; i < sizeof nonsense / sizeof *nonsense; i++) {
+        struct forge *forge = forge_build("small");
+        struct pl_remote *remote = forge_record(forge, PL_KIND_REMOTE, 1);
+        assert_int_equal(damage_of_forge(forge), 0);
+        forge_small_at(forge, 2)->site = nonsense[i] | PL_SMALL_MARK;
+        assert_int_equal(damage_of_forge(forge), 1);
+        forge_small_at(forge, 3)->thread = nonsense[i];
+        assert_int_equal(damage_of_forge(forge), 3); /* a heap composition refers to it, too */
+        forge_small_at(forge, 1)->grown = nonsense[i];
+        assert_int_equal(damage_of_forge(forge), 3); /* as if the tally had never been published */
+        remote->tally = nonsense[i] | PL_SMALL_MARK;
         assert_int_equal(damage_of_forge(forge), 4);
         forge_free(forge);
     }
@@ -628,6 +652,7 @@ int main(void)
         cmocka_unit_test(with_impossible_saved_sums_the_peak_is_what_is_live),
         cmocka_unit_test(no_harmful_word_makes_a_profile_invalid),
         cmocka_unit_test(tallies_and_remotes_that_refer_to_missing_records_are_damage),
+        cmocka_unit_test(small_records_that_refer_to_missing_records_are_damage),
         cmocka_unit_test(impossible_counts_are_dropped),
         cmocka_unit_test(impossible_counts_of_threads_are_ignored),
         cmocka_unit_test(frees_beyond_the_counted_allocations_are_discarded_and_counted),

@@ -20,7 +20,7 @@
 #define REFUSED_FOR 1024u /* after a failure, only one attempt in so many asks the kernel again */
 #define FOR_THREADS (256u << 10)
 
-#define WRITER_KINDS (PL_KIND_DIRECTORY + 1)
+#define WRITER_KINDS (PL_KIND_SMALL + 1)
 
 /* For each kind: which chunk of the file is its k-th, plus one. Private memory, because nothing that is read back from
  * the file is trusted. Kinds with few or small records have short lists: 4,096 chunks hold 4 million sites, 16,384
@@ -30,7 +30,7 @@
 #define MANY 16384u
 #define CLAIM_SHIFT 24
 static struct {
-    uint16_t text[MANY], rows[MANY], tallies[MANY], remotes[MANY], frames[MANY];
+    uint16_t text[MANY], rows[MANY], tallies[MANY], remotes[MANY], frames[MANY], smalls[MANY];
     uint16_t sites[SOME], tags[SOME], scopes[SOME];
     uint16_t modules[FEW], threads[FEW], moments[FEW], compositions[FEW], directories[FEW];
     uint32_t claims[PL_CHUNKS_MAX]; /* what each chunk is: kind << CLAIM_SHIFT | k; 0: not claimed */
@@ -55,6 +55,7 @@ static const struct {
     [PL_KIND_TAG] = {chunks.tags, SOME},
     [PL_KIND_SCOPE] = {chunks.scopes, SOME},
     [PL_KIND_DIRECTORY] = {chunks.directories, FEW},
+    [PL_KIND_SMALL] = {chunks.smalls, MANY},
 };
 
 /* The mapping, in memory that fork does not wipe: a child maps its own file over it. */
@@ -232,12 +233,12 @@ static uint64_t room_for(const struct pl_file *file, enum pl_kind kind)
 }
 
 /* May a chunk of this kind end here? If not, sets the reason. The word of a live block has room for the place of a
- * tally in the first 256 MiB. */
+ * tally, or of a small record, in the first 256 MiB. */
 static bool may_end(struct pl_file *file, enum pl_kind kind, uint64_t end)
 {
     if (end > room_for(file, kind))
         return stop_growth(file, file->limit_why, 0);
-    if (kind == PL_KIND_TALLY && end > PL_BLOCK_TALLY_END)
+    if ((kind == PL_KIND_TALLY || kind == PL_KIND_SMALL) && end > PL_BLOCK_TALLY_END)
         return stop_growth(file, PL_FULL_FORMAT, 0);
     return true;
 }
@@ -330,6 +331,17 @@ void *pl_file_record(const struct pl_file *file, enum pl_kind kind, uint32_t num
     if (kind == PL_KIND_REMOTE) /* at every free by another thread: with a known size, nothing is divided */
         return record_of(file, PL_KIND_REMOTE, number);
     return record_of(file, kind, number);
+}
+
+uint32_t pl_file_number(const struct pl_file *file, enum pl_kind kind, const void *record)
+{
+    uint64_t offset = (uint64_t) ((const uint8_t *) record - file->base) - PL_CHUNKS_OFFSET;
+    uint32_t claim =
+        offset / PL_CHUNK_BYTES < PL_CHUNKS_MAX ? load_acquire(&chunks.claims[offset / PL_CHUNK_BYTES]) : 0;
+    if (claim >> CLAIM_SHIFT != (uint32_t) kind)
+        return 0;
+    uint32_t first = (claim & ((1u << CLAIM_SHIFT) - 1)) * (PL_CHUNK_BYTES / pl_record_bytes[kind]);
+    return first + (uint32_t) (offset % PL_CHUNK_BYTES) / pl_record_bytes[kind];
 }
 
 static bool have_chunk(struct pl_file *file, uint8_t *base, enum pl_kind kind, uint64_t number)
@@ -566,9 +578,10 @@ static long write_all(int fd, const void *from, uint64_t bytes, uint64_t to)
 
 /* Records that refer to others come first, as in the reader (reader/image.c). Threads come before their scopes: the
  * tag in a thread's record is charged with what its scopes do not have yet, so scopes must not be older. Threads that
- * appear meanwhile are added at the end. */
-static const uint8_t figures_first[] = {PL_KIND_THREAD, PL_KIND_COMPOSITION, PL_KIND_REMOTE,
-                                        PL_KIND_TALLY,  PL_KIND_ROW,         PL_KIND_SCOPE};
+ * appear meanwhile are added at the end. Tallies come before small records: a record that has grown
+ * since is then copied with the figures that it grew with. */
+static const uint8_t figures_first[] = {PL_KIND_THREAD, PL_KIND_COMPOSITION, PL_KIND_REMOTE, PL_KIND_TALLY,
+                                        PL_KIND_SMALL,  PL_KIND_ROW,         PL_KIND_SCOPE};
 
 static bool holds_figures(uint8_t kind)
 {

@@ -70,6 +70,9 @@ uint32_t pl_file_append(struct pl_file *file, enum pl_kind kind, void **record);
 /* The address of a record that pl_file_append() has returned. */
 void *pl_file_record(const struct pl_file *file, enum pl_kind kind, uint32_t number);
 
+/* The number of the record at an address; 0 if there is no record of this kind. */
+uint32_t pl_file_number(const struct pl_file *file, enum pl_kind kind, const void *record);
+
 /* Stores a string; {0, 0} if there is no room or it is longer than 4,096 bytes. */
 struct pl_text pl_file_text(struct pl_file *file, const char *text, uint64_t bytes);
 

@@ -6,6 +6,7 @@
 #include "core/hash.h"
 #include "core/memory.h"
 #include "core/records/rows.h"
+#include "core/records/smalls.h"
 #include "core/records/stacks.h"
 
 #define KEY_TALLY 0x74616c6c79u
@@ -97,7 +98,7 @@ static COLD bool grow(struct pl_tracker *tracker)
 
 /* ---- records ---- */
 
-static uint32_t place_of(const struct pl_process *process, const struct pl_tally *tally)
+uint32_t pl_tally_place(const struct pl_process *process, const struct pl_tally *tally)
 {
     return (uint32_t) ((uint64_t) ((const uint8_t *) tally - process->file.base) / 64);
 }
@@ -108,7 +109,7 @@ static uint32_t write_tally(struct pl_process *process, struct pl_thread *thread
     void *at;
     uint32_t number = pl_file_append(&process->file, PL_KIND_TALLY, &at);
     struct pl_tally *tally = at;
-    if (!number || place_of(process, at) > PL_BLOCK_TALLY_MAX)
+    if (!number || pl_tally_place(process, at) > PL_BLOCK_TALLY_MAX)
         return 0;
     tally->thread = tally->owner = thread->record;
     tally->number = number;
@@ -118,7 +119,7 @@ static uint32_t write_tally(struct pl_process *process, struct pl_thread *thread
     tally->cohort_shift = (uint8_t) load_relaxed(&process->timeline.shift);
     tally->reset = (uint16_t) thread->reset;
     store_release(&tally->site, site); /* publish */
-    return place_of(process, tally);
+    return pl_tally_place(process, tally);
 }
 
 uint32_t pl_tally_overflow(struct pl_process *process, struct pl_thread *thread)
@@ -128,21 +129,32 @@ uint32_t pl_tally_overflow(struct pl_process *process, struct pl_thread *thread)
     return thread->overflow_tally;
 }
 
-struct pl_remote *pl_tally_remote(struct pl_process *process, struct pl_tally *tally)
+static struct pl_remote *remote_at(struct pl_process *process, uint32_t *field, uint32_t owner)
 {
     void *at;
-    uint32_t number = load_acquire(&tally->remote);
+    uint32_t number = load_acquire(field);
     if (unlikely(!number)) {
         number = pl_file_append(&process->file, PL_KIND_REMOTE, &at);
         if (!number)
             return NULL;
         struct pl_remote *remote = at;
         remote->era = load_relaxed(&process->era);
-        store_release(&remote->tally, tally->number);
-        if (!swap_if(&tally->remote, 0, number)) /* another thread was faster; ours stays empty */
-            number = load_acquire(&tally->remote);
+        store_release(&remote->tally, owner);
+        if (!swap_if(field, 0, number)) /* another thread was faster; ours stays empty */
+            number = load_acquire(field);
     }
     return pl_file_record(&process->file, PL_KIND_REMOTE, number);
+}
+
+struct pl_remote *pl_tally_remote(struct pl_process *process, struct pl_tally *tally)
+{
+    return remote_at(process, &tally->remote, tally->number);
+}
+
+struct pl_remote *pl_tally_small_remote(struct pl_process *process, struct pl_small *small)
+{
+    uint32_t number = load_relaxed(&small->remote) ? 0 : pl_file_number(&process->file, PL_KIND_SMALL, small);
+    return remote_at(process, &small->remote, number | PL_SMALL_MARK);
 }
 
 /* ---- finding ---- */
@@ -157,7 +169,8 @@ static uint32_t resolve(struct pl_process *process, struct pl_thread *thread, ui
     uint32_t place = load_acquire(&slot->id);
     if (place)
         return place;
-    place = write_tally(process, thread, pl_row_site(process, stack, pl_tls.tag));
+    uint32_t site = pl_row_site(process, stack, pl_tls.tag);
+    place = stack == PL_STACK_OTHER ? write_tally(process, thread, site) : pl_small_write(process, thread, site);
     return place ? pl_map_settle(slot, place) : pl_tally_overflow(process, thread);
 }
 

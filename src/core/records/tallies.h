@@ -15,6 +15,9 @@
  * thread writes to new tallies. The tag's salt is part of the hash, so stacks under different tags have different
  * tallies.
  *
+ * A stack begins with a small record (smalls.h). When it has grown, the table learns the place of the tally at the next
+ * allocation; the map keeps that of the small record, which names the tally.
+ *
  * Fork does not wipe a tracker: a signal handler may fork inside a visit, which then continues in the child and uses
  * the tracker. Nothing else in the child points to it.
  */
@@ -56,6 +59,8 @@ INLINE struct pl_tally *pl_tally_at(uint64_t place)
     return (struct pl_tally *) (void *) (pl_file_base + place * 64);
 }
 
+uint32_t pl_tally_place(const struct pl_process *process, const struct pl_tally *tally);
+
 /* 0 would be an empty entry. */
 INLINE uint64_t pl_tally_salted(const struct pl_thread *thread, uint64_t hash)
 {
@@ -77,7 +82,7 @@ INLINE uint32_t pl_tally_expect_next(struct pl_tracker *tracker, uint32_t i)
 uint32_t pl_tally_search(struct pl_process *process, struct pl_thread *thread, struct pl_tracker *tracker,
                          const struct pl_start *start, uint64_t hash);
 
-/* The place of the tally for this stack; 0: there is no room. */
+/* The place of the tally or small record for this stack; 0: there is no room. */
 INLINE uint32_t pl_tally_find(struct pl_process *process, struct pl_thread *thread, struct pl_tracker *tracker,
                               const struct pl_start *start)
 {
@@ -91,7 +96,15 @@ INLINE uint32_t pl_tally_find(struct pl_process *process, struct pl_thread *thre
 /* The same for allocations outside of the recorded sizes: the stack is not unwound. */
 uint32_t pl_tally_other(struct pl_process *process, struct pl_thread *thread);
 
-/* Prefetches the predicted tally. To be called before the search, and before anything slow. */
+/* The record that was found last has grown. */
+INLINE void pl_tally_replace(struct pl_tracker *tracker, uint32_t small, uint32_t tally)
+{
+    if (tracker->seen[tracker->last].tally == small)
+        tracker->seen[tracker->last].tally = tally;
+}
+
+/* Prefetches the predicted tally. To be called before the search, and before anything slow. A small record is not
+ * prefetched: with its mark, the place is far outside of the file, which does no harm. */
 INLINE void pl_tally_prefetch(const struct pl_tracker *tracker)
 {
     __builtin_prefetch(pl_tally_at(tracker->seen[tracker->predicted].tally), 1);
@@ -100,8 +113,9 @@ INLINE void pl_tally_prefetch(const struct pl_tracker *tracker)
 /* From now on the thread writes to new tallies and rows: a tally's counters are nearly full, or there was a reset. */
 void pl_tally_next_volume(struct pl_thread *thread);
 
-/* The record for other threads' frees of this tally's blocks; NULL if there is no room. */
+/* The record for other threads' frees of the blocks of a tally, or of a small record; NULL if there is no room. */
 struct pl_remote *pl_tally_remote(struct pl_process *process, struct pl_tally *tally);
+struct pl_remote *pl_tally_small_remote(struct pl_process *process, struct pl_small *small);
 
 /* The thread's tally for the overflow site; 0 if there is no room for one. */
 uint32_t pl_tally_overflow(struct pl_process *process, struct pl_thread *thread);

@@ -19,6 +19,7 @@
 #include "core/clock.h"
 #include "core/memory.h"
 #include "core/process.h"
+#include "core/records/smalls.h"
 #include "core/sys.h"
 #include "core/text.h"
 #include "format/settings.h"
@@ -348,6 +349,23 @@ static void count_tally(const struct pl_file *file, struct census *census, uint3
     count(census, number, tally->site, &share);
 }
 
+static void count_small(const struct pl_process *process, struct census *census, uint32_t number,
+                        const struct pl_small *small)
+{
+    const struct pl_file *file = &process->file;
+    uint32_t other = load_acquire(&small->remote);
+    const struct pl_remote *remote = other ? pl_file_record(file, PL_KIND_REMOTE, other) : NULL;
+    bool has_remote = remote && in_file(file, remote);
+    if (small->reset != (uint16_t) census->resets || pl_small_grown(process, small))
+        return;
+    uint64_t gone_calls = load_relaxed(&small->freed_calls) + (has_remote ? load_relaxed(&remote->calls) : 0);
+    uint64_t gone_bytes = load_relaxed(&small->freed_bytes) + (has_remote ? load_relaxed(&remote->bytes) : 0);
+    struct share share = {.calls = load_relaxed(&small->calls), .allocated = load_relaxed(&small->bytes)};
+    share.objects = less(share.calls, gone_calls);
+    share.bytes = less(share.allocated, gone_bytes);
+    count(census, number | PL_COMPOSITION_SMALL, pl_small_site(small), &share);
+}
+
 static double now_in(const double *sum)
 {
     double value;
@@ -377,8 +395,9 @@ static void count_row(struct census *census, uint32_t number, const struct pl_ro
 }
 
 /* Chunk by chunk: within one, records are an array. */
-static void count_kind(const struct pl_file *file, struct census *census, enum pl_kind kind, uint32_t bytes)
+static void count_kind(const struct pl_process *process, struct census *census, enum pl_kind kind, uint32_t bytes)
 {
+    const struct pl_file *file = &process->file;
     uint32_t per_chunk = PL_CHUNK_BYTES / bytes;
     uint64_t records = load_relaxed(&pl_file_header(file)->count[kind]);
     for (uint32_t first = 0; first < records; first += per_chunk) {
@@ -390,18 +409,22 @@ static void count_kind(const struct pl_file *file, struct census *census, enum p
                 continue;
             if (kind == PL_KIND_TALLY)
                 count_tally(file, census, first + i, (const void *) at);
+            else if (kind == PL_KIND_SMALL)
+                count_small(process, census, first + i, (const void *) at);
             else
                 count_row(census, first + i, (const void *) at);
         }
     }
 }
 
-static void count_all(const struct pl_file *file, struct census *census)
+/* Small records after tallies: one that grows meanwhile is counted once or not at all. */
+static void count_all(const struct pl_process *process, struct census *census)
 {
     struct pl_arch_fp_state fp;
     pl_arch_fp_enter(&fp);
-    count_kind(file, census, PL_KIND_TALLY, sizeof(struct pl_tally));
-    count_kind(file, census, PL_KIND_ROW, sizeof(struct pl_row));
+    count_kind(process, census, PL_KIND_TALLY, sizeof(struct pl_tally));
+    count_kind(process, census, PL_KIND_SMALL, sizeof(struct pl_small));
+    count_kind(process, census, PL_KIND_ROW, sizeof(struct pl_row));
     pl_arch_fp_leave(&fp);
     for (uint32_t site = 1; census->sum && site < census->sites; site++)
         name(census, site | PL_COMPOSITION_SITE, &census->sum[site]);
@@ -422,7 +445,8 @@ static void make_sums(struct pl_process *process, struct census *census)
 {
     const struct pl_header *header = pl_file_header(&process->file);
     struct pl_timeline *timeline = &process->timeline;
-    uint64_t several = load_relaxed(&header->count[PL_KIND_TALLY]) + load_relaxed(&header->count[PL_KIND_ROW]);
+    uint64_t several = load_relaxed(&header->count[PL_KIND_TALLY]) + load_relaxed(&header->count[PL_KIND_ROW]) +
+                       load_relaxed(&header->count[PL_KIND_SMALL]) - load_relaxed(&process->grown);
     forget_sums(timeline);
     if (several <= PL_COMPOSITION_ENTRIES)
         return;
@@ -439,7 +463,7 @@ static COLD void write_composition(struct pl_process *process, unsigned slot, ui
     if (!census.to || census.to->time_ns)
         return;
     make_sums(process, &census);
-    count_all(file, &census);
+    count_all(process, &census);
     forget_sums(&process->timeline);
     census.to->live_bytes = census.all.bytes;
     census.to->live_objects = census.all.objects;

@@ -10,6 +10,7 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "format/small.h"
 #include "reader/account.h"
 #include "reader/base/grow.h"
 #include "reader/figures.h"
@@ -51,6 +52,7 @@ struct pl_share_map pl_share_map_new(const struct pl_sites *sites)
     struct pl_image *image = sites->image;
     struct pl_share_map map = {.sites = sites, .records = pl_image_count(image, PL_KIND_SITE)};
     const struct pl_tally *tally = pl_image_tallies(image);
+    const struct pl_small *small = pl_image_smalls(image);
     const struct pl_row *row = pl_image_rows(image);
     map.any = pl_arena_alloc(sites->scratch, (map.records + 1ull) * sizeof *map.any);
     map.sorted = pl_arena_alloc(sites->scratch, (profile->sites + 1ull) * sizeof *map.sorted);
@@ -60,6 +62,8 @@ struct pl_share_map pl_share_map_new(const struct pl_sites *sites)
         map.any[i] = PL_NO_SITE;
     for (uint32_t i = 1; i < sites->tallies.records; i++)
         note(&map, tally[i].site, sites->tallies.site[i]);
+    for (uint32_t i = 1; i < sites->smalls.records; i++)
+        note(&map, pl_small_site(&small[i]), sites->smalls.site[i]);
     for (uint32_t i = 1; i < sites->rows.records; i++)
         note(&map, row[i].site, sites->rows.site[i]);
     for (uint32_t i = 0; i < profile->sites; i++)

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * sites.c - decides which rows and tallies count, and for which site.
+ * sites.c - decides which rows, tallies and small records count, and for which site.
  *
  * A stack may have rows and tallies in one profile, since counting and sampling take turns; and several of each, since
  * writers race, and a full tally is followed by a new one. All records of one stack, tag and thread are added up to one
  * site. If only the stack or the tag of a record is damaged its figures are kept, so that the sites still add up to the
  * total.
  */
+#include "format/small.h"
 #include "reader/account.h"
 #include "reader/fold/sites.h"
 #include "reader/site.h"
@@ -85,31 +86,66 @@ static void mark_tallies(struct pl_sites *sites)
     const struct pl_tally *tally = pl_image_tallies(sites->image);
     sites->tallies = new_shares(sites, PL_KIND_TALLY);
     for (uint32_t i = 1; i < sites->tallies.records; i++) {
-        bool old = !pl_account_tally_since_reset(&tally[i], &sites->image->header);
+        bool old = !pl_account_tally_since_reset(tally[i].reset, &sites->image->header);
         sites->tallies.innermost[i] =
             mark(sites, (struct claim){tally[i].site, tally[i].thread, pl_account_tally_makes_sense(&tally[i]),
                                        tally[i].calls != 0, old});
     }
 }
 
-/* Chains remote records by the tally that each refers to. A tally refers to only one of them; others may have been made
- * by threads that lost the race. */
+/* The number of the tally that has replaced a small record; 0: none. */
+static uint32_t grown(const struct pl_sites *sites, const struct pl_small *small)
+{
+    const struct pl_tally *tally = pl_image_tallies(sites->image);
+    uint32_t number = small->grown;
+    bool there = number != 0 && number < sites->tallies.records && tally[number].site == pl_small_site(small) &&
+                 tally[number].thread == small->thread;
+    return there ? number : 0;
+}
+
+static void mark_smalls(struct pl_sites *sites)
+{
+    const struct pl_small *small = pl_image_smalls(sites->image);
+    sites->smalls = new_shares(sites, PL_KIND_SMALL);
+    for (uint32_t i = 1; i < sites->smalls.records; i++) {
+        bool old = !pl_account_tally_since_reset(small[i].reset, &sites->image->header);
+        bool something = small[i].calls != 0 && !grown(sites, &small[i]);
+        sites->smalls.innermost[i] =
+            mark(sites, (struct claim){pl_small_site(&small[i]), small[i].thread, true, something, old});
+    }
+}
+
+/* The record whose blocks a remote record is about, as an index of first_remote; 0 if there is none. */
+static uint32_t remote_of(const struct pl_sites *sites, uint32_t tally)
+{
+    uint32_t small = tally & ~PL_SMALL_MARK;
+    if (tally < sites->tallies.records)
+        return tally;
+    if (!(tally & PL_SMALL_MARK) || small == 0 || small >= sites->smalls.records)
+        return 0;
+    uint32_t number = grown(sites, &pl_image_smalls(sites->image)[small]);
+    return number ? number : sites->tallies.records + small;
+}
+
+/* Chains remote records by the tally or small record that each refers to. That refers to only one of them; others may
+ * have been made by threads that lost the race, or just before a small record grew. */
 static void chain_remotes(struct pl_sites *sites)
 {
     const struct pl_remote *remote = pl_image_remotes(sites->image);
     uint32_t remotes = pl_image_count(sites->image, PL_KIND_REMOTE);
-    sites->first_remote = pl_arena_alloc(sites->scratch, sites->tallies.records * sizeof(uint32_t));
+    uint64_t records = (uint64_t) sites->tallies.records + sites->smalls.records;
+    sites->first_remote = pl_arena_alloc(sites->scratch, records * sizeof(uint32_t));
     sites->next_remote = pl_arena_alloc(sites->scratch, remotes * sizeof(uint32_t));
     for (uint32_t i = 1; i < remotes; i++) {
-        uint32_t tally = remote[i].tally;
-        if (tally == 0)
+        if (remote[i].tally == 0)
             continue;
-        if (tally >= sites->tallies.records) {
+        uint32_t of = remote_of(sites, remote[i].tally);
+        if (of == 0) {
             sites->image->damage++;
             continue;
         }
-        sites->next_remote[i] = sites->first_remote[tally];
-        sites->first_remote[tally] = i;
+        sites->next_remote[i] = sites->first_remote[of];
+        sites->first_remote[of] = i;
     }
 }
 
@@ -117,6 +153,7 @@ void pl_sites_mark(struct pl_sites *sites)
 {
     mark_rows(sites);
     mark_tallies(sites);
+    mark_smalls(sites);
     chain_remotes(sites);
 }
 
@@ -175,30 +212,44 @@ static uint32_t share_of(struct pl_sites *sites, const struct pl_index *index, c
 static void find_sites(struct pl_sites *sites, const struct pl_index *index)
 {
     const struct pl_tally *tally = pl_image_tallies(sites->image);
+    const struct pl_small *small = pl_image_smalls(sites->image);
     const struct pl_row *row = pl_image_rows(sites->image);
     for (uint32_t i = 1; i < sites->tallies.records; i++)
         sites->tallies.site[i] = share_of(sites, index, &sites->tallies, i, tally[i].site, tally[i].thread);
+    for (uint32_t i = 1; i < sites->smalls.records; i++)
+        sites->smalls.site[i] = share_of(sites, index, &sites->smalls, i, pl_small_site(&small[i]), small[i].thread);
     for (uint32_t i = 1; i < sites->rows.records; i++)
         sites->rows.site[i] = share_of(sites, index, &sites->rows, i, row[i].site, row[i].thread);
 }
 
-/* The records of each site, as lists: tallies by their numbers, rows by theirs plus the number of tallies. */
+/* The records of each site, as lists. Records of all kinds have one row of numbers: those of tallies, then those of
+ * small records, then those of rows. */
 struct lists {
     uint32_t *first; /* site -> its first record, 0: none */
     uint32_t *next;
 };
 
+static const struct pl_shares *shares_of(const struct pl_sites *sites, uint32_t *record)
+{
+    const struct pl_shares *all[] = {&sites->tallies, &sites->smalls, &sites->rows};
+    unsigned i = 0;
+    for (; i < 2 && *record >= all[i]->records; i++)
+        *record -= all[i]->records;
+    return all[i];
+}
+
 /* Backwards, so that each list is in order. */
 static struct lists list_records(const struct pl_sites *sites)
 {
-    uint32_t tallies = sites->tallies.records, records = tallies + sites->rows.records;
+    uint32_t records = sites->tallies.records + sites->smalls.records + sites->rows.records;
     struct lists lists = {
         .first = pl_arena_alloc(sites->scratch, sites->profile->sites * sizeof *lists.first),
         .next = pl_arena_alloc(sites->scratch, records * sizeof *lists.next),
     };
     for (uint32_t i = records; i-- > 0;) {
-        uint32_t number = i < tallies ? i : i - tallies;
-        uint32_t site = i < tallies ? sites->tallies.site[number] : sites->rows.site[number];
+        uint32_t number = i;
+        const struct pl_shares *shares = shares_of(sites, &number);
+        uint32_t site = shares->site[number];
         if (number == 0 || site >= PL_FORGOTTEN_SITE)
             continue;
         lists.next[i] = lists.first[site];
@@ -210,12 +261,17 @@ static struct lists list_records(const struct pl_sites *sites)
 static void account(const struct pl_sites *sites, uint32_t record, struct pl_account *out)
 {
     const struct pl_header *header = &sites->profile->header;
-    uint32_t tallies = sites->tallies.records;
-    if (record < tallies)
-        pl_account_tally(&pl_image_tallies(sites->image)[record], pl_image_remotes(sites->image), sites->next_remote,
+    const struct pl_remote *remote = pl_image_remotes(sites->image);
+    uint32_t number = record;
+    const struct pl_shares *shares = shares_of(sites, &number);
+    if (shares == &sites->tallies)
+        pl_account_tally(&pl_image_tallies(sites->image)[number], remote, sites->next_remote,
+                         sites->first_remote[record], header, out);
+    else if (shares == &sites->smalls)
+        pl_account_small(&pl_image_smalls(sites->image)[number], remote, sites->next_remote,
                          sites->first_remote[record], header, out);
     else
-        pl_account_row(&pl_image_rows(sites->image)[record - tallies], header, out);
+        pl_account_row(&pl_image_rows(sites->image)[number], header, out);
     sites->image->in_flight += out->cut;
     sites->image->damage += out->damaged;
 }
@@ -240,10 +296,19 @@ static void add_up(struct pl_sites *sites)
     }
 }
 
+/* Those that count: a small record that has grown does not. */
+static uint32_t count_shares(const struct pl_shares *shares)
+{
+    uint32_t count = 0;
+    for (uint32_t i = 1; i < shares->records; i++)
+        count += shares->innermost[i] < PL_FORGOTTEN_SITE;
+    return count;
+}
+
 void pl_sites_fold(struct pl_sites *sites)
 {
     struct pl_profile *profile = sites->profile;
-    uint32_t most = sites->rows.records + sites->tallies.records;
+    uint32_t most = count_shares(&sites->rows) + count_shares(&sites->tallies) + count_shares(&sites->smalls);
     struct pl_index index = pl_index_new(sites->scratch, most);
     profile->site = pl_arena_alloc(profile->arena, most * sizeof *profile->site);
     find_sites(sites, &index);
@@ -254,5 +319,11 @@ uint32_t pl_sites_find(const struct pl_sites *sites, uint32_t who)
 {
     const struct pl_shares *shares = who & PL_COMPOSITION_ROW ? &sites->rows : &sites->tallies;
     uint32_t record = who & ~PL_COMPOSITION_ROW;
+    if (shares == &sites->tallies && who & PL_COMPOSITION_SMALL) {
+        record = who & ~PL_COMPOSITION_SMALL;
+        uint32_t number = record < sites->smalls.records ? grown(sites, &pl_image_smalls(sites->image)[record]) : 0;
+        shares = number ? &sites->tallies : &sites->smalls;
+        record = number ? number : record;
+    }
     return record != 0 && record < shares->records ? shares->site[record] : PL_NO_SITE;
 }

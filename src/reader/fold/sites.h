@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * sites.h - rows and tallies, added up per stack, thread and tag.
+ * sites.h - rows, tallies and small records, added up per stack, thread and tag.
  *
  * Use: mark, so that the trie knows which stacks are wanted; join the trie; fold.
  */
@@ -11,7 +11,7 @@
 #include "reader/fold/trie.h"
 #include "reader/image.h"
 
-/* The records of a kind, rows or tallies: each is a thread's share of a site. */
+/* The records of a kind, rows, tallies or small ones: each is a thread's share of a site. */
 struct pl_shares {
     uint32_t records;
     uint32_t *innermost; /* record -> frame record of its stack, 0: none; or one of the next two: it does not count */
@@ -27,8 +27,8 @@ struct pl_sites {
     struct pl_trie *trie;
     const struct pl_fold_tags *tags;
     const uint32_t *thread_of; /* thread record -> index into profile->thread, PL_NO_THREAD if there is none */
-    struct pl_shares rows, tallies;
-    uint32_t *first_remote; /* tally -> the first record of frees by others, 0: none */
+    struct pl_shares rows, tallies, smalls;
+    uint32_t *first_remote; /* tally, or number of tallies + small -> the first record of frees by others, 0: none */
     uint32_t *next_remote;  /* and from each to the next */
 };
 #define PL_NO_THREAD UINT32_MAX

@@ -1,0 +1,205 @@
+/* SPDX-License-Identifier: MIT */
+/* smalls.c - see smalls.h. */
+#include "core/records/smalls.h"
+
+#include "core/blocks/blocks.h"
+#include "core/records/eras.h"
+#include "core/records/sums.h"
+
+/* ---- cells ---- */
+
+/* The index of a cell, or that of the first unused one, or PL_SMALL_CELLS. */
+static unsigned find_cell(const uint16_t *cell, unsigned what)
+{
+    unsigned i = 0;
+    while (i < PL_SMALL_CELLS && cell[i] && pl_cell_what(cell[i]) != what)
+        i++;
+    return i;
+}
+
+/* Is there room to add one to each of these cells? PL_CELL_NONE needs none. */
+static bool has_room(const uint16_t *cell, const uint8_t *what, unsigned count)
+{
+    unsigned unused = find_cell(cell, PL_CELL_NONE), needed = 0;
+    for (unsigned i = 0; i < count; i++)
+        needed += what[i] != PL_CELL_NONE && find_cell(cell, what[i]) == unused;
+    return unused + needed <= PL_SMALL_CELLS;
+}
+
+/* One store, so that a cell is right at any time. */
+static void add_to_cell(uint16_t *cell, unsigned what, unsigned count)
+{
+    unsigned i = find_cell(cell, what);
+    if (what != PL_CELL_NONE && i < PL_SMALL_CELLS)
+        store_relaxed(&cell[i], pl_cell_of(what, pl_cell_count(cell[i]) + count));
+}
+
+static void count_in_cells(uint16_t *cell, const uint8_t *what, unsigned count)
+{
+    for (unsigned i = 0; i < count; i++)
+        add_to_cell(cell, what[i], 1);
+}
+
+/* ---- catching up ---- */
+
+static unsigned joined(unsigned what, uint32_t steps)
+{
+    unsigned first = what < PL_CELL_GONE ? PL_CELL_MADE : PL_CELL_GONE;
+    bool is_cohort = what >= PL_CELL_MADE && what < PL_CELL_TEMPORARIES;
+    return is_cohort ? first + (steps > 3 ? 0 : (what - first) >> steps) : what;
+}
+
+/* Cohorts have become longer: several cells may become one. */
+static void join_cohorts(struct pl_small *small, uint32_t shift)
+{
+    uint16_t cell[PL_SMALL_CELLS] = {0};
+    for (unsigned i = 0; i < PL_SMALL_CELLS && small->cell[i]; i++)
+        add_to_cell(cell, joined(pl_cell_what(small->cell[i]), shift - small->cohort_shift),
+                    pl_cell_count(small->cell[i]));
+    for (unsigned i = 0; i < PL_SMALL_CELLS; i++)
+        store_relaxed(&small->cell[i], cell[i]);
+    small->cohort_shift = (uint8_t) shift;
+}
+
+/* As pl_era_allocated() and pl_era_freed() do for a tally. False: frees by other threads are in cohorts of the old
+ * length, and only a tally can take them over. */
+static bool catch_up(struct pl_process *process, struct pl_small *small)
+{
+    uint64_t eras = load_acquire(&process->eras);
+    uint32_t shift = load_relaxed(&process->timeline.shift);
+    if (likely(small->era == (uint32_t) eras))
+        return true;
+    if (small->cohort_shift != shift && load_relaxed(&small->remote))
+        return false;
+    if (pl_era_before(small->era, (uint32_t) (eras >> 32))) {
+        small->peak_calls = (uint8_t) (small->calls - small->freed_calls);
+        small->peak_bytes = small->bytes - small->freed_bytes;
+    }
+    if (small->cohort_shift < shift)
+        join_cohorts(small, shift);
+    store_release(&small->era, (uint32_t) eras);
+    return true;
+}
+
+/* ---- growing ---- */
+
+uint32_t pl_small_write(struct pl_process *process, struct pl_thread *thread, uint32_t site)
+{
+    void *at;
+    if (!pl_file_append(&process->file, PL_KIND_SMALL, &at))
+        return 0;
+    struct pl_small *small = at;
+    uint64_t place = (uint64_t) ((uint8_t *) at - process->file.base - PL_SMALL_BEFORE) / 64;
+    if (place > PL_BLOCK_TALLY_MAX)
+        return 0;
+    small->thread = thread->record;
+    small->smallest = UINT16_MAX;
+    small->era = load_relaxed(&process->era);
+    small->cohort_shift = (uint8_t) load_relaxed(&process->timeline.shift);
+    small->reset = (uint16_t) thread->reset;
+    store_release(&small->site, site | PL_SMALL_MARK); /* publish */
+    return (uint32_t) place | PL_PLACE_SMALL;
+}
+
+struct pl_tally *pl_small_grown(const struct pl_process *process, const struct pl_small *small)
+{
+    uint32_t number = load_acquire(&small->grown);
+    if (likely(!number))
+        return NULL;
+    struct pl_tally *tally = pl_file_record(&process->file, PL_KIND_TALLY, number);
+    return load_acquire(&tally->site) == pl_small_site(small) && tally->owner == small->thread ? tally : NULL;
+}
+
+/* Until the last store the small record counts, and from then on the tally. Other threads go on to add to the record's
+ * remote record until they see that store, so it becomes the tally's as well; if one of them makes it just now, a
+ * reader still finds it, by the number in it. */
+struct pl_tally *pl_small_grow(struct pl_process *process, struct pl_small *small)
+{
+    void *at;
+    struct pl_tally *tally = pl_small_grown(process, small);
+    if (tally)
+        return tally;
+    uint32_t number = pl_file_append(&process->file, PL_KIND_TALLY, &at);
+    if (!number)
+        return NULL;
+    tally = at;
+    pl_small_expand(small, tally);
+    tally->number = number;
+    tally->cohort = (uint8_t) load_relaxed(&process->timeline.cohort);
+    tally->remote = load_acquire(&small->remote);
+    store_release(&small->grown, number);
+    store_release(&tally->site, pl_small_site(small)); /* publish */
+    fetch_add(&process->grown, 1);
+    __atomic_thread_fence(__ATOMIC_SEQ_CST);
+    uint32_t remote = load_acquire(&small->remote);
+    if (unlikely(remote && !load_relaxed(&tally->remote)))
+        swap_if(&tally->remote, 0, remote);
+    return tally;
+}
+
+/* ---- counting ---- */
+
+bool pl_small_allocated(struct pl_process *process, struct pl_small *small, uint64_t size)
+{
+    if (small->calls >= PL_SMALL_CALLS || size > PL_SMALL_SIZE || !catch_up(process, small))
+        return false;
+    const uint8_t what[] = {
+        (uint8_t) (PL_CELL_SIZES + pl_sums_size_bucket(size)),
+        (uint8_t) (PL_CELL_MADE + load_relaxed(&process->timeline.cohort) % PL_COHORTS),
+    };
+    if (!has_room(small->cell, what, sizeof what))
+        return false;
+    small->calls++;
+    small->bytes += (uint32_t) size;
+    count_in_cells(small->cell, what, sizeof what);
+    if (size < small->smallest)
+        small->smallest = (uint16_t) size;
+    if (size > small->largest)
+        small->largest = (uint16_t) size;
+    return true;
+}
+
+static void count_freed(struct pl_small *small, uint64_t size, bool exiting)
+{
+    small->freed_calls++;
+    small->freed_bytes += (uint32_t) size;
+    small->exit_bytes += exiting ? (uint32_t) size : 0;
+}
+
+bool pl_small_freed(struct pl_process *process, struct pl_small *small, uint64_t size, uint64_t units, uint64_t now,
+                    bool temporary)
+{
+    bool exiting = load_relaxed(&process->exiting);
+    if (small->freed_calls >= small->calls || !catch_up(process, small))
+        return false;
+    const uint8_t what[] = {
+        (uint8_t) (PL_CELL_LIVES + pl_sums_life_bucket(units)),
+        (uint8_t) (PL_CELL_GONE + pl_timeline_cohort(now - units, small->cohort_shift)),
+        temporary ? PL_CELL_TEMPORARIES : PL_CELL_NONE,
+        exiting ? PL_CELL_EXIT_CALLS : PL_CELL_NONE,
+    };
+    if (!has_room(small->cell, what, sizeof what))
+        return false;
+    count_freed(small, size, exiting);
+    count_in_cells(small->cell, what, sizeof what);
+    return true;
+}
+
+bool pl_small_freed_only(struct pl_process *process, struct pl_small *small, uint64_t size)
+{
+    if (small->freed_calls >= small->calls || !catch_up(process, small))
+        return false;
+    count_freed(small, size, false);
+    return true;
+}
+
+bool pl_small_reallocated(struct pl_small *small, bool moved)
+{
+    const uint8_t what[] = {PL_CELL_REALLOC_CALLS, PL_CELL_REALLOC_IN_PLACE};
+    unsigned i = find_cell(small->cell, PL_CELL_REALLOC_CALLS);
+    bool full = i < PL_SMALL_CELLS && pl_cell_count(small->cell[i]) == 255;
+    if (moved || full || !has_room(small->cell, what, sizeof what))
+        return false;
+    count_in_cells(small->cell, what, sizeof what);
+    return true;
+}
