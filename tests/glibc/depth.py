@@ -35,7 +35,7 @@ POINTERS = {
     "__pl_process_start": ("unwanted", "environment", "configure", "program"),
     "__pl_stack_number": ("allocator",),
     "__pl_thread_register": (),  # thread_started is not used here
-    "no_slot": ("granule_shift",),
+    "no_slab": ("granule_shift",),
 }
 
 FUNCTION = re.compile(r"([0-9a-f]+) <(.+)>:$")
