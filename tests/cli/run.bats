@@ -266,7 +266,7 @@ os.execv(sys.argv[1], [sys.argv[1], "run", "-q", "--", "sh", "-c", "exit 9"])' "
     [[ $stderr != *"--max-file"* ]]
     unshare -m true 2>/dev/null || skip "no mount namespaces here"
     expect 0 unshare -m sh -c 'mount -t tmpfs -o size=300k none /dev/shm; exec "$@"' sh env -u PLIMSOLL_LIVE_DIR \
-        "$plimsoll" run --exact -o crowded.plim -- perl -e 'push @a, "x" x $_ for 1 .. 3000'
+        "$plimsoll" run --exact -o crowded.plim -- perl -MPOSIX -e 'push @a, "x" x $_ for 1 .. 3000'
     says "the file system of the live profile was full" "run --live-dir DIRECTORY uses another one"
     [[ $stderr != *"--max-file"* ]]
 }
