@@ -53,6 +53,7 @@ NOT_OURS = {
         "a module is still found": PRELOAD,
         "a program with an allocator": OTHERS,
         "an allocator preloaded in front": OTHERS,
+        "an allocator that is linked in": "libplimsoll.so looks for it; in our glibc, `plimsoll run` does",
         "a library in front of us": PRELOAD,
         "a static program": "behaviour.py has the claim that applies instead",
     },
