@@ -47,8 +47,8 @@ static bool uses(const struct pl_profile *profile, const char *pattern)
 
 /* If calls of malloc were not seen, that is the reason. */
 static const char *const visible[PL_BYPASS_COUNT] = {
-    [PL_BYPASS_MALLOC] = "its malloc does not call Plimsoll's: link the allocator as a shared library, or preload it "
-                         "behind libplimsoll.so",
+    [PL_BYPASS_MALLOC] = ("its malloc does not call Plimsoll's: link the allocator as a shared library, or preload it "
+                          "behind libplimsoll.so"),
     [PL_BYPASS_SCOPE] = "load the module without RTLD_DEEPBIND and dlmopen, so that it uses the program's malloc",
     [PL_BYPASS_LINKED] =
         "build it so that it calls malloc, not the allocator that is linked in (redis: make MALLOC=libc)",
