@@ -6,7 +6,10 @@ import { figure, key, sums, sumsBy } from "./figures.mjs";
 import { near } from "./sight.mjs";
 
 const sum = (values) => values.reduce((total, value) => total + value, 0);
-const data = (view, selector, name) => view.page.locator(selector).first().getAttribute(`data-${name}`).then(Number);
+async function data(view, selector, name) {
+  await view.drawn();
+  return Number(await view.page.locator(selector).first().getAttribute(`data-${name}`));
+}
 
 /** Named tags at the top of the tree. */
 function topTags(exported) {

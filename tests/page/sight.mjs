@@ -103,21 +103,38 @@ export function makeSight(browser, plan) {
 
 /** A page, and what tests often do with it. */
 function makeView(page) {
-  const graph = () => page.locator("#flame").evaluate((canvas) => ({ ...canvas.closest("[data-total]").dataset }));
+  /** After an event the page computes and draws in the next frames; until then it shows what was there before. */
+  const drawn = () =>
+    page.evaluate(async () => {
+      for (let frames = 0; frames < 3; frames++)
+        await new Promise((done) => requestAnimationFrame(() => setTimeout(done)));
+    });
+  const graph = async () => {
+    await drawn();
+    return page.locator("#flame").evaluate((canvas) => ({ ...canvas.closest("[data-total]").dataset }));
+  };
+  const boxes = async () => {
+    await drawn();
+    return page.evaluate(() => window.plimsoll.flame.boxes());
+  };
   const count = (selector) => page.locator(selector).count();
   const nothing = async () => (await count(".flame")) > 0 && (await count("#flame")) === 0;
-  const total = async () => ((await nothing()) ? 0 : Number((await graph()).total));
+  const total = async () => {
+    await drawn();
+    return (await nothing()) ? 0 : Number((await graph()).total);
+  };
   return {
     page,
+    drawn,
     /** The flame graph's data attributes: what it has drawn. */
     graph,
     /** The graph's total; 0 if the page shows a text instead of a graph. */
     total,
-    boxes: () => page.evaluate(() => window.plimsoll.flame.boxes()),
+    boxes,
     box: async (name) => {
-      const boxes = await page.evaluate(() => window.plimsoll.flame.boxes());
-      const found = boxes.find((each) => each.name === name);
-      assert.ok(found, `there is no box ${name} among ${boxes.slice(0, 20).map((each) => each.name)}`);
+      const all = await boxes();
+      const found = all.find((each) => each.name === name);
+      assert.ok(found, `there is no box ${name} among ${all.slice(0, 20).map((each) => each.name)}`);
       return found;
     },
     /** Waits until look() returns the wanted value. */

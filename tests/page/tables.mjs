@@ -9,7 +9,10 @@ const DOCUMENT_ROWS_MAX = 200;
 
 function table(view, name) {
   const locator = view.page.locator(`#${name}-table`);
-  const data = async (what) => Number(await locator.getAttribute(`data-${what}`));
+  const data = async (what) => {
+    await view.drawn();
+    return Number(await locator.getAttribute(`data-${what}`));
+  };
   return {
     locator,
     count: () => data("rows"),
