@@ -2,9 +2,12 @@
 #
 #   BUILD    where to build          PREFIX, DESTDIR   where to install
 #   SETUP    what installs missing packages (SETUP=: for nothing)
+#   ARCH     the processor to build for: this machine's, or aarch64 (the runtime only)
 #   GLIBC    where the glibc of `make glibc` is, and RELEASE which one to build: the system's unless given
 
-BUILD ?= build
+ARCH ?= $(shell uname -m)
+BUILD ?= build$(if $(CROSS),-$(ARCH))
+CROSS = $(filter-out $(shell uname -m),$(ARCH))
 PREFIX ?= /usr/local
 SETUP ?= tools/setup
 GLIBC ?= $(BUILD)/glibc
@@ -29,7 +32,7 @@ $(BUILD)/build.ninja:
 	@command -v meson >/dev/null || { echo "meson is missing: run tools/setup build" >&2; exit 1; }
 	@mkdir -p $(BUILD) 2>/dev/null && test -w $(BUILD) || \
 	    { echo "cannot write to $(BUILD): name another directory, as in: make BUILD=/tmp/plimsoll" >&2; exit 1; }
-	meson setup $(BUILD) --libdir lib --prefix "$(PREFIX)"
+	meson setup $(BUILD) --libdir lib --prefix "$(PREFIX)" $(if $(CROSS),--cross-file tools/cross/$(CROSS).ini)
 
 demo:                              ## profile an example that leaks, print the report, and write the page
 	@$(SETUP) build
@@ -62,7 +65,7 @@ bench:                             ## print the tables of docs/cost.md
 	@bench/symbolize/run.sh $(BUILD)
 
 hot: all                           ## print what malloc and free cost when nothing is sampled
-	@tools/hot $(BUILD)/libplimsoll.so
+	@tools/hot --arch $(ARCH) $(BUILD)/libplimsoll.so
 
 # The prefix is part of the configuration. Meson refuses to replace a file by a link; earlier versions installed a file.
 install: $(BUILD)/build.ninja      ## install under $(DESTDIR)$(PREFIX)

@@ -77,10 +77,11 @@ def read_sites(profile):
 
 def run(build, scratch, argv, sample, seed):
     """Without address randomization: hash tables of addresses are then the same every time. The environment has the
-    same length every time, because programs copy it."""
+    same length every time, because programs copy it; and no variable has fewer than two characters, because Python
+    allocates nothing for those."""
     path = scratch / f"{Path(argv[0]).name}.{sample:-<5}.{seed:05}.plim"
     environment = dict(os.environ, **SURE, PLIMSOLL_SAMPLE=sample, PLIMSOLL_SEED=f"{seed:05}", PLIMSOLL_OUT=str(path),
-                       PADDING="-" * (5 - len(sample)))
+                       PADDING="-" * (7 - len(sample)))
     preload = f"LD_PRELOAD={build / 'libplimsoll.so'}"
     subprocess.run(["setarch", "-R", "env", preload, *map(str, argv)], env=environment, check=True,
                    stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)

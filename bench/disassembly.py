@@ -7,14 +7,14 @@ import subprocess
 LINE = re.compile(r"^\s*([0-9a-f]+):\t(?:notrack |bnd )?(\S+)\s*(.*?)\s*$")
 
 
-def disassemble(library, *options):
+def disassemble(library, *options, objdump="objdump"):
     """The instructions that objdump prints with these options, in order, as (address, mnemonic, operands)."""
-    command = ["objdump", "--no-show-raw-insn", *options, library]
+    command = [objdump, "--no-show-raw-insn", *options, library]
     output = subprocess.run(command, check=True, capture_output=True, text=True).stdout
     return [(int(match[1], 16), match[2], match[3]) for match in map(LINE.match, output.splitlines()) if match]
 
 
-def disassemble_exported(library, function):
+def disassemble_exported(library, function, objdump="objdump"):
     """The instructions of a function that the library exports, found by its address; empty if it does not export it. In
     a library without other symbols objdump finds the wrong ones by name."""
     command = ["nm", "--dynamic", "--defined-only", "--print-size", library]
@@ -22,11 +22,11 @@ def disassemble_exported(library, function):
         address, size, *_, name = line.split()
         if name.split("@")[0] == function:
             begin, end = int(address, 16), int(address, 16) + int(size, 16)
-            return disassemble(library, "-d", f"--start-address={begin}", f"--stop-address={end}")
+            return disassemble(library, "-d", f"--start-address={begin}", f"--stop-address={end}", objdump=objdump)
     return []
 
 
 def target(operands):
-    """The target of a direct jump; None for other kinds of jumps."""
-    match = re.match(r"([0-9a-f]+)\b", operands)
+    """The target of a direct jump; None for other kinds of jumps. AArch64's compare-and-branch has it last."""
+    match = re.match(r"(?:\w+, )*([0-9a-f]+)\b(?: <|$)", operands)
     return int(match[1], 16) if match else None

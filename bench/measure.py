@@ -103,6 +103,12 @@ def plimsoll_way(place, name, title, sample, **options):
     return Way(name, title, variables=variables, profile=True, leaves="profile.*.plim", **options)
 
 
+def run_way(place, name, title, *options):
+    """With everything that `plimsoll run` does: it waits for the program, then adds names to the profile."""
+    prefix = [place.build / "plimsoll", "run", "-q", *options, "-o", place.scratch / "profile.run.plim", "--"]
+    return Way(name, title, prefix=prefix, profile=True, leaves="profile.*.plim")
+
+
 def dhat_way(place):
     missing = "" if shutil.which("valgrind") else "valgrind is not installed"
     prefix = ["valgrind", "--tool=dhat", f"--dhat-out-file={place.scratch / 'dhat.json'}"]

@@ -121,8 +121,10 @@ PROGRAMS = [
 LIVE = Program("5 million live blocks", live, work=0, small=5_000_000, real=False)
 LIVE_MIXED = Program("live blocks of 200 to 10,000 bytes", live_mixed, work=0, small=100_000, real=False)
 
-# About a minute each, for auto mode.
+# Half a minute and a minute, for auto mode.
 LONG = [
+    Program("micro, half a minute", micro(1, 20, 50), work=600_000_000, small=0, real=False),
+    Program("C++ containers, half a minute", churn, work=600_000, small=0, real=False),
     Program("micro, a minute", micro(1, 20, 50), work=1_200_000_000, small=0, real=False),
     Program("C++ containers, a minute", churn, work=1_200_000, small=0, real=False),
 ]

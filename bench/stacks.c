@@ -3,13 +3,16 @@
  * stacks.c - allocates from many different stacks, most of them a few times: what a compiler does. For the cost of
  * reading its profile.
  *
- *   stacks COUNT
+ *   stacks COUNT          ends
+ *   stacks COUNT hold     then writes a line and allocates from one stack after the other, until stdin ends
  *
  * A stack has 18 levels of two functions each, and each bit of its number chooses one of them. Reports show these
  * stacks apart, since all functions have names of their own.
  */
+#include <poll.h>
 #include <stdint.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 #define LEVELS 18
 #define APART __attribute__((noinline, noclone))
@@ -59,13 +62,26 @@ static uint32_t calls_of(uint32_t number)
     return number % 25 == 0 ? 9 : number % 2 ? 1 : 3;
 }
 
+#define HELD_CALLS 2000 /* between two looks at stdin */
+static int hold(uint32_t count)
+{
+    struct pollfd input = {.fd = 0, .events = POLLIN};
+    if (write(1, "up\n", 3) != 3)
+        return 1;
+    for (uint32_t i = 0; poll(&input, 1, 1) == 0;)
+        for (uint32_t call = 0; call < HELD_CALLS; call++, i = (i + 1) % count)
+            free(l17(i));
+    return 0;
+}
+
 int main(int argc, char **argv)
 {
     uint32_t count = argc > 1 ? (uint32_t) strtoul(argv[1], NULL, 10) : 1000;
     if (count > 1u << LEVELS)
         return 2;
     for (uint32_t i = 0; i < count; i++)
-        for (uint32_t call = 0; call < calls_of(i); call++) {
+        /* volatile: gcc 14 would compile the first round apart, and its call would be another stack. */
+        for (volatile uint32_t call = 0; call < calls_of(i); call++) {
             void *block = l17(i);
             if (call == 0 && i % 3 == 0)
                 kept[i] = block;
@@ -74,5 +90,5 @@ int main(int argc, char **argv)
         }
     for (uint32_t i = 0; i < count; i += 2)
         free(kept[i]);
-    return 0;
+    return argc > 2 ? hold(count) : 0;
 }

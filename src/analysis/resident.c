@@ -8,16 +8,64 @@
  */
 #include "analysis/resident.h"
 
+#include <fnmatch.h>
 #include <math.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "analysis/figure.h"
 
-#define HEAP_COUNTS 2          /* times the peak: what a heap may take up */
+#define HEAP_COUNTS 2.0        /* times the peak: what a heap may take up */
+#define HEAP_COUNTS_KNOWN 1.25 /* the same, if the program is known to keep another heap: that is the likelier reason  \
+                                */
 #define USUAL_BYTES (8 << 20)  /* tables, the profiler */
+#define PROFILE_COUNTS 1.5     /* times the profile: what the profiler keeps to find its records again */
 #define THREAD_BYTES (1 << 20) /* a thread's stack, its arena, and what the profiler keeps for it */
 #define BYTES_LEAST (16 << 20) /* less is not worth a headline */
-#define SHARE_LEAST 0.5        /* of anonymous RSS */
+#define SHARE_MOST 0.5         /* of anonymous RSS: that is most of it */
+#define SHARE_KNOWN 0.25       /* worth a headline, if the program is known to keep another heap */
+
+#define PYTHON                                                                                                         \
+    "Python keeps small objects in arenas of its own; with PYTHONMALLOC=malloc in the environment each object is a "   \
+    "call of malloc, and this report shows the interpreter's code that made it; memray shows Python functions"
+#define V8 "JavaScript objects live in the heap of V8: node --heap-prof shows them"
+
+/* Programs that manage most of their memory themselves, by the name of a module or of the program, and how to see it.
+ */
+static const struct manager {
+    const char *pattern;
+    const char *action;
+} managers[] = {
+    {"libpython*.so*", PYTHON},
+    {"python[0-9.]*", PYTHON},
+    {"libjvm.so", "Java objects live in the heap of the JVM, which only its own tools show"},
+    {"libnode.so*", V8},
+    {"node", V8},
+};
+
+static const char *name_of(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    return slash ? slash + 1 : path;
+}
+
+static bool uses(const struct pl_profile *profile, const char *pattern)
+{
+    if (fnmatch(pattern, name_of(profile->executable), 0) == 0)
+        return true;
+    for (uint32_t i = 0; i < profile->modules; i++)
+        if (fnmatch(pattern, name_of(profile->module[i].path), 0) == 0)
+            return true;
+    return false;
+}
+
+const char *pl_resident_manager(const struct pl_profile *profile)
+{
+    for (unsigned i = 0; i < sizeof managers / sizeof *managers; i++)
+        if (uses(profile, managers[i].pattern))
+            return managers[i].action;
+    return NULL;
+}
 
 static double anonymous(const struct pl_moment_view *moment)
 {
@@ -31,12 +79,15 @@ bool pl_resident_outside(const struct pl_profile *profile, struct pl_resident *o
         most = anonymous(&profile->moment[i]) > anonymous(most) ? &profile->moment[i] : most;
     if (profile->moments == 0)
         return false;
-    double usual = USUAL_BYTES + (double) profile->threads * THREAD_BYTES;
+    bool known = pl_resident_manager(profile);
+    double heap = (known ? HEAP_COUNTS_KNOWN : HEAP_COUNTS) * profile->total[PL_METRIC_PEAK_SPACE].high;
+    double file = (double) profile->header.chunks * profile->header.chunk_bytes;
+    double usual = USUAL_BYTES + PROFILE_COUNTS * file + (double) profile->threads * THREAD_BYTES;
     *out = (struct pl_resident){.most = most, .anonymous_bytes = anonymous(most)};
-    out->outside_bytes =
-        fmax(0, out->anonymous_bytes - HEAP_COUNTS * profile->total[PL_METRIC_PEAK_SPACE].high - usual);
-    out->most_outside = out->outside_bytes >= BYTES_LEAST && out->outside_bytes >= SHARE_LEAST * out->anonymous_bytes;
-    return out->most_outside || pl_resident_bypass(profile) != PL_BYPASS_COUNT;
+    out->outside_bytes = fmax(0, out->anonymous_bytes - heap - usual);
+    double share = out->outside_bytes >= BYTES_LEAST ? out->outside_bytes / out->anonymous_bytes : 0;
+    out->most_outside = share >= SHARE_MOST;
+    return share >= (known ? SHARE_KNOWN : SHARE_MOST) || pl_resident_bypass(profile) != PL_BYPASS_COUNT;
 }
 
 enum pl_bypass pl_resident_bypass(const struct pl_profile *profile)
@@ -58,5 +109,6 @@ void pl_resident_headline(const struct pl_profile *profile, const struct pl_resi
                  resident->most_outside ? "most of this program's memory was" : "allocations of this program were",
                  !resident->most_outside && how == PL_BYPASS_LINKED ? " probably" : "");
     else
-        snprintf(out, bytes, "heap %s, RSS %s: most of this program's memory does not come from malloc", heap, rss);
+        snprintf(out, bytes, "heap %s, RSS %s: %s of this program's memory does not come from malloc", heap, rss,
+                 resident->most_outside ? "most" : "much");
 }

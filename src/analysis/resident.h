@@ -17,8 +17,11 @@ struct pl_resident {
     bool most_outside;                 /* that part is the larger one */
 };
 
-/* True if that part is the larger one, or if calls of malloc were not seen: then it is worth a headline. The profile is
- * of one process, and of all of it. */
+/* How to see the memory of a program that is known to manage most of it itself; NULL: it is not known to. */
+const char *pl_resident_manager(const struct pl_profile *profile);
+
+/* True if that part is the larger one, or large in a program that is known to keep another heap, or if calls of malloc
+ * were not seen: then it is worth a headline. The profile is of one process, and of all of it. */
 bool pl_resident_outside(const struct pl_profile *profile, struct pl_resident *out);
 
 /* A reason why Plimsoll did not see all calls of malloc; PL_BYPASS_COUNT: none is known. */

@@ -51,6 +51,7 @@ static struct {
     uint64_t top, depth;
     double threshold, rate;
     bool all, lines, force, full_names;
+    const char *sysroot;
     const char *names;
     int colour;
 } given = {.select = PL_SELECT_NOTHING, .top = TOP, .depth = DEPTH, .rate = RATE};
@@ -81,6 +82,7 @@ static const struct pl_option options[] = {
     PL_NAMES_OPTION(given.names),
     PL_FULL_NAMES_OPTION(given.full_names),
     PL_FORCE_OPTION(given.force),
+    PL_SYSROOT_OPTION(given.sysroot),
     PL_COLOUR_OPTION(given.colour),
     {0},
 };
@@ -472,8 +474,10 @@ static void put_changes(const struct page *page)
 
 static enum pl_exit open_side(char *typed, struct pl_selection *out)
 {
-    struct pl_subject_options how = {
-        .command = "diff", .force = given.force, .names = {.file = given.names, .full = given.full_names}};
+    struct pl_subject_options how = {.command = "diff",
+                                     .force = given.force,
+                                     .sysroot = given.sysroot,
+                                     .names = {.file = given.names, .full = given.full_names}};
     struct pl_profile *profile;
     enum pl_exit status = pl_subject_open(&how, 1, &typed, &profile);
     return status == PL_EXIT_OK ? pl_select_take(&given.select, profile, typed, out) : status;
@@ -582,7 +586,8 @@ const struct pl_command pl_command_diff = {
     .summary = "compare two profiles",
     .details =
         "Prints what appeared, grew, shrank and disappeared, the largest change first. BEFORE and AFTER are profiles, "
-        "or PIDs of running processes. All totals are compared; the one that changed most is also compared site by "
+        "directories of profiles, or PIDs of running processes. All totals are compared; the one that changed most is "
+        "also compared site by "
         "site.\n"
         "\n"
         "Sites are compared by functions and lines, so two builds of a program can be compared. A site that only one "

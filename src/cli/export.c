@@ -69,6 +69,7 @@ static struct {
     const char *names;
     const char *base;
     bool force;
+    const char *sysroot;
     bool no_symbols;
 } given = {.select = PL_SELECT_NOTHING, .threshold = -1, .by = BY_NOT_GIVEN};
 
@@ -98,6 +99,7 @@ static const struct pl_option options[] = {
      .into = &given.base},
     PL_NAMES_OPTION(given.names),
     PL_FORCE_OPTION(given.force),
+    PL_SYSROOT_OPTION(given.sysroot),
     {.name = "no-symbols", .help = "write addresses instead of names", .type = &pl_type_flag,
      .into = &given.no_symbols},
     {0},
@@ -295,6 +297,7 @@ static enum pl_exit open_asked(const char *typed, struct asked *out)
     struct pl_subject_options how = {
         .command = "export",
         .force = given.force,
+        .sysroot = given.sysroot,
         .no_symbols = given.no_symbols || (is(PL_EXPORT_TAGS) && !given.select.focus && !given.select.ignore),
         .names = {.file = given.names},
     };
@@ -390,7 +393,7 @@ const struct pl_command pl_command_export = {
     .summary = "write a profile in another format, for other tools",
     .details =
         "Writes a profile, with names, in the given format; docs/exports.md shows which tools read it. Like report, it "
-        "reads a finished profile or a running process. " PL_SUBJECT_NEWEST "\n"
+        "reads a finished profile, a directory of them as one, or a running process. " PL_SUBJECT_NEWEST "\n"
         "\n"
         "All formats have the same totals: the sum of all stacks. Estimates are rounded to whole numbers, stack by "
         "stack. --tag, --thread, --focus, --ignore, --since and --until select a part; stacks that --threshold "

@@ -70,9 +70,13 @@ static const struct column {
     [COLUMN_FILE] = {"FILE", false},
 };
 
+#define COMMAND_WIDE 40 /* of a command on a terminal; the rest is cut */
+#define COMMAND_LEAST 12
+
 struct row {
     uint64_t start_ns;
     bool running;
+    bool collected; /* its process has ended, and the `plimsoll run` that started it will collect it */
     char *cell[COLUMNS_COUNT];
 };
 
@@ -107,6 +111,38 @@ static char *print_counted(const struct pl_profile *profile)
                         profile->samples == 1 ? "" : "s");
 }
 
+/* The directory of a `plimsoll run` that is still running, and will collect what is in it? Its name has the pid. */
+static bool is_collected(const char *path)
+{
+    int pid;
+    const char *directory = strstr(path, "/" PL_COLLECT_PREFIX);
+    return directory && sscanf(directory, "/" PL_COLLECT_PREFIX "%d.", &pid) == 1 && pid > 0 &&
+           (kill(pid, 0) == 0 || errno != ESRCH);
+}
+
+/* The words of the program alone, as the profile has them. */
+static char *print_words(const struct pl_profile *profile)
+{
+    char *words = pl_say_print("%s", profile->argv[0] ? basename(profile->argv[0]) : profile->comm);
+    for (const char **word = profile->argv; *word && word[1]; word++)
+        pl_say_append(&words, " ", word[1]);
+    return words;
+}
+
+/* The title of a running process, which it may have set itself ("postgres: checkpointer"); of an ended one the name. If
+ * a loader was started by its own name, the kernel's title begins with the loader's words. */
+static char *print_command(const struct pl_proc_found *found, const struct pl_profile *profile)
+{
+    char *title = found->pid ? pl_proc_title(found->pid) : NULL;
+    if (title && (!strncmp(title, "ld-linux", strlen("ld-linux")) || !strncmp(title, "ld-musl", strlen("ld-musl")))) {
+        free(title);
+        title = print_words(profile);
+    }
+    char *clean = pl_say_clean(title ? title : profile->comm);
+    free(title);
+    return clean;
+}
+
 /* Is it a profile of an older version of Plimsoll? There may be many of those; they are only counted. */
 static bool is_older(const char *path)
 {
@@ -131,11 +167,16 @@ static bool describe(const struct pl_proc_found *found, struct row *row, size_t 
             pl_say("%s", why);
         return false;
     }
+    bool collected = !found->pid && is_collected(found->path);
     *row = (struct row){
         .start_ns = profile->header.start_realtime_ns,
         .running = found->pid,
+        .collected = collected,
         .cell = {pl_say_print("%u", found->pid ? (unsigned) found->pid : profile->header.pid),
-                 pl_say_clean(profile->comm), pl_say_print("%s", found->pid ? "running" : "ended"),
+                 print_command(found, profile),
+                 pl_say_print("%s", found->pid  ? "running"
+                                    : collected ? "collecting"
+                                                : "ended"),
                  print_since(profile->header.start_realtime_ns), print_counted(profile), print_live(profile),
                  pl_summary_typed(found->path)},
     };
@@ -143,12 +184,15 @@ static bool describe(const struct pl_proc_found *found, struct row *row, size_t 
     return true;
 }
 
-/* Running processes first; then the newest, because that is the one that was just killed. */
+/* Running processes first; then the newest, because that is the one that was just killed; last those that need nobody's
+ * attention. */
 static int running_first(const void *left, const void *right)
 {
     const struct row *a = left, *b = right;
     if (a->running != b->running)
         return b->running - a->running;
+    if (a->collected != b->collected)
+        return a->collected - b->collected;
     return (a->start_ns < b->start_ns) - (a->start_ns > b->start_ns);
 }
 
@@ -196,9 +240,13 @@ static size_t width_before_file(const size_t width[COLUMNS_COUNT])
 static void make_room(const struct pl_term *term, size_t width[COLUMNS_COUNT])
 {
     static const size_t least_needed[] = {COLUMN_COUNTED, COLUMN_SINCE};
+    if (!term->whole && width[COLUMN_COMMAND] > COMMAND_WIDE)
+        width[COLUMN_COMMAND] = COMMAND_WIDE;
     for (size_t i = 0; i < sizeof least_needed / sizeof *least_needed; i++)
         if (!term->whole && width_before_file(width) + FILE_LEAST > term->width)
             width[least_needed[i]] = 0;
+    while (!term->whole && width[COLUMN_COMMAND] > COMMAND_LEAST && width_before_file(width) + FILE_LEAST > term->width)
+        width[COLUMN_COMMAND]--;
 }
 
 /* The path is cut only where the next columns would go to another line. */
@@ -257,7 +305,9 @@ static void say_next(const struct row *rows, size_t count, size_t shown)
         pl_say("no process is being profiled; to start one: %s run -- PROGRAM", pl_say_self());
     if (running)
         pl_say("to read the profile of a running process: %s report %s", pl_say_self(), rows[0].cell[COLUMN_PID]);
-    if (running < count)
+    if (running < count && rows[running].collected)
+        pl_say("`%s run` is still running and will collect the profiles of its ended processes", pl_say_self());
+    else if (running < count)
         pl_say("to read the profile of an ended process: %s report %s; to remove all of them: %s ls --clean",
                pl_say_self(), rows[running].cell[COLUMN_FILE], pl_say_self());
     if (shown < count)
@@ -265,15 +315,6 @@ static void say_next(const struct row *rows, size_t count, size_t shown)
 }
 
 /* --- cleaning up --- */
-
-/* The directory of a `plimsoll run` that is still running, and will collect what is in it? Its name has the pid. */
-static bool is_collected(const char *path)
-{
-    int pid;
-    const char *directory = strstr(path, "/" PL_COLLECT_PREFIX);
-    return directory && sscanf(directory, "/" PL_COLLECT_PREFIX "%d.", &pid) == 1 && pid > 0 &&
-           (kill(pid, 0) == 0 || errno != ESRCH);
-}
 
 /* Removes the directory of a run that has ended, if nothing is left in it but the mark of its owner. */
 static void remove_directory(const char *path)
@@ -350,9 +391,10 @@ const struct pl_command pl_command_ls = {
     .summary = "list the processes that are being profiled now",
     .details =
         "Lists the processes that are being profiled. `ls` finds them by their mapped profiles (/proc/PID/maps); there "
-        "is no daemon and no registry. Below them, it lists the newest ten profiles of processes that were killed "
-        "before they could move their profiles to the destination; `plimsoll report` reads those, too. Only root sees "
-        "processes of other users.\n"
+        "is no daemon and no registry. COMMAND is the process's title: its command line, unless it "
+        "has set another. Below them, it lists the newest ten profiles of processes that were killed before they "
+        "could move their profiles to the destination; `plimsoll report` reads those, too. `collecting` means that a "
+        "running `plimsoll run` will collect the profile. Only root sees processes of other users.\n"
         "\n"
         "With --clean, `ls` removes those profiles instead, if they are yours and no `plimsoll run` will collect them. "
         "It "

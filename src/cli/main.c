@@ -15,13 +15,18 @@
 #include "cli/run/summary.h"
 #include "cli/subject.h"
 
+/* clang-format off */
 const struct pl_command *const pl_commands[] = {
     &pl_command_run,
     &pl_command_report,
     &pl_command_view,
+    &pl_command_top,
     &pl_command_html,
     &pl_command_ls,
+    &pl_command_attach,
+    &pl_command_detach,
     &pl_command_snapshot,
+    &pl_command_control,
     &pl_command_diff,
     &pl_command_check,
     &pl_command_merge,
@@ -30,6 +35,7 @@ const struct pl_command *const pl_commands[] = {
     &pl_command_version,
     NULL,
 };
+/* clang-format on */
 
 struct synonym {
     const char *word, *command;
@@ -49,6 +55,7 @@ static const struct synonym elsewhere[] = {
     {"show", "report"},        {"print", "report"},    {"stats", "report"}, {"leaks", "report --leaks"},
     {"tree", "report --tree"}, {"list", "ls"},         {"ps", "ls"},        {"web", "view"},
     {"serve", "view"},         {"flamegraph", "html"}, {"compare", "diff"}, {"convert", "export"},
+    {"htop", "top"},           {"watch", "top"},
 };
 
 /* A word that is no command is often a misspelt command, a program to run, or a profile to read. */

@@ -2,9 +2,8 @@
 /*
  * merge.c - the merge command: adds up many profiles into one.
  *
- * The profiles of a fleet may not fit into memory together. They are opened a few at a time, added to the sum, and
- * closed. The sum grows with the number of different sites, not with the number of profiles. Symbols that the files
- * lack are looked up at the end, once for all of them.
+ * The profiles of a fleet may not fit into memory together, so they are added up a few at a time (sum.h). Symbols that
+ * the files lack are looked up at the end, once for all of them.
  *
  * Nothing is written before everything has been read, so that a failure leaves no file behind.
  */
@@ -19,15 +18,13 @@
 #include "cli/run/glibc.h"
 #include "cli/run/summary.h"
 #include "cli/subject.h"
+#include "cli/sum.h"
 #include "cli/term.h"
 #include "format/settings.h"
-#include "reader/join/join.h"
 #include "reader/symbols/symbolize.h"
 #include "reader/write/save.h"
 
 #define OUTPUT "merged.plim"
-#define BATCH_PROFILES 32u
-#define BATCH_BYTES (64ull << 20) /* of files that are open at the same time */
 #define PROGRESS "plimsoll: merging"
 
 static struct {
@@ -83,20 +80,10 @@ struct seen {
     const char *name;
 };
 
-/* A merged profile does not list its parts. But two merged profiles with identical headers (times, peaks, losses) have
- * the same parts. */
-static bool are_same(const struct pl_header *a, const struct pl_header *b)
-{
-    bool merged = a->flags & PL_FLAG_MERGED;
-    if (merged != !!(b->flags & PL_FLAG_MERGED))
-        return false;
-    return merged ? memcmp(a, b, sizeof *a) == 0 : pl_profile_same_process(a, b);
-}
-
 static enum pl_exit check_twice(const struct seen *seen, int count, const struct pl_profile *profile, const char *name)
 {
     for (int i = 0; i < count && !given.force; i++) {
-        if (!are_same(&seen[i].header, &profile->header))
+        if (!pl_sum_twice(&seen[i].header, &profile->header))
             continue;
         char *what = profile->merged ? pl_say_print("the same sum of %u profiles", profile->merged)
                                      : pl_say_print("of the same process (pid %u)", profile->header.pid);
@@ -110,28 +97,6 @@ static enum pl_exit check_twice(const struct seen *seen, int count, const struct
 
 /* --- adding up --- */
 
-struct batch {
-    struct pl_profile *profile[BATCH_PROFILES + 1]; /* the first is the sum of those before */
-    uint32_t profiles;
-    uint64_t bytes;
-};
-
-static void close_all(struct batch *batch)
-{
-    for (uint32_t i = 0; i < batch->profiles; i++)
-        pl_profile_close(batch->profile[i]);
-    batch->profiles = 0;
-    batch->bytes = 0;
-}
-
-static void add_up(struct batch *batch)
-{
-    struct pl_profile *sum = pl_join((const struct pl_profile *const *) batch->profile, batch->profiles, PL_JOIN_SUM);
-    pl_join_keep(sum);
-    close_all(batch);
-    batch->profile[batch->profiles++] = sum;
-}
-
 /* A file keeps the names that it has. Those of a running process are looked up now: it may have another root
  * directory, which is known only here. */
 static enum pl_exit open_one(char *name, struct pl_profile **out)
@@ -144,7 +109,7 @@ static enum pl_exit open_one(char *name, struct pl_profile **out)
     return result;
 }
 
-static enum pl_exit add_all(int argc, char **argv, struct batch *batch)
+static enum pl_exit add_all(int argc, char **argv, struct pl_sum *sum)
 {
     struct seen *seen = pl_say_memory(calloc((size_t) argc, sizeof *seen));
     enum pl_exit status = PL_EXIT_OK;
@@ -153,16 +118,11 @@ static enum pl_exit add_all(int argc, char **argv, struct batch *batch)
         status = open_one(argv[i], &profile);
         if (status != PL_EXIT_OK)
             break;
-        batch->profile[batch->profiles++] = profile;
-        batch->bytes += profile->file_bytes;
         status = check_twice(seen, i, profile, argv[i]);
         seen[i] = (struct seen){profile->header, argv[i]};
-        if (batch->profiles > BATCH_PROFILES || batch->bytes > BATCH_BYTES)
-            add_up(batch);
+        pl_sum_add(sum, profile);
         pl_term_progress(PROGRESS, (i + 1.0) / (argc + 1));
     }
-    if (status == PL_EXIT_OK)
-        add_up(batch);
     pl_term_progress(PROGRESS, 1);
     free(seen);
     return status;
@@ -200,21 +160,22 @@ static void say_sum(const struct pl_profile *sum)
 
 static int merge_main(int argc, char **argv)
 {
-    struct batch batch = {.profiles = 0};
+    struct pl_sum sum = {.parts = 0};
     char why[PL_WHY_BYTES];
     if (!argc)
         return pl_say_usage("merge needs FILEs or PIDs: %s merge a.plim b.plim -o both.plim", pl_say_self());
     enum pl_exit status = check_output(argc, argv);
     if (status == PL_EXIT_OK)
-        status = add_all(argc, argv, &batch);
+        status = add_all(argc, argv, &sum);
     if (status == PL_EXIT_OK) {
-        find_names(batch.profile[0]);
-        if (pl_save(batch.profile[0], given.out, why))
+        struct pl_profile *total = pl_sum_total(&sum);
+        find_names(total);
+        if (pl_save(total, given.out, why))
             status = pl_say_failure("%s", why);
         else if (!given.quiet)
-            say_sum(batch.profile[0]);
+            say_sum(total);
     }
-    close_all(&batch);
+    pl_sum_close(&sum);
     return status;
 }
 
@@ -223,7 +184,8 @@ const struct pl_command pl_command_merge = {
     .arguments = "FILE|PID...",
     .summary = "merge profiles into one: a process tree, a fleet, repeated runs",
     .details =
-        "Adds up profiles of files and of running processes, and writes the sum as one profile, which report, export, "
+        "Adds up profiles of files, directories and running processes, and writes the sum as one profile, which "
+        "report, export, "
         "diff and check read. Sites with the same stack, tag and thread name become one. Modules with different paths "
         "or build-ids stay apart, so two builds of a program do, too. Exact figures stay exact; errors of samples "
         "combine like those of one larger sample, whatever the sampling intervals were.\n"

@@ -26,6 +26,7 @@
 #include "cli/files.h"
 #include "cli/say.h"
 #include "format/settings.h"
+#include "reader/profile.h"
 
 #define RUN_PREFIX "plimsoll-run."
 
@@ -69,6 +70,26 @@ void pl_proc_free(struct pl_proc_table *table)
 {
     free(table->proc);
     *table = (struct pl_proc_table){0};
+}
+
+/* A program that sets a title overwrites its arguments: the title ends with a zero byte, and blanks or zero bytes fill
+ * the rest. */
+char *pl_proc_title(pid_t pid)
+{
+    char path[64], title[1024];
+    snprintf(path, sizeof path, "/proc/%d/cmdline", pid);
+    FILE *file = fopen(path, "re");
+    size_t bytes = file ? fread(title, 1, sizeof title - 1, file) : 0;
+    if (file)
+        fclose(file);
+    while (bytes && (!title[bytes - 1] || title[bytes - 1] == ' '))
+        bytes--;
+    title[bytes] = 0;
+    const char *name = *title == '/' || *title == '.' ? basename(title) : title; /* a path: its directory is left out */
+    for (size_t i = 0; i < bytes; i++)
+        if (!title[i])
+            title[i] = ' ';
+    return bytes ? pl_say_print("%s", name) : NULL;
 }
 
 /* --- mappings --- */
@@ -236,6 +257,15 @@ static bool counts_writers(int fd)
     return false;
 }
 
+bool pl_proc_counts_writers(const char *directory)
+{
+    int fd = open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    bool counts = fd >= 0 && counts_writers(fd);
+    if (fd >= 0)
+        close(fd);
+    return counts;
+}
+
 /*
  * False: no process has the file mapped or open for writing. Reading the status of every process on the machine would
  * tell us too, but takes milliseconds; the kernel grants a read lease only if there is no writer. Somebody who opens
@@ -249,6 +279,22 @@ static bool may_have_writer(const char *path)
     if (fd >= 0)
         close(fd);
     return !free_of_writers;
+}
+
+bool pl_proc_unwritten(const char *path)
+{
+    struct pl_proc_table table = {0};
+    struct pl_header header;
+    if (!may_have_writer(path))
+        return true;
+    char *directory = pl_say_print("%.*s", (int) (strrchr(path, '/') - path), path);
+    bool counted = pl_proc_counts_writers(directory);
+    free(directory);
+    if (counted || !pl_proc_header(path, &header) || pl_profile_process_runs(&header))
+        return false;
+    bool written = pl_proc_writer(&table, path, &header);
+    pl_proc_free(&table);
+    return !written;
 }
 
 pid_t pl_proc_writer(struct pl_proc_table *table, const char *path, const struct pl_header *header)
@@ -275,16 +321,20 @@ static bool is_link(const char *path)
     return !lstat(path, &status) && S_ISLNK(status.st_mode);
 }
 
-static void search_directory(struct pl_proc_table *table, const char *path, bool deeper, struct pl_proc_finds *finds)
+enum extent { FILES, FILES_AND_RUNS, RUNS }; /* what to look at: files, directories of runs */
+
+static void search_directory(struct pl_proc_table *table, const char *path, enum extent extent,
+                             struct pl_proc_finds *finds)
 {
     DIR *directory = opendir(path);
     for (struct dirent *entry; directory && (entry = readdir(directory));) {
         struct pl_header header;
         char *name = pl_say_print("%s/%s", path, entry->d_name);
         bool run = !strncmp(entry->d_name, RUN_PREFIX, strlen(RUN_PREFIX));
-        bool profile = !run && !is_link(name) && pl_files_has_suffix(name) && is_lived_in(name, &header);
-        if (run && deeper)
-            search_directory(table, name, false, finds);
+        bool profile =
+            !run && extent != RUNS && !is_link(name) && pl_files_has_suffix(name) && is_lived_in(name, &header);
+        if (run && extent != FILES)
+            search_directory(table, name, FILES, finds);
         if (profile && !pl_proc_writer(table, name, &header))
             add(finds, name, &header, 0);
         else
@@ -299,7 +349,8 @@ void pl_proc_find_leftover(struct pl_proc_table *table, struct pl_proc_finds *fi
     const char *const places[] = {"/dev/shm", getenv("XDG_RUNTIME_DIR"), getenv("PLIMSOLL_LIVE_DIR")};
     for (size_t i = 0; i < sizeof places / sizeof *places; i++)
         if (places[i] && *places[i])
-            search_directory(table, places[i], true, finds);
+            search_directory(table, places[i], FILES_AND_RUNS, finds);
+    search_directory(table, ".", RUNS, finds); /* in a container they are beside their destination */
 }
 
 void pl_proc_free_finds(struct pl_proc_finds *finds)

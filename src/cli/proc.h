@@ -52,6 +52,13 @@ void pl_proc_free_finds(struct pl_proc_finds *finds);
  * the file open for writing; mostly nobody has. */
 pid_t pl_proc_writer(struct pl_proc_table *table, const char *path, const struct pl_header *header);
 
+/* No process writes to the file of this absolute path any more. Cheap where the kernel counts writers (below); where it
+ * does not, only if the process of the header is gone. */
+bool pl_proc_unwritten(const char *path);
+
+/* Does the kernel count those who have a file of this directory mapped as its writers? */
+bool pl_proc_counts_writers(const char *directory);
+
 /* The profile that a process has mapped; NULL: it is not being profiled, or does not exist. The caller frees it. */
 char *pl_proc_profile(pid_t pid);
 
@@ -60,6 +67,9 @@ char *pl_proc_left_by(pid_t pid);
 
 /* Reads a header; false if the file is not a profile (or not one yet). */
 bool pl_proc_header(const char *path, struct pl_header *header);
+
+/* The command line of a process, or the title that it has set instead; NULL: it has none. The caller frees it. */
+char *pl_proc_title(pid_t pid);
 
 /* "/proc/PID/root" if the process has another root directory than we do, else NULL. The caller frees it. */
 char *pl_proc_root(pid_t pid);

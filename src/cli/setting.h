@@ -17,6 +17,32 @@
 /* Another one: the directory of the glibc that contains the profiler. */
 #define PL_GLIBC_VARIABLE "PLIMSOLL_GLIBC"
 
+/* The kinds of settings: the type that reads their option, which takes a value unless it is a flag. */
+#define PL_SETTING_VALUE(type_, takes_, fallback_) .type = &pl_type_##type_, .takes = takes_, .fallback = fallback_
+#define PL_SETTING_KIND_SAMPLE(takes_, fallback_) PL_SETTING_VALUE(sample, takes_, fallback_)
+#define PL_SETTING_KIND_PATTERN(takes_, fallback_) PL_SETTING_VALUE(pattern, takes_, fallback_)
+#define PL_SETTING_KIND_NAMES(takes_, fallback_) PL_SETTING_VALUE(names, takes_, fallback_)
+#define PL_SETTING_KIND_TEXT(takes_, fallback_) PL_SETTING_VALUE(text, takes_, fallback_)
+#define PL_SETTING_KIND_SIZE(takes_, fallback_) PL_SETTING_VALUE(size, takes_, fallback_)
+#define PL_SETTING_KIND_COUNT(takes_, fallback_) PL_SETTING_VALUE(count, takes_, fallback_)
+#define PL_SETTING_KIND_TIME(takes_, fallback_) PL_SETTING_VALUE(time, takes_, fallback_)
+#define PL_SETTING_KIND_BUDGET(takes_, fallback_) PL_SETTING_VALUE(budget, takes_, fallback_)
+#define PL_SETTING_KIND_FLAG(takes_, fallback_) .type = &pl_type_flag
+
+/* A row of a command's table of options. The command has a static `given` with `const char *setting[PL_SETTING_COUNT]`.
+ * RUN is what we tell the runtime, and not for users. */
+#define PL_SETTING_LETTER(setting) ((setting) == PL_SETTING_SAMPLE ? 's' : (setting) == PL_SETTING_OUT ? 'o' : 0)
+#define PL_SETTING_ROW(setting_, variable_, option_, kind_, least_, most_, example_, takes_, fallback_, help_)         \
+    {.name = option_,                                                                                                  \
+     .letter = PL_SETTING_LETTER(PL_SETTING_##setting_),                                                               \
+     .variable = variable_,                                                                                            \
+     .help = help_,                                                                                                    \
+     .raw = PL_SETTING_##setting_ == PL_SETTING_RUN ? NULL : &given.setting[PL_SETTING_##setting_],                    \
+     .min = least_,                                                                                                    \
+     .max = most_,                                                                                                     \
+     .example = example_,                                                                                              \
+     PL_SETTING_KIND_##kind_(takes_, fallback_)},
+
 /* Reads settings that no option has set from the environment, and warns of values and variables that it does not
  * understand. */
 void pl_setting_read_environment(const struct pl_option *options);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * subject.c - opens the FILE or PID that the user gave on the command line, as a profile with symbols.
+ * subject.c - opens the FILE, DIRECTORY or PID that the user gave on the command line, as a profile with symbols.
  *
  * A number is a PID unless there is a file of that name. For a running process, the profile is the live file that the
  * process writes, and its binaries are looked up in the mount namespace of the process.
@@ -22,6 +22,7 @@
 #include "cli/proc.h"
 #include "cli/run/glibc.h"
 #include "cli/run/summary.h"
+#include "cli/sum.h"
 #include "cli/term.h"
 #include "format/settings.h"
 
@@ -238,7 +239,8 @@ static void look_up(struct pl_profile *profile, const struct pl_subject_options 
     struct pl_module_status *status = pl_say_memory(calloc(profile->modules + 1u, sizeof *status));
     struct pl_symbolize_options how = {
         .force = options->force,
-        .sysroot = root,
+        .sysroot = options->sysroot ? options->sysroot : root,
+        .sysroot_or_here = options->sysroot != NULL,
         .beside = pl_glibc_libraries(),
         .cache = pl_cache_symbols(),
         .progress = options->again ? NULL : pl_term_progress,
@@ -275,18 +277,26 @@ static int open_profile(const struct pl_subject_options *options, const char *pa
     return error;
 }
 
+static enum pl_exit open_file(const struct pl_subject_options *options, const char *path, struct pl_profile **out)
+{
+    char why[PL_WHY_BYTES] = "";
+    int error = open_profile(options, path, out, why);
+    return error ? refuse_file(path, error, why) : PL_EXIT_OK;
+}
+
 enum pl_exit pl_subject_read(const struct pl_subject_options *options, const char *path, const char *root,
                              struct pl_profile **out)
 {
-    char why[PL_WHY_BYTES] = "";
     struct pl_simplify *rules = NULL;
+    if (options->sysroot && !pl_files_is_directory(options->sysroot))
+        return pl_say_failure("cannot look for binaries below %s: it is not a directory", options->sysroot);
     enum pl_exit status = options->no_symbols ? PL_EXIT_OK : pl_names_read(&options->names, &rules);
     if (status != PL_EXIT_OK)
         return status;
-    int error = open_profile(options, path, out, why);
-    if (error) {
+    status = pl_files_is_directory(path) ? pl_sum_directory(path, out) : open_file(options, path, out);
+    if (status != PL_EXIT_OK) {
         pl_names_forget(rules);
-        return refuse_file(path, error, why);
+        return status;
     }
     if (!options->no_symbols)
         symbolize(*out, options, root);

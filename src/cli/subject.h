@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * subject.h - opens the FILE or PID that the user gave on the command line, as a profile with symbols.
+ * subject.h - opens the FILE, DIRECTORY or PID that the user gave on the command line, as a profile with symbols. A
+ * directory is read as the sum of the profiles in it.
  */
 #ifndef PL_SUBJECT_H
 #define PL_SUBJECT_H
@@ -17,6 +18,7 @@
 struct pl_subject_options {
     const char *command; /* for messages: "report" */
     bool force;          /* use binaries that were rebuilt since the profile was made */
+    const char *sysroot; /* binaries are below this directory, or where the profile says; NULL: only there */
     bool no_symbols;     /* do not look up names */
     struct pl_names_options names;
     struct pl_namecache *known; /* names known from an earlier read; NULL: look up all */
@@ -27,6 +29,13 @@ struct pl_subject_options {
 #define PL_FORCE_OPTION(given)                                                                                         \
     {                                                                                                                  \
         .name = "force", .help = "use binaries that were rebuilt since the profile was made", .type = &pl_type_flag,   \
+        .into = &(given)                                                                                               \
+    }
+
+#define PL_SYSROOT_OPTION(given)                                                                                       \
+    {                                                                                                                  \
+        .name = "sysroot", .takes = "DIR",                                                                             \
+        .help = "look for binaries below DIR first: for a profile of another machine", .type = &pl_type_text,          \
         .into = &(given)                                                                                               \
     }
 
@@ -42,7 +51,7 @@ enum pl_exit pl_subject_check(const char *command, int argc, char **argv);
 /* Warns of binaries that are missing or rebuilt. On failure it has printed the reason and what to type instead. */
 enum pl_exit pl_subject_open(const struct pl_subject_options *options, int argc, char **argv, struct pl_profile **out);
 
-/* The same for a path that is certainly a file. Its binaries are below `root` (NULL: below /). */
+/* The same for a path that is certainly not a PID. Its binaries are below `root` (NULL: below /). */
 enum pl_exit pl_subject_read(const struct pl_subject_options *options, const char *path, const char *root,
                              struct pl_profile **out);
 

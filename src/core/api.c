@@ -219,7 +219,7 @@ static int give(ask *question, uint32_t tag, void *out, size_t bytes)
     if (!fits && !error)
         pl_memory_copy(out, room, bytes);
     if (!fits)
-        pl_sys_munmap(room, sizeof *room);
+        pl_memory_free(room, sizeof *room);
     for (size_t i = sizeof *room; i < bytes && !error; i++)
         ((uint8_t *) out)[i] = 0;
     return error;

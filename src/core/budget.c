@@ -194,6 +194,16 @@ void pl_budget_start(struct pl_budget *budget, uint64_t overhead_ppm, uint64_t c
     };
 }
 
+/* While exact mode was never left, the account may hold the credit of the start, and otherwise what it holds of the
+ * smaller budget. */
+void pl_budget_allow(struct pl_budget *budget, uint64_t overhead_ppm)
+{
+    budget->overhead = (double) (int64_t) overhead_ppm / 1e6;
+    budget->most_ns =
+        budget->exact ? larger(budget->most_ns, budget->overhead * MOST_HELD) : budget->overhead * MOST_HELD;
+    budget->balance_ns = between(-DEBT_MOST * budget->overhead, budget->balance_ns, budget->most_ns);
+}
+
 static uint64_t with_unseen(uint64_t ticks)
 {
     return ticks + ticks / 2;

@@ -103,6 +103,9 @@ struct pl_budget_reading {
 
 void pl_budget_start(struct pl_budget *budget, uint64_t overhead_ppm, uint64_t credit_ns);
 
+/* Another budget, while the process runs. What was learned stays, and there is no second credit. */
+void pl_budget_allow(struct pl_budget *budget, uint64_t overhead_ppm);
+
 /* Updates the account and decides: sets exact and interval_bytes. */
 void pl_budget_decide(struct pl_budget *budget, const struct pl_budget_reading *reading);
 

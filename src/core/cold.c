@@ -179,6 +179,7 @@ static struct pl_cold_plan decide(struct pl_process *process, struct pl_thread *
  * valid countdown. The exchange is atomic, so that a signal handler's charges are not lost. Returns the old value. */
 static uint64_t settle(struct pl_thread *thread, struct pl_tls *tls, uint64_t countdown)
 {
+    __atomic_thread_fence(__ATOMIC_RELEASE); /* whoever sees a new countdown also sees that the thread is busy */
     uint64_t left = exchange(&tls->charge_left, countdown);
     fetch_add(&thread->charge_spent, thread->countdown - left);
     thread->countdown = countdown;
@@ -235,6 +236,11 @@ void pl_cold_obey(struct pl_process *process, struct pl_thread *thread)
     }
     pl_era_tell(process, thread);
     pl_arch_fp_leave(&fp);
+}
+
+void pl_cold_hurry(struct pl_tls *tls)
+{
+    put_off(tls, 0);
 }
 
 bool pl_cold_bring_up_to_date(struct pl_process *process, bool moment)

@@ -52,6 +52,9 @@ void pl_cold_wake(struct pl_process *process, struct pl_thread *thread);
 struct pl_thread *pl_cold_begin(struct pl_process *process, struct pl_tls *tls);
 void pl_cold_obey(struct pl_process *process, struct pl_thread *thread);
 
+/* Settings have changed: the calling thread's next allocation is a visit, which applies them. */
+void pl_cold_hurry(struct pl_tls *tls);
+
 /* Ends a visit that has not changed the floating-point environment. */
 INLINE void pl_cold_end(struct pl_process *process, struct pl_thread *thread, struct pl_tls *tls)
 {

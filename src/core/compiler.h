@@ -14,7 +14,6 @@
 #define HIDDEN __attribute__((visibility("hidden")))
 /* The opposite: symbols that replace the program's own. They must be listed in exports.map too. */
 #define EXPORT __attribute__((visibility("default")))
-#define PAGE_ALIGNED __attribute__((aligned(4096)))
 
 #define likely(x) __builtin_expect(!!(x), 1)
 #define unlikely(x) __builtin_expect(!!(x), 0)

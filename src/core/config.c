@@ -256,6 +256,7 @@ void pl_config_read(struct pl_config *config, char *const *environment, enum pl_
     const char *runtime_dir = value_of(environment, "XDG_RUNTIME_DIR");
     if (runtime_dir)
         parse_copy(runtime_dir, config->runtime_dir, sizeof config->runtime_dir);
+    config->contained = value_of(environment, PL_CONTAINER_VARIABLE) || value_of(environment, PL_KUBERNETES_VARIABLE);
     config->ready = true;
 }
 

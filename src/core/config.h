@@ -30,8 +30,10 @@ struct pl_config {
     bool ready;
     bool off;
     bool seeded;
-    uint32_t bad;  /* bit n: setting n was not understood */
-    uint32_t mode; /* enum pl_mode */
+    bool contained; /* the environment says that this is a container */
+    bool on_disk;   /* live files belong on the disk of their destination, not in /dev/shm (process.c) */
+    uint32_t bad;   /* bit n: setting n was not understood */
+    uint32_t mode;  /* enum pl_mode */
     uint32_t overhead_ppm;
     uint32_t credit_ms;
     uint64_t interval_bytes; /* in sampled mode */

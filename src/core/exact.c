@@ -5,6 +5,7 @@
 #include "core/arch.h"
 #include "core/clock.h"
 #include "core/cold.h"
+#include "core/control.h"
 #include "core/records/eras.h"
 #include "core/records/smalls.h"
 #include "core/records/sums.h"
@@ -39,12 +40,17 @@ INLINE bool is_older(const struct pl_process *process, const uint16_t *reset)
 }
 
 /* To be called before a record's figures change: the freed block may be part of a peak that is declared here. */
-INLINE void shrink(struct pl_process *process, struct pl_thread *thread, const uint16_t *reset, uint64_t size)
+INLINE void shrink(struct pl_process *process, struct pl_thread *thread, uint64_t size)
 {
-    if (unlikely(is_older(process, reset)))
-        return;
     pl_era_shrinks(process, thread, (int64_t) size, 1);
     count_size(thread->gone, size);
+}
+
+static void shrink_unless_older(struct pl_process *process, struct pl_thread *thread, const uint16_t *reset,
+                                uint64_t size)
+{
+    if (!is_older(process, reset))
+        shrink(process, thread, size);
 }
 
 /* Not charged to the budget: moments become rarer by themselves, and sampling would not make them cheaper. */
@@ -56,29 +62,46 @@ static COLD void take_moment(struct pl_process *process, struct pl_thread *threa
     pl_meter_aside(process, began);
 }
 
-INLINE bool is_timed(uint32_t visit)
+/* How often exact mode looks for requests from outside, in units: some 10 ms. A thread that allocates less often looks
+ * at each allocation. */
+#define ALARM_UNITS (1u << 13)
+
+/* One comparison in each visit serves the timeline and the control words. */
+INLINE bool is_alarmed(const struct pl_process *process, uint64_t now)
 {
-    return visit % PL_BUDGET_EVERY == 0;
+    return now >= load_relaxed(&process->alarm);
 }
 
-/* At the end of a visit that began at `began`, `now` in units: times one visit in PL_BUDGET_EVERY, and takes a moment
- * of the timeline if one is due. Only a visit that is timed needs `began`. */
-INLINE void look_at_clock(struct pl_process *process, struct pl_thread *thread, uint64_t began, uint64_t now)
+static COLD void on_alarm(struct pl_process *process, struct pl_thread *thread, uint64_t now)
 {
-    if (unlikely(is_timed(++thread->visits))) {
+    if (now >= load_relaxed(&process->timeline.due))
+        take_moment(process, thread);
+    pl_process_obey(process);
+    if (pl_control_pending(process))
+        pl_meter_spend(process, 0, 1);
+    uint64_t due = load_relaxed(&process->timeline.due);
+    store_relaxed(&process->alarm, due < now + ALARM_UNITS ? due : now + ALARM_UNITS);
+}
+
+/* Ends a visit that began at `began`. Times one visit in PL_BUDGET_EVERY; the others do not need `began`. */
+INLINE void leave(struct pl_process *process, struct pl_thread *thread, uint64_t began)
+{
+    if (unlikely(--thread->untimed < 0)) {
+        thread->untimed = PL_BUDGET_EVERY - 1;
         pl_process_obey(process);
         uint64_t ticks = pl_clock_after() - began;
         uint64_t most = PL_BUDGET_TIMED_TICKS_MOST;
         pl_meter_spend(process, ticks < most ? ticks : most, PL_BUDGET_EVERY);
     }
-    if (unlikely(now >= load_relaxed(&process->timeline.due)))
-        take_moment(process, thread);
+    pl_cold_end(process, thread, &pl_tls);
 }
 
-INLINE void leave(struct pl_process *process, struct pl_thread *thread, uint64_t began, uint64_t now)
+/* The same, and looks at the timeline and the control words, if it is time for that at `now`, in units. */
+static OUT_OF_LINE void leave_at(struct pl_process *process, struct pl_thread *thread, uint64_t began, uint64_t now)
 {
-    look_at_clock(process, thread, began, now);
-    pl_cold_end(process, thread, &pl_tls);
+    if (unlikely(is_alarmed(process, now)))
+        on_alarm(process, thread, now);
+    leave(process, thread, began);
 }
 
 /* ---- allocating ---- */
@@ -157,7 +180,7 @@ static OUT_OF_LINE struct counter counter_at(const struct pl_process *process, u
 
 static uint32_t owner_of(struct counter counter)
 {
-    return counter.tally ? counter.tally->owner : counter.small->thread;
+    return counter.tally ? counter.tally->thread : counter.small->thread;
 }
 
 static const uint16_t *reset_of(struct counter counter)
@@ -186,7 +209,8 @@ static void book_remotely(struct pl_process *process, struct counter counter, ui
     }
 }
 
-INLINE void book_freed(struct pl_process *process, struct pl_tally *tally, const struct pl_taken *taken, uint64_t now,
+/* `made`: when the block was allocated, in units. */
+INLINE void book_freed(struct pl_process *process, struct pl_tally *tally, const struct pl_taken *taken, uint64_t made,
                        bool temporary)
 {
     if (unlikely(tally->freed_era != load_relaxed(&process->era)))
@@ -195,11 +219,17 @@ INLINE void book_freed(struct pl_process *process, struct pl_tally *tally, const
     tally->freed_bytes += taken->size;
     tally->temporaries += temporary;
     tally->lives[pl_sums_life_bucket(taken->units)]++;
-    uint32_t cohort = pl_timeline_cohort(now - taken->units, load_relaxed(&process->timeline.shift));
-    if (unlikely(cohort != tally->cohort)) {
+    uint32_t cohort = pl_timeline_cohort(made, load_relaxed(&process->timeline.shift));
+    if (unlikely(cohort != tally->owner >> PL_OWNER_COHORT_SHIFT)) {
         tally->gone[cohort]++;
         tally->gone_calls++;
     }
+}
+
+static OUT_OF_LINE void book_freed_ever(struct pl_process *process, struct pl_tally *tally,
+                                        const struct pl_taken *taken, uint64_t now, bool temporary)
+{
+    book_freed(process, tally, taken, now - taken->units, temporary);
     if (unlikely(load_relaxed(&process->exiting))) {
         tally->exit_calls++;
         tally->exit_bytes += taken->size;
@@ -214,7 +244,7 @@ static OUT_OF_LINE void book_freed_first(struct pl_process *process, struct pl_s
         return;
     struct pl_tally *tally = pl_small_grow(process, small);
     if (tally)
-        book_freed(process, tally, taken, now, temporary);
+        book_freed_ever(process, tally, taken, now, temporary);
     else if (!pl_small_freed_only(process, small, taken->size))
         book_remotely(process, (struct counter){.small = small}, taken->size, taken->units, now);
 }
@@ -224,7 +254,7 @@ static OUT_OF_LINE void book_mine(struct pl_process *process, struct counter cou
                                   uint64_t now, bool temporary)
 {
     if (counter.tally)
-        book_freed(process, counter.tally, taken, now, temporary);
+        book_freed_ever(process, counter.tally, taken, now, temporary);
     else
         book_freed_first(process, counter.small, taken, now, temporary);
 }
@@ -265,20 +295,24 @@ void pl_exact_missed(struct pl_process *process, struct pl_thread *thread, const
     struct counter counter = counter_at(process, missed->word >> PL_BLOCK_TALLY_SHIFT);
     uint64_t now = units_at(process, pl_clock());
     pl_file_lost(&process->file, PL_LOSS_MISSED_FREE);
-    shrink(process, thread, reset_of(counter), missed->size);
+    shrink_unless_older(process, thread, reset_of(counter), missed->size);
     if (owner_of(counter) == thread->record)
         book_mine(process, counter, missed, now, false);
     else
         book_remotely(process, counter, missed->size, missed->units, now);
 }
 
-/* Does a new block lie where the table has one whose free we did not see? In the 128 bytes where a large block begins,
- * no other large one can begin; a small one can begin beside it. */
-INLINE bool is_taken(const struct pl_blocks *blocks, uint64_t *slab, uintptr_t address, uint64_t size)
+/* Does a new block, which will be put into `slot`, lie where the table has one whose free we did not see? In the 128
+ * bytes where a large block begins, no other large one can begin; a small one can begin beside it. */
+INLINE bool is_taken(const struct pl_blocks *blocks, uint64_t *slab, const uint64_t *slot, uintptr_t address,
+                     uint64_t size)
 {
+    if (unlikely(*slot))
+        return true;
+    if (unlikely(size >= PL_BLOCK_LARGE))
+        return slab[pl_block_index(blocks, address)];
     uint64_t large = load_relaxed(pl_block_large(slab, address));
-    return slab[pl_block_index(blocks, address)] ||
-           unlikely(large && (size >= PL_BLOCK_LARGE || pl_block_is_large_at(large, address)));
+    return unlikely(large) && pl_block_is_large_at(large, address);
 }
 
 static COLD void forget_missed(struct pl_process *process, struct pl_thread *thread, uint64_t *slab, uintptr_t address,
@@ -319,44 +353,47 @@ static COLD void book_unseen(struct pl_process *process, struct pl_thread *threa
 {
     struct pl_taken taken = {.size = size};
     struct counter counter = counter_at(process, place);
-    shrink(process, thread, reset_of(counter), size);
+    shrink_unless_older(process, thread, reset_of(counter), size);
     book_mine(process, counter, &taken, now, false);
 }
 
-/* The slab of a new block; NULL if there is no memory for one. What the table still knows there was freed unseen. */
-INLINE uint64_t *slab_for(struct pl_process *process, struct pl_thread *thread, void *block, uint64_t *slab,
-                          uint64_t size, uint64_t now)
+/* The slot of a new block; NULL if there is no memory for one. What the table still knows there was freed unseen. */
+static uint64_t *slot_for(struct pl_process *process, struct pl_thread *thread, void *block, uint64_t size,
+                          uint64_t now)
 {
-    if (unlikely(!slab))
+    uintptr_t address = (uintptr_t) block;
+    uint64_t *slab = pl_block_slab(&process->blocks, address);
+    if (!slab)
         slab = no_slab(process, block);
-    if (unlikely(slab && is_taken(&process->blocks, slab, (uintptr_t) block, size)))
-        forget_missed(process, thread, slab, (uintptr_t) block, size, now);
-    if (unlikely(now >= load_relaxed(&process->timeline.due)))
-        pl_timeline_turn(process, now);
-    return slab;
+    if (!slab)
+        return NULL;
+    uint64_t *slot = pl_block_slot(&process->blocks, slab, address, size);
+    if (is_taken(&process->blocks, slab, slot, address, size))
+        forget_missed(process, thread, slab, address, size, now);
+    return slot;
 }
 
 /* The block was counted in the record at this place. */
-INLINE void enter_block(struct pl_process *process, struct pl_thread *thread, void *block, uint64_t *slab,
+INLINE void enter_block(struct pl_process *process, struct pl_thread *thread, void *block, uint64_t *slot,
                         uint32_t place, uint64_t size, uint64_t now)
 {
     pl_era_grows(process, thread, (int64_t) size, 1);
     count_size(thread->made, size);
     thread->last_block = block;
-    if (likely(slab)) {
-        put(pl_block_slot(&process->blocks, slab, (uintptr_t) block, size), place, now, (uintptr_t) block, size);
+    if (likely(slot)) {
+        put(slot, place, now, (uintptr_t) block, size);
         pl_filter_mark_exact(block);
     } else {
         book_unseen(process, thread, place, size, now);
     }
 }
 
-INLINE void allocated(struct pl_process *process, struct pl_thread *thread, void *block, uint64_t *slab, uint32_t place,
+INLINE void allocated(struct pl_process *process, struct pl_thread *thread, void *block, uint64_t *slot, uint32_t place,
                       uint64_t size, uint64_t now)
 {
     struct pl_tally *tally = pl_tally_at(place);
     book(process, tally, size);
-    enter_block(process, thread, block, slab, place, size, now);
+    enter_block(process, thread, block, slot, place, size, now);
     if (unlikely(tally->calls >= TALLY_FULL))
         pl_tally_next_volume(thread);
 }
@@ -373,24 +410,35 @@ static OUT_OF_LINE uint32_t grown_place(struct pl_process *process, struct pl_th
     return grown;
 }
 
-/* The rest of a visit, if the stack has a small record, or had one when its hash was last used. If that must grow and
- * the file has no room, the block goes to the overflow site, as those of stacks without a record do. Place 0: the file
- * has no room for a record, and has counted that. Nothing is kept for the caller, so that its frame stays small. */
-static OUT_OF_LINE void allocated_first(struct pl_thread *thread, void *block, uint32_t place, uint64_t size,
-                                        uint64_t began)
+/* The stack has a small record, or had one when its hash was last used. If that must grow and the file has no room, the
+ * block goes to the overflow site, as those of stacks without a record do. */
+static OUT_OF_LINE void allocated_first(struct pl_process *process, struct pl_thread *thread, void *block,
+                                        uint64_t *slot, uint32_t place, uint64_t size, uint64_t now)
+{
+    struct pl_small *small = pl_small_at(place);
+    if (!pl_small_grown(process, small) && pl_small_allocated(process, small, size))
+        enter_block(process, thread, block, slot, place & ~PL_PLACE_SMALL, size, now);
+    else if ((place = grown_place(process, thread, small, place)) != 0)
+        allocated(process, thread, block, slot, place, size, now);
+}
+
+/* The rest of a visit, in every case. Place 0: the file has no room for a record, and has counted that. Nothing is kept
+ * for the caller, so that its frame stays small. */
+static OUT_OF_LINE void allocated_otherwise(struct pl_thread *thread, void *block, uint32_t place, uint64_t size,
+                                            uint64_t began)
 {
     struct pl_process *process = pl_process;
     uint64_t now = units_at(process, began);
     if (place) {
-        uint64_t *slab = pl_block_slab(&process->blocks, (uintptr_t) block);
-        slab = slab_for(process, thread, block, slab, size, now);
-        struct pl_small *small = pl_small_at(place);
-        if (!pl_small_grown(process, small) && pl_small_allocated(process, small, size))
-            enter_block(process, thread, block, slab, place & ~PL_PLACE_SMALL, size, now);
-        else if ((place = grown_place(process, thread, small, place)) != 0)
-            allocated(process, thread, block, slab, place, size, now);
+        uint64_t *slot = slot_for(process, thread, block, size, now);
+        if (unlikely(now >= load_relaxed(&process->timeline.due)))
+            pl_timeline_turn(process, now);
+        if (place & PL_PLACE_SMALL)
+            allocated_first(process, thread, block, slot, place, size, now);
+        else
+            allocated(process, thread, block, slot, place, size, now);
     }
-    leave(process, thread, began, now);
+    leave_at(process, thread, began, now);
 }
 
 void pl_exact_allocated(enum pl_function function, uint64_t size, void *block, const struct pl_start *start)
@@ -400,10 +448,10 @@ void pl_exact_allocated(enum pl_function function, uint64_t size, void *block, c
     struct pl_thread *thread = pl_thread_mine(tls);
     uint64_t began = pl_clock(); /* first: reading the clock can wait for instructions that are still in flight */
     uint64_t *slab = pl_block_slab(&process->blocks, (uintptr_t) block);
+    uint64_t *slot = pl_block_slot(&process->blocks, slab, (uintptr_t) block, size);
     struct pl_tracker *tracker = likely(thread != NULL) ? thread->tracker : NULL;
-    if (likely(slab != NULL))
-        __builtin_prefetch(pl_block_slot(&process->blocks, slab, (uintptr_t) block, size), 1);
-    if (unlikely(!tracker)) { /* a signal handler forked inside of the real malloc, and this is the child */
+    __builtin_prefetch(slot, 1); /* does no harm if there is no slab */
+    if (unlikely(!tracker)) {    /* a signal handler forked inside of the real malloc, and this is the child */
         count_request(tls, function, size);
         return;
     }
@@ -418,13 +466,13 @@ void pl_exact_allocated(enum pl_function function, uint64_t size, void *block, c
     uint32_t place = likely(size - thread->size_from <= thread->size_span)
                          ? pl_tally_find(process, thread, tracker, start)
                          : pl_tally_other(process, thread);
-    if (unlikely((int32_t) place <= 0)) { /* 0, or PL_PLACE_SMALL */
-        allocated_first(thread, block, place, size, began);
+    if (unlikely((int32_t) place <= 0 || !slab || is_alarmed(process, now) || /* place: 0, or PL_PLACE_SMALL */
+                 is_taken(&process->blocks, slab, slot, (uintptr_t) block, size))) {
+        allocated_otherwise(thread, block, place, size, began);
         return;
     }
-    slab = slab_for(process, thread, block, slab, size, now);
-    allocated(process, thread, block, slab, place, size, now);
-    leave(process, thread, began, now);
+    allocated(process, thread, block, slot, place, size, now);
+    leave(process, thread, began);
 }
 
 /* A visit, since the record may grow. Returns the tally to write to: NULL if the small record had room, or cannot be
@@ -479,7 +527,8 @@ bool pl_exact_take(void *block, struct pl_taken *taken)
     struct pl_process *process = pl_process;
     uint8_t byte = load_relaxed(pl_filter_byte(block));
     bool large;
-    uint64_t *slot = pl_exact_excludes(block) ? NULL : pl_block_known(&process->blocks, (uintptr_t) block, &large);
+    uint64_t *slot =
+        pl_exact_excludes(block, byte) ? NULL : pl_block_known(&process->blocks, (uintptr_t) block, &large);
     taken->word = 0;
     return slot && block && take_left(process, byte, block, slot, large, units_at(process, pl_clock()), taken);
 }
@@ -501,16 +550,16 @@ static OUT_OF_LINE void book_otherwise(struct pl_thread *thread, struct counter 
     struct pl_process *process = pl_process;
     bool on = load_relaxed(&process->state) == PL_PROCESS_ON;
     struct pl_taken taken = {.size = size, .units = units};
-    shrink(process, thread, reset_of(counter), size);
+    shrink_unless_older(process, thread, reset_of(counter), size);
     if (on && owner_of(counter) == thread->record)
-        book_mine(process, counter, &taken, now, block && block == thread->last_block);
+        book_mine(process, counter, &taken, now, block == thread->last_block);
     else
         book_remotely(process, counter, size, units, now);
 }
 
-/* Not by the owner of a tally, while all is well: by another thread, or the block is one of a stack's first. `at` is
- * where the block's tally is, if it has one. The block's figures are passed one by one: the caller keeps them in
- * registers. */
+/* In every case: by any thread, also if the block is one of a stack's first, a moment is due, or the program exits.
+ * `at` is where the block's tally is, if it has one. The block's figures are passed one by one: the caller keeps them
+ * in registers. */
 static OUT_OF_LINE void freed_otherwise(const struct pl_tally *at, const void *block, uint64_t size, uint64_t units,
                                         uint64_t began, uint64_t now)
 {
@@ -526,29 +575,33 @@ static OUT_OF_LINE void freed_otherwise(const struct pl_tally *at, const void *b
     }
     pl_thread_enter(thread, &pl_tls, pl_arch_stack_pointer());
     book_otherwise(thread, counter, block, size, units, now);
-    leave(process, thread, began, now);
+    leave_at(process, thread, began, now);
 }
 
+/* By the owner of a tally, while all is well. */
 INLINE void freed(struct pl_process *process, const void *block, const struct pl_taken *taken, uint64_t began,
                   uint64_t now)
 {
     struct pl_tally *tally = tally_of(taken);
-    struct pl_thread *thread = able_thread();
-    if (unlikely(!thread || tally->owner != thread->record || load_relaxed(&process->state) != PL_PROCESS_ON)) {
+    struct pl_thread *thread = pl_thread_mine(&pl_tls);
+    if (unlikely(!thread || thread->busy || !pl_tally_is_owned(tally->owner, thread->record) ||
+                 load_relaxed(&process->state) != PL_PROCESS_ON || load_relaxed(&process->special) ||
+                 is_alarmed(process, now))) {
         freed_otherwise(tally, block, taken->size, taken->units, began, now);
         return;
     }
     pl_thread_enter(thread, &pl_tls, pl_arch_stack_pointer());
-    shrink(process, thread, &tally->reset, taken->size);
-    book_freed(process, tally, taken, now, block && block == thread->last_block);
-    leave(process, thread, began, now);
+    shrink(process, thread, taken->size);
+    book_freed(process, tally, taken, made_at(taken->word), block == thread->last_block);
+    leave(process, thread, began);
 }
 
 void pl_exact_freed(const void *block, const struct pl_taken *taken)
 {
     const struct pl_thread *thread = pl_thread_mine(&pl_tls);
-    uint64_t began = !thread || is_timed(thread->visits + 1) ? pl_clock() : 0;
-    freed(pl_process, block, taken, began, made_at(taken->word) + taken->units); /* the time when it was taken */
+    uint64_t began = !thread || !thread->untimed ? pl_clock() : 0;
+    const void *none = pl_process; /* in place of NULL, which may be the thread's last_block */
+    freed(pl_process, block ? block : none, taken, began, made_at(taken->word) + taken->units); /* when it was taken */
 }
 
 void pl_exact_restore(void *block, const struct pl_taken *taken)
@@ -569,25 +622,19 @@ void pl_exact_restore(void *block, const struct pl_taken *taken)
     pl_filter_mark_exact(block);
 }
 
-bool pl_exact_free(void *block)
+void pl_exact_free(void *block, uint8_t byte)
 {
     struct pl_taken taken;
-    uint8_t byte = load_relaxed(pl_filter_byte(block));
-    if (unlikely(!pl_filter_is_only_exact(byte)))
-        return false;
-    struct pl_process *process = pl_process; /* not earlier: before relocation the pointer is not valid */
-    uint64_t began = likely(load_relaxed(&process->counting)) ? pl_clock() : 0;
+    struct pl_process *process = pl_process;
+    uint64_t began = pl_clock();
     bool large;
     uint64_t *slot = pl_block_known(&process->blocks, (uintptr_t) block, &large);
     if (unlikely(!slot)) {
         pl_process_missed(process, PL_BUDGET_MISS_SEARCH);
         pl_cold_unknown(block);
-        return true;
+        return;
     }
-    if (unlikely(!began))
-        began = pl_clock();
     uint64_t now = units_at(process, began);
     if (likely(take_left(process, byte, block, slot, large, now, &taken)))
         freed(process, block, &taken, began, now);
-    return true;
 }

@@ -55,12 +55,12 @@ bool pl_exact_take(void *block, struct pl_taken *taken);
 void pl_exact_freed(const void *block, const struct pl_taken *taken);
 void pl_exact_restore(void *block, const struct pl_taken *taken);
 
-/* For a free: true if the filter says that only exact mode may have blocks here, and the mask that this is not one. */
-INLINE bool pl_exact_excludes(const void *block)
+/* For a free, with the filter's byte: true if that says that only exact mode may have blocks here, and the mask says
+ * that this is not one. */
+INLINE bool pl_exact_excludes(const void *block, uint8_t byte)
 {
     struct pl_process *process = pl_process;
-    if (load_relaxed(pl_filter_byte(block)) != PL_FILTER_MASKED ||
-        pl_block_may_be_left(&process->blocks, (uintptr_t) block))
+    if (byte != PL_FILTER_MASKED || pl_block_may_be_left(&process->blocks, (uintptr_t) block))
         return false;
     pl_process_missed(process, PL_BUDGET_MISS);
     return true;
@@ -69,9 +69,8 @@ INLINE bool pl_exact_excludes(const void *block)
 /* Inside of a visit: the address of a block was allocated again, so we have missed its free. Books the free now. */
 void pl_exact_missed(struct pl_process *process, struct pl_thread *thread, const struct pl_taken *missed);
 
-/* Takes the block and books its free, if the filter says that only exact mode may know it. False: the filter says
- * otherwise, and nothing was done. */
-bool pl_exact_free(void *block);
+/* Takes the block and books its free. The filter's byte says that only exact mode may know it. */
+void pl_exact_free(void *block, uint8_t byte);
 
 /* The allocation just counted, at `block`, was a realloc of a block of `old_bytes`. */
 void pl_exact_realloc(const void *block, uint64_t old_bytes, bool moved);

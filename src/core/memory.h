@@ -36,14 +36,27 @@ INLINE void pl_memory_wipe_on_fork(void *at, size_t bytes)
     pl_sys_madvise(at, bytes, MADV_WIPEONFORK);
 }
 
-/* Rounds up to whole pages. */
+/* Rounds up to whole pages, of the largest kind. */
+#define PL_MEMORY_PAGES(bytes) (((bytes) + PL_ARCH_PAGE_MOST - 1) & ~((size_t) PL_ARCH_PAGE_MOST - 1))
 INLINE size_t pl_memory_pages(size_t bytes)
 {
-    return (bytes + 4095) & ~(size_t) 4095;
+    return PL_MEMORY_PAGES(bytes);
 }
 
 /* Set in a sandbox: no memory may be mapped. Children inherit the sandbox, so fork does not wipe this. */
 extern HIDDEN uint32_t pl_memory_frozen;
+
+/*
+ * The ledger of all tables, for a front end that can leave a process again (pl_process_leave): it gives all of them
+ * back at once. Other front ends do not set this, and keep no ledger.
+ */
+extern HIDDEN bool pl_memory_in_ledger;
+void pl_memory_enter(void *at, size_t bytes);
+void pl_memory_strike(const void *at);
+void pl_memory_free_all(void);
+
+/* Whole pages of a static array become zero again. */
+void pl_memory_wipe(void *at, size_t bytes);
 
 /* Zeroed pages, or NULL. The exception: fork keeps their contents. */
 INLINE void *pl_memory_kept(size_t bytes)
@@ -53,7 +66,14 @@ INLINE void *pl_memory_kept(size_t bytes)
     void *at = pl_sys_mmap(NULL, bytes, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1);
     if (at)
         pl_memory_keep_small(at, bytes);
+    pl_memory_enter(at, bytes);
     return at;
+}
+
+INLINE void pl_memory_free(void *at, size_t bytes)
+{
+    pl_memory_strike(at); /* first: another thread may get the address at once */
+    pl_sys_munmap(at, bytes);
 }
 
 /* Zeroed pages, or NULL. */
@@ -70,7 +90,7 @@ INLINE void *pl_memory_install(void **slot, size_t bytes)
 {
     void *mine = pl_memory_new(bytes);
     if (mine && !swap_if(slot, NULL, mine))
-        pl_sys_munmap(mine, bytes);
+        pl_memory_free(mine, bytes);
     return load_acquire(slot);
 }
 

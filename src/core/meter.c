@@ -11,6 +11,7 @@
 #include "core/arch.h"
 #include "core/clock.h"
 #include "core/cold.h"
+#include "core/control.h"
 #include "core/process.h"
 #include "core/records/eras.h"
 #include "core/sys.h"
@@ -209,20 +210,26 @@ static void look(struct pl_process *process, uint64_t ticks, uint64_t spent_tick
 {
     struct pl_budget *budget = &process->budget;
     struct pl_arch_fp_state fp;
+    uint32_t request;
     if (!take_turn(budget, ticks))
         return;
     pl_arch_fp_enter(&fp);
     tell_own(process);
+    bool asked = pl_control_pending(process) && pl_control_begin(process, &request);
     if (load_relaxed(&process->sandboxed))
         decide_blindly(budget);
     else
         decide(process, spent_ticks);
     tell(process);
+    if (asked)
+        pl_control_end(process, request);
     pl_arch_fp_leave(&fp);
     uint64_t now = pl_clock();
     store_relaxed(&budget->looked_at, now);
     fetch_add(&budget->spent_ticks, now - ticks < PL_BUDGET_TICKS_MOST ? now - ticks : PL_BUDGET_TICKS_MOST);
     store_release(&budget->looking, 0);
+    if (asked)
+        pl_cold_hurry(&pl_tls);
 }
 
 /* In a sandbox the only decision is to leave exact mode. It cannot wait for the clock or for spent_ticks, which may
@@ -230,6 +237,8 @@ static void look(struct pl_process *process, uint64_t ticks, uint64_t spent_tick
 static bool is_due(const struct pl_process *process, uint64_t ticks, uint64_t spent_ticks)
 {
     const struct pl_budget *budget = &process->budget;
+    if (pl_control_pending(process))
+        return true;
     if (load_relaxed(&process->sandboxed))
         return pl_config.mode == PL_MODE_AUTO && budget->exact;
     return spent_ticks >= load_relaxed(&budget->next_look) ||

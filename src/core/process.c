@@ -8,16 +8,17 @@
 #include "core/blocks/filter.h"
 #include "core/clock.h"
 #include "core/cold.h"
+#include "core/control.h"
 #include "core/hash.h"
 #include "core/memory.h"
 #include "core/records/eras.h"
 #include "core/records/paths.h"
 #include "core/records/rows.h"
+#include "core/records/tags.h"
 #include "core/records/tallies.h"
 #include "core/text.h"
 #include "format/settings.h"
 
-#define PAGES(type) ((sizeof(type) + 4095) & ~(size_t) 4095)
 #define ATTEMPTS 100
 #define CLOCK_TRIES 8
 #define VISIT_DOZES 200   /* of 0.1 ms each */
@@ -28,7 +29,7 @@
 /* Whole pages, shared with nothing else: fork wipes them. */
 static union {
     struct pl_process process;
-    uint8_t pages[PAGES(struct pl_process)];
+    uint8_t pages[PL_MEMORY_PAGES(sizeof(struct pl_process))];
 } wiped PAGE_ALIGNED;
 
 struct pl_process *const pl_process = &wiped.process;
@@ -161,12 +162,15 @@ static void describe(struct pl_process *process, struct pl_file *file)
     pl_meter_describe(process, header);
     header->control.off = pl_config.off;
     header->control.interval_bytes = pl_config.wanted_bytes;
+    header->steerable = 1;
     header->size_from = process->size_from;
     header->size_to = process->size_to;
     pl_memory_copy(header->comm, process->comm, sizeof header->comm);
     describe_command(process, file, header);
     for (int how = 0; how < PL_BYPASS_COUNT; how++)
         describe_bypass(file, how);
+    if (pl_front.describe)
+        pl_front.describe(header);
 }
 
 /* ---- the file ---- */
@@ -228,19 +232,48 @@ static bool create_aside(struct pl_process *process)
     return r == 0;
 }
 
+static bool has_small_shm(void)
+{
+    static struct statfs space; /* static, because the stack may be small */
+    return pl_sys_statfs(PL_SHM, &space) == 0 && space.f_blocks &&
+           (uint64_t) space.f_blocks * (uint64_t) space.f_bsize < PL_SHM_SMALL;
+}
+
+/* A number in this file, and not one that stands for "no limit"? */
+static bool has_limit(const char *path, char *scratch)
+{
+    long n = read_file(path, scratch, 32);
+    scratch[n > 0 ? n : 0] = 0;
+    const char *at = scratch;
+    return *at >= '0' && *at <= '9' && pl_text_take_number(&at) < PL_MEMORY_NO_LIMIT;
+}
+
+/* /dev/shm disappears with its container, is small there, and counts towards the memory limit. Asked once, when the
+ * program starts; `plimsoll run` asks more closely (cli/run/place.c) and tells us by PLIMSOLL_RUN. */
+static bool belongs_on_disk(char *scratch)
+{
+    if (pl_config.run_dir[0] || pl_config.live_dir[0])
+        return false;
+    return pl_config.contained || pl_sys_access("/.dockerenv", 0) == 0 || pl_sys_access("/run/.containerenv", 0) == 0 ||
+           has_small_shm() || has_limit("/sys/fs/cgroup/memory.max", scratch) ||
+           has_limit("/sys/fs/cgroup/memory/memory.limit_in_bytes", scratch);
+}
+
 static bool create_live(struct pl_process *process)
 {
     if (pl_config.run_dir[0])
         return create_in(process, pl_config.run_dir);
     if (pl_config.live_dir[0])
         return !pl_text_same(pl_config.live_dir, ".") && create_in(process, pl_config.live_dir);
-    return create_in(process, "/dev/shm") || create_in(process, pl_config.runtime_dir);
+    return create_in(process, PL_SHM) || create_in(process, pl_config.runtime_dir);
 }
 
-/* On tmpfs while the program runs: stores into a mapped file on disk can wait for the disk. If there is no room, on
- * disk. */
+/* On tmpfs while the program runs: stores into a mapped file on disk can wait for the disk. If there is no room, or in
+ * a container, on disk. */
 static bool create(struct pl_process *process)
 {
+    if (pl_config.on_disk && create_at_destination(process))
+        return true;
     return create_live(process) || (pl_config.run_dir[0] ? create_aside(process) : create_at_destination(process));
 }
 
@@ -304,7 +337,7 @@ static void publish(struct pl_process *process)
     uint8_t *base = process->opening.base;
     process->opening.base = NULL;
     pl_memory_copy(file, &process->opening, sizeof *file);
-    pl_file_base = base;
+    store_release(&pl_file_base, base);
     store_release(&file->base, base);
 }
 
@@ -362,7 +395,13 @@ static void begin_reset(struct pl_process *process, struct pl_header *header)
     store_relaxed(&process->totals.live_objects, 0);
     store_relaxed(&process->peak_bytes, 0);
     store_relaxed(&process->sampled, 0);
+    store_relaxed(&header->steered_max, 0);
     store_relaxed(&header->peak.bytes, 0);
+    for (unsigned i = 0; i < PL_HALVES; i++) {
+        store_relaxed(&header->half[i].more, 0);
+        store_relaxed(&header->half[i].peak, 0);
+        store_relaxed(&header->half[i].other, 0);
+    }
     store_relaxed(&header->peak.units, pl_timeline_now(process));
     do { /* several threads may be here: the header must end up with the latest value */
         resets = load_acquire(&process->resets);
@@ -385,8 +424,9 @@ void pl_process_obey(struct pl_process *process)
         obey_reset(process);
     bool all = pl_config.mode != PL_MODE_SAMPLED && process->budget.exact && process->file.base &&
                load_relaxed(&process->state) == PL_PROCESS_ON && !pl_process_overruled(process);
-    if (process->file.base && load_relaxed(&pl_file_header(&process->file)->control.interval_bytes))
-        store_relaxed(&process->sampled, 1);
+    uint64_t wanted = process->file.base ? load_relaxed(&pl_file_header(&process->file)->control.interval_bytes) : 0;
+    if (unlikely(wanted))
+        pl_control_sampled(process, wanted);
     uint32_t how = load_acquire(&process->exiting) ? PL_COUNT_EXITING : PL_COUNT_ALL;
     uint32_t counting = all ? load_relaxed(&process->changes) << PL_TICKET_SHIFT | how : PL_COUNT_NOTHING;
     uint32_t before = load_relaxed(&process->counting);
@@ -519,6 +559,7 @@ static enum pl_process_state start(struct pl_process *process)
             pl_config.interval_bytes = PL_SAMPLE_USUAL;
         if (pl_sys_getcwd(pl_config.directory, sizeof pl_config.directory) <= 0)
             pl_config.directory[0] = 0;
+        pl_config.on_disk = belongs_on_disk(process->scratch);
     }
     pl_memory_wipe_on_fork(&wiped, sizeof wiped);
     pl_memory_wipe_on_fork(pl_filter, sizeof pl_filter);
@@ -747,6 +788,37 @@ void pl_process_end(struct pl_process *process, enum pl_end how, int exit_status
     if (!move(process) && !will_be_collected(process))
         pl_file_trim(&process->file);
     store_release(&process->ended, 1);
+}
+
+/* The core may not call libc's memset(). */
+static void clear(void *at, size_t bytes)
+{
+    for (size_t i = 0; i < bytes; i++)
+        ((volatile uint8_t *) at)[i] = 0;
+}
+
+void pl_process_leave(struct pl_process *process, bool keep)
+{
+    if (begin_end(process)) {
+        last_words(process, PL_END_DETACHED, 0);
+        pl_file_trim(&process->file);
+        give_up_claim(process);
+        if (!keep)
+            pl_sys_unlink(process->file.path);
+    }
+    for (struct pl_thread *t = load_acquire(&process->threads); t; t = t->next)
+        if (t->tls)
+            clear(t->tls, sizeof *t->tls);
+    pl_file_leave(&process->file);
+    pl_memory_free_all();
+    pl_block_free_all();
+    pl_tag_forget_all();
+    pl_rule_forget();
+    pl_memory_wipe(&wiped, sizeof wiped);
+    pl_memory_wipe(pl_filter, sizeof pl_filter);
+    for (int how = 0; how < PL_BYPASS_COUNT; how++)
+        bypasses[how].state = 0;
+    clear(&pl_config, sizeof pl_config);
 }
 
 /* Shells fork for every command: what a child does between fork and exec is rarely of interest. */

@@ -60,9 +60,30 @@ struct pl_totals {
 };
 
 struct pl_process {
+    /* One cache line, up to timeline.cohort: what exact mode reads in every visit. Nothing here changes often. */
     uint32_t state;
-    uint32_t pid;
     uint32_t generation; /* modules unloaded so far */
+    uint32_t counting;   /* a ticket with enum pl_counting */
+    uint32_t changes;    /* number of changes of what threads keep copies of: resets, size_from and size_to */
+    union {
+        struct {
+            uint32_t resets;  /* number of resets */
+            uint32_t exiting; /* main has returned or exit was called */
+        };
+        uint64_t special; /* 0: neither */
+    };
+    union {
+        struct {
+            uint32_t era;      /* counts peaks and cohorts: a record of an older era must catch up before it changes */
+            uint32_t peak_era; /* the era that began at the peak */
+        };
+        uint64_t eras; /* both at once */
+    };
+    uint64_t start_ticks;
+    uint64_t alarm; /* units since the start: exact mode looks at the timeline and at control words; see exact.c */
+    struct pl_timeline timeline;
+
+    uint32_t pid;
     uint32_t sandboxed;
     bool forked;
     bool file_failed;
@@ -83,26 +104,13 @@ struct pl_process {
     struct pl_map map;
     struct pl_live live;
 
-    uint32_t counting;  /* a ticket with enum pl_counting */
-    uint32_t changes;   /* number of changes of what threads keep copies of: resets, size_from and size_to */
     uint32_t sampled;   /* a control word has set an interval since the last reset */
-    uint32_t resets;    /* number of resets */
     uint32_t grown;     /* number of small records that a tally has replaced */
     uint64_t size_from; /* stacks are recorded for these sizes only */
     uint64_t size_to;
-    uint32_t exiting; /* main has returned or exit was called */
-    union {
-        struct {
-            uint32_t era;      /* counts peaks and cohorts: a record of an older era must catch up before it changes */
-            uint32_t peak_era; /* the era that began at the peak */
-        };
-        uint64_t eras; /* both at once */
-    };
     int64_t peak_bytes;
-    uint64_t start_ticks;
     uint64_t left_exact; /* ticks when exact mode was last left or entered */
     struct pl_totals totals;
-    struct pl_timeline timeline;
     struct pl_budget budget;
     struct pl_blocks blocks;
     struct pl_bucket gone[PL_SIZE_BUCKETS]; /* frees that no thread's own figures include */
@@ -113,7 +121,8 @@ struct pl_process {
     char executable[PL_PATH_MAX];
     char destination[PL_PATH_MAX];
     char scratch[2 * PL_PATH_MAX] __attribute__((aligned(8)));
-};
+} __attribute__((aligned(64)));
+_Static_assert(__builtin_offsetof(struct pl_process, timeline.taking) <= 64, "one cache line");
 
 /* The calling thread's free took the cold path for nothing, and that took so long. */
 INLINE void pl_process_missed(struct pl_process *process, uint32_t ticks)
@@ -138,9 +147,12 @@ struct pl_front {
     uintptr_t (*main_header)(void);                  /* the ELF header of the program itself; 0: not known */
     void (*started)(void);           /* fork will wipe the filter: save what a child needs of it; NULL: nothing */
     void (*thread_started)(void);    /* make the end of this thread call pl_thread_goodbye(); NULL: it does */
+    uint32_t (*page_bytes)(void);    /* the kernel's page size */
     unsigned (*granule_shift)(void); /* blocks begin at least 2^this bytes apart: 5 or 3 */
     bool (*owns)(uintptr_t pc);      /* is this code of the front end, to be left out of stacks? NULL: there is none */
     uintptr_t (*allocator)(void);    /* address of the allocator's malloc; 0: not known yet. NULL: never known */
+    void (*thrown)(uintptr_t sp);    /* a jump out of all frames below this stack pointer; NULL: do nothing */
+    void (*describe)(struct pl_header *header); /* adds to a new file's header; NULL: nothing */
     void (*ending)(
         struct pl_process *process); /* the final figures are written; other threads wait a little. NULL: do nothing */
 };
@@ -198,6 +210,10 @@ void pl_process_exiting(struct pl_process *process);
 
 /* Writes the final figures. Moves the file to its destination unless `plimsoll run` will do that. */
 void pl_process_end(struct pl_process *process, enum pl_end how, int exit_status);
+
+/* Writes the final figures, leaves the file where it is (or removes it, unless `keep`), and gives back everything that
+ * the runtime has: the state is NEW again. No thread may be inside a visit, or begin one. */
+void pl_process_leave(struct pl_process *process, bool keep);
 
 /* Before exec: writes the final figures and moves the file, because afterwards our code is gone. Does nothing if `path`
  * cannot be executed: shells try one directory of PATH after the other. `path` NULL: not known. The result is for

@@ -11,9 +11,6 @@
 #include "core/process.h"
 #include "core/records/tallies.h"
 
-#ifndef __NR_seccomp
-#define __NR_seccomp 317
-#endif
 #define MODE_STRICT 1 /* of PR_SET_SECCOMP */
 #define SET_STRICT 0  /* operations of seccomp(2); the others only query */
 #define SET_FILTER 1

@@ -20,7 +20,7 @@
 #define ANY UINT32_MAX
 #define KEY_BYTES 1024
 #define PATH_BYTES 960
-#define PAGE_BYTES 4096u
+#define ROOM_BYTES 4096u
 #define SHARES_MORE 16u /* room for threads and scopes that appear meanwhile */
 
 /* The blocks of a row or tally: allocated, freed, held at the peak. */
@@ -306,7 +306,7 @@ static bool find_rests(const struct pl_process *process, struct rests *out, see_
 
 static void forget_rests(struct rests *rests)
 {
-    pl_sys_munmap(rests->of, pl_memory_pages(rests->threads * sizeof *rests->of));
+    pl_memory_free(rests->of, pl_memory_pages(rests->threads * sizeof *rests->of));
 }
 
 static uint64_t not_negative(uint64_t figure)
@@ -410,9 +410,9 @@ static void read_memory(const struct pl_process *process, struct pl_stats *to)
         return;
     pl_sys_read((int) fd, text, sizeof text - 1);
     pl_sys_close((int) fd);
-    to->vm_bytes = pl_text_take_number(&at) * PAGE_BYTES;
+    to->vm_bytes = pl_text_take_number(&at) * pl_front.page_bytes();
     at += *at == ' ';
-    to->rss_bytes = pl_text_take_number(&at) * PAGE_BYTES;
+    to->rss_bytes = pl_text_take_number(&at) * pl_front.page_bytes();
 }
 
 /* ---- asking ---- */
@@ -596,13 +596,13 @@ static const struct metric {
 
 typedef int see_pair(void *context, const char *key, uint64_t number);
 
-/* One page of memory, because the stack may be small. */
+/* In memory of its own, because the stack may be small. */
 struct room {
     char key[KEY_BYTES];
     char path[PATH_BYTES];
     struct pl_stats stats;
 };
-_Static_assert(sizeof(struct room) <= PAGE_BYTES, "one page");
+_Static_assert(sizeof(struct room) <= ROOM_BYTES, "it fits");
 
 /* Passes the figures of room->stats to `see`. */
 static int show_stats(struct room *room, const char *who, const char *tag, const struct metric *metric, size_t count,
@@ -670,9 +670,9 @@ static void find_shares(const struct shares *all, const struct rests *rests)
 /* Allocates the room, with all shares behind it. */
 static bool find_room(struct shares *all, size_t *bytes)
 {
-    *bytes = PAGE_BYTES + pl_memory_pages(((size_t) all->scopes + all->threads) * sizeof *all->share);
+    *bytes = ROOM_BYTES + pl_memory_pages(((size_t) all->scopes + all->threads) * sizeof *all->share);
     all->room = pl_memory_new(*bytes);
-    all->share = all->room ? (struct share *) (void *) ((uint8_t *) all->room + PAGE_BYTES) : NULL;
+    all->share = all->room ? (struct share *) (void *) ((uint8_t *) all->room + ROOM_BYTES) : NULL;
     return all->room != NULL;
 }
 
@@ -705,6 +705,6 @@ int pl_stats_pairs(struct pl_process *process, see_pair *see, void *context)
     if (!find_room(&all, &bytes))
         return -ENOMEM;
     int stop = show_all(&all, see, context);
-    pl_sys_munmap(all.room, bytes);
+    pl_memory_free(all.room, bytes);
     return stop;
 }

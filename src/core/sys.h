@@ -13,6 +13,7 @@
 #include <stdint.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <sys/statfs.h>
 #include <sys/syscall.h>
 #include <sys/uio.h>
 #include <time.h>
@@ -73,6 +74,11 @@ INLINE long pl_sys_symlink(const char *target, const char *path)
 INLINE long pl_sys_access(const char *path, int mode)
 {
     return pl_sys3(__NR_faccessat, AT_FDCWD, (long) path, mode);
+}
+
+INLINE long pl_sys_statfs(const char *path, struct statfs *out)
+{
+    return pl_sys3(__NR_statfs, (long) path, (long) out, 0);
 }
 
 INLINE long pl_sys_readlink(const char *path, char *to, size_t bytes)

@@ -18,7 +18,7 @@
 #define BLOCKS_AT_ONCE 3
 #define BLOCK_BYTES ((sizeof(struct pl_thread) + 63) & ~(size_t) 63)
 
-__thread struct pl_tls pl_tls INITIAL_EXEC;
+__thread struct pl_tls pl_tls INITIAL_EXEC PL_ARCH_PAIRS;
 
 /* ---- blocks ---- */
 
@@ -272,7 +272,7 @@ static COLD struct pl_thread *prepare(struct pl_process *process, struct pl_tls 
     pl_tally_forget(thread);
     uint64_t stream = fetch_add(&process->streams, 1);
     pl_sampler_seed(&thread->sampler, process->seed, stream);
-    thread->visits = (uint32_t) pl_hash(process->seed, stream); /* or no visit of a short thread were ever timed */
+    thread->untimed = (int32_t) (pl_hash(process->seed, stream) % PL_BUDGET_EVERY); /* or short threads seem free */
     return thread;
 }
 

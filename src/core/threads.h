@@ -44,7 +44,7 @@ struct pl_tls {
 };
 _Static_assert(sizeof(struct pl_tls) < 128, "thread-local storage of a preloaded library is scarce");
 
-extern HIDDEN __thread struct pl_tls pl_tls INITIAL_EXEC;
+extern HIDDEN __thread struct pl_tls pl_tls INITIAL_EXEC PL_ARCH_PAIRS;
 
 struct pl_bucket {
     uint64_t blocks;
@@ -58,26 +58,30 @@ enum pl_thread_state {
 };
 
 struct pl_thread {
+    /* Two cache lines, up to size_span: what exact mode uses in every visit. */
     struct pl_tls *tls; /* the owner's; NULL: no owner */
     uintptr_t busy;     /* stack pointer of the visit in progress; 0: none */
     uint32_t state;
     uint32_t slept;             /* a nested visit has set the countdown: it is not a gap */
     uint32_t record;            /* number of its pl_thread_record; 0: no file yet */
-    uint32_t visits;            /* in exact mode; one in PL_BUDGET_EVERY is timed */
+    int32_t untimed;            /* visits in exact mode until one is timed: one in PL_BUDGET_EVERY */
     uint32_t ticket;            /* process->counting when the thread began to count exactly; see process.h */
     uint64_t salt;              /* of the current tag: added to the hash of a stack */
     struct pl_tracker *tracker; /* tallies.h; NULL: it has not counted exactly yet */
     void *last_block;           /* the last one allocated and counted exactly */
 
-    int64_t headroom; /* this and the next six: see eras.h */
+    int64_t headroom; /* this and the next three: see eras.h */
     int64_t headroom_low;
     int64_t headroom_high;
-    int64_t headroom_told;
     int64_t objects;
+    struct pl_thread_record *record_at;
+    uint64_t countdown; /* what charge_left was last set to */
+    uint64_t size_from; /* stacks are recorded for sizes from here on, */
+    uint64_t size_span; /* and up to so many bytes more */
+
+    int64_t headroom_told; /* this and the next two: see eras.h */
     uint64_t told_calls;
     uint64_t told_bytes;
-
-    struct pl_thread_record *record_at;
     struct pl_thread *next;
     uint32_t overflow_row;
     uint32_t overflow_tally;
@@ -88,7 +92,6 @@ struct pl_thread {
     uint64_t start_ns;
 
     struct pl_sampler sampler;
-    uint64_t countdown;               /* what charge_left was last set to */
     uint64_t charge_spent;            /* in earlier countdowns */
     uint64_t base_calls[PL_FN_COUNT]; /* by earlier owners */
     uint64_t base_bytes;
@@ -101,10 +104,8 @@ struct pl_thread {
     uint32_t other_tally; /* for allocations outside of the recorded sizes, under the tag other_tag */
     uint32_t other_tag;
 
-    uint32_t changes; /* process->changes when the thread last copied the next three */
+    uint32_t changes; /* process->changes when the thread last copied `reset`, size_from and size_span */
     uint32_t reset;   /* resets so far */
-    uint64_t size_from;
-    uint64_t size_span;
     struct pl_bucket made[PL_SIZE_BUCKETS]; /* by size: blocks that it has allocated, and freed */
     struct pl_bucket gone[PL_SIZE_BUCKETS];
 
@@ -138,7 +139,7 @@ INLINE void pl_thread_leave(struct pl_thread *thread, struct pl_tls *tls)
 {
     signal_fence();
     tls->visiting = 0;
-    thread->busy = 0;
+    store_release(&thread->busy, 0); /* whoever sees this also sees what the visit has changed */
     signal_fence();
 }
 

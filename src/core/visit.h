@@ -42,10 +42,11 @@ INLINE void pl_visit_allocated(enum pl_function function, uint64_t size, void *b
 /* Before the real free of a block that may be recorded: removes its records and books the free. */
 INLINE void pl_visit_freeing(void *block)
 {
-    if (pl_exact_excludes(block)) /* first, and without a call: after auto mode has counted, this is often true */
-        return;
-    if (unlikely(!pl_exact_free(block)))
+    uint8_t byte = load_relaxed(pl_filter_byte(block));
+    if (unlikely(!pl_filter_is_only_exact(byte)))
         pl_cold_free(block);
+    else if (!pl_exact_excludes(block, byte)) /* without a call: after auto mode has counted, this is often true */
+        pl_exact_free(block, byte);
 }
 
 /* ---- realloc: pl_visit_due() and pl_cold_take() before the real call, these two after it ---- */

@@ -89,6 +89,21 @@ static void write_ending(struct pl_json *json, const struct pl_profile *profile)
         pl_json_add_whole(json, "exit_status", header->exit_status & 0xff);
 }
 
+/* Only in the profile of a process that was attached to. */
+static void write_attached(struct pl_json *json, const struct pl_profile *profile)
+{
+    static const char *const sources[] = {[PL_BEFORE_MALLOC] = "malloc", [PL_BEFORE_RESIDENT] = "resident"};
+    const struct pl_header *header = &profile->header;
+    char words[256];
+    if (!pl_describe_attached(profile, words, sizeof words))
+        return;
+    bool known = header->before_how == PL_BEFORE_MALLOC || header->before_how == PL_BEFORE_RESIDENT;
+    pl_json_add_text(json, "attached", words);
+    pl_json_add_real(json, "attached_s", (double) header->attached_ns / 1e9);
+    pl_json_add_real(json, "before_bytes", known ? (double) header->before_bytes : NAN);
+    pl_json_add_text(json, "before_source", known ? sources[header->before_how] : NULL);
+}
+
 static void write_process(struct pl_json *json, const struct pl_profile *profile)
 {
     pl_json_begin(json, '{');
@@ -112,6 +127,7 @@ static void write_process(struct pl_json *json, const struct pl_profile *profile
     pl_json_add_known(json, "exit_s", profile->exit_s);
     write_ending(json, profile);
     pl_json_add_bool(json, "forked", profile->header.flags & PL_FLAG_FORKED);
+    write_attached(json, profile);
     pl_json_end(json, '}');
 }
 

@@ -180,10 +180,11 @@ enum pl_mode {
 
 /* How the process says that it ended. What its parent saw, in wait_status, is more reliable. */
 enum pl_end {
-    PL_END_NONE = 0,  /* still running, or killed */
-    PL_END_EXIT = 1,  /* exit() or return from main */
-    PL_END_QUICK = 2, /* _exit, _Exit, quick_exit */
-    PL_END_EXEC = 3,  /* replaced by another program */
+    PL_END_NONE = 0,     /* still running, or killed */
+    PL_END_EXIT = 1,     /* exit() or return from main */
+    PL_END_QUICK = 2,    /* _exit, _Exit, quick_exit */
+    PL_END_EXEC = 3,     /* replaced by another program */
+    PL_END_DETACHED = 4, /* it goes on, and is not profiled any more */
 };
 
 enum pl_flag {
@@ -197,15 +198,57 @@ enum pl_flag {
     PL_FLAG_NO_OUTPUT = 1u << 7,     /* the program has asked for no profile to be kept when it ends */
     PL_FLAG_MERGED = 1u << 8,        /* made of several profiles, `merged` of them: peaks are the sum of theirs */
     PL_FLAG_OUT_OF_MEMORY = 1u << 9, /* with PL_FLAG_WAITED: the kernel probably killed it for lack of memory */
+    PL_FLAG_ATTACHED = 1u << 10,     /* `plimsoll attach` began to profile a running process: see attached_ns */
 };
 
-/* Control words: a reader may write them into the file of a running process. The runtime reads them on its cold path
- * and checks their range. */
+/* What the size of the heap before `plimsoll attach` comes from. The order is part of the format. */
+enum pl_before {
+    PL_BEFORE_UNKNOWN = 0,
+    PL_BEFORE_MALLOC = 1,   /* glibc's malloc says so: bytes in blocks, with its own overhead */
+    PL_BEFORE_RESIDENT = 2, /* the allocator is another one: resident memory that is no file's */
+};
+
+/*
+ * Control words: the owner of the file may write them while the process runs (`plimsoll control`), and the program does
+ * through the API. The runtime reads them on its cold path and checks their range.
+ *
+ * Who writes from outside sets the words, then `asked`, and increments `request` last. When the process has obeyed, its
+ * header's `taken` has the same value as `request`.
+ */
+#define PL_ASKED(X)                                                                                                    \
+    X(NOTHING, "nothing")                                                                                              \
+    X(OFF, "off")                                                                                                      \
+    X(ON, "on")                                                                                                        \
+    X(RESET, "reset")                                                                                                  \
+    X(SAMPLE, "sample")                                                                                                \
+    X(EXACT, "exact")                                                                                                  \
+    X(AUTO, "auto")                                                                                                    \
+    X(OVERHEAD, "overhead") /* auto mode, with another budget */
+
+enum pl_asked {
+#define PL_ENUM(name, text) PL_ASKED_##name,
+    PL_ASKED(PL_ENUM)
+#undef PL_ENUM
+        PL_ASKED_COUNT
+};
+
 struct pl_control {
     uint64_t interval_bytes; /* sampling interval; 0: not set; otherwise it overrules the mode, exact and auto too */
     uint32_t off;            /* 1: record nothing */
     uint32_t reset;          /* increment to reset: rows, tallies and scopes from before do not count any more */
-    uint64_t reserved[2];
+    uint32_t mode;           /* enum pl_mode, exact or auto, from now on; 0: as it is */
+    uint32_t overhead_ppm;   /* the budget of auto mode from now on; 0: as it is */
+    uint32_t asked;          /* enum pl_asked: what the last request was about */
+    uint32_t request;        /* number of requests from outside */
+};
+
+/* A request from outside that the process has obeyed. */
+#define PL_OBEYED_MAX 16
+struct pl_obeyed {
+    uint64_t time_ns; /* since the start of the process */
+    uint64_t value;   /* with PL_ASKED_SAMPLE the interval in bytes, with PL_ASKED_OVERHEAD the budget in ppm */
+    uint32_t what;    /* enum pl_asked */
+    uint32_t reserved;
 };
 
 /*
@@ -232,6 +275,18 @@ struct pl_peak {
     uint64_t units; /* time of the peak, since the start */
     uint32_t era;
     uint32_t peaks; /* how many peaks were declared */
+};
+
+/*
+ * What one half of the samples found (core/records/halves.h). Bytes, as that half estimates them: what is live is
+ * `more` than what all samples estimate, or less if it is negative; `peak` is the most that it has found; `other` is
+ * what the other half estimated at that moment. If live + more is not below `peak`, that moment is now.
+ */
+#define PL_HALVES 2
+struct pl_half {
+    int64_t more;
+    int64_t peak;
+    int64_t other;
 };
 
 /* What auto mode did. Times are CPU time. spent_ns is the time of the profiler's own cold path, as it measures it. */
@@ -307,7 +362,19 @@ struct pl_header {
     uint32_t full_errno;  /* with PL_FULL_ERROR and PL_FULL_DEVICE */
     uint32_t credit_ms;   /* of auto mode; 0: not known, written before there was a choice: PL_CREDIT_PRELOAD_MS */
     struct pl_text bypass[PL_BYPASS_MAX]; /* enum pl_bypass: the first module that it is about; empty: none */
-    uint8_t reserved[PL_HEADER_BYTES - 1104];
+    uint32_t steerable;   /* 1: the process obeys requests from outside; 0: it was written by an older version */
+    uint32_t taken;       /* control.request, when the process last obeyed a request */
+    uint64_t steered_max; /* since the last reset: the longest sampling interval that control words, or a mode that they
+                             have ended, have set; 0: none. `mode` and `interval_bytes` only say what is in force now */
+    uint64_t
+        requests; /* obeyed so far; the last PL_OBEYED_MAX of them are in `obeyed`, number n at n % PL_OBEYED_MAX */
+    struct pl_obeyed obeyed[PL_OBEYED_MAX];
+    struct pl_half half[PL_HALVES]; /* by any thread */
+    uint64_t attached_ns;           /* with PL_FLAG_ATTACHED: how long the process had been running by then */
+    uint64_t before_bytes; /* with PL_FLAG_ATTACHED: the heap that was there by then; none of its blocks are known */
+    uint32_t before_how;   /* enum pl_before: what before_bytes is */
+    uint32_t reserved_word;
+    uint8_t reserved[PL_HEADER_BYTES - 1584];
 };
 
 /* A loaded object. The same object loaded again at another address is another module. Module 1 is always "no module":
@@ -504,7 +571,7 @@ struct pl_tally {
     uint32_t remote; /* a record of kind REMOTE; 0: no other thread has freed a block of this tally */
     uint32_t sizes[PL_SIZE_BUCKETS];
 
-    uint32_t owner;     /* the same as `thread`, in the cache line of frees */
+    uint32_t owner;     /* `thread`, and `cohort` in bits 24 to 26: both again, in the cache line of frees */
     uint32_t freed_era; /* of what frees write: freed_calls, freed_bytes */
     uint64_t freed_calls;
     uint64_t freed_bytes;
@@ -531,6 +598,9 @@ struct pl_tally {
     uint64_t peak_freed_calls;
     uint64_t peak_freed_bytes;
 };
+
+#define PL_OWNER_COHORT_SHIFT 24 /* in `owner`; threads have smaller numbers */
+#define PL_OWNER_COHORT (7u << PL_OWNER_COHORT_SHIFT)
 
 /*
  * The first calls of a thread at a site. Most stacks of a compiler are used a few times only, and a tally takes seven
@@ -704,6 +774,8 @@ PL_FREEZE_AT(struct pl_header, control, 832);
 PL_FREEZE_AT(struct pl_header, clock, 864);
 PL_FREEZE_AT(struct pl_header, peak, 888);
 PL_FREEZE_AT(struct pl_header, automatic, 912);
+PL_FREEZE_AT(struct pl_header, steerable, 1104);
+PL_FREEZE_AT(struct pl_header, obeyed, 1128);
 PL_FREEZE(struct pl_module, 128);
 PL_FREEZE(struct pl_frame, 16);
 PL_FREEZE(struct pl_thread_record, 256);

@@ -23,7 +23,7 @@
       "%% a percent sign")                                                                                             \
     X(ONLY, "PLIMSOLL_ONLY", "only", NAMES, 0, 0, 0, "COMM[,COMM]", "every process",                                   \
       "profile only processes with one of these command names")                                                        \
-    X(LIVE_DIR, "PLIMSOLL_LIVE_DIR", "live-dir", TEXT, 0, 0, 0, "DIRECTORY", "/dev/shm, else $XDG_RUNTIME_DIR",        \
+    X(LIVE_DIR, "PLIMSOLL_LIVE_DIR", "live-dir", TEXT, 0, 0, 0, "DIRECTORY", "see `plimsoll help containers`",         \
       "directory of the profile while the program runs; `.` is the directory that it will end up in")                  \
     X(MAX_FILE, "PLIMSOLL_MAX_FILE", "max-file", SIZE, PL_MAX_FILE_MIN, PL_FILE_BYTES_MAX, "256M", "BYTES", "256M",    \
       "size limit of one profile; records beyond it are counted as lost")                                              \
@@ -105,6 +105,13 @@ _Static_assert((int) PL_SETTING_COUNT <= (int) PL_GLIBC_FIRST, "each setting nee
 #define PL_SNAPSHOT_EVERY_MAX_MS (366ull * 86400u * 1000u)
 #define PL_MAX_FILE_DEFAULT (256ull << 20) /* a hole: costs nothing until it is used */
 #define PL_MAX_FILE_MIN (256ull << 10)
+
+/* Live profiles are in /dev/shm, unless one of these says that it is a bad place: see `plimsoll help containers`. */
+#define PL_SHM "/dev/shm"
+#define PL_SHM_SMALL (256ull << 20)       /* smaller than this; Docker and Kubernetes have 64 MiB */
+#define PL_MEMORY_NO_LIMIT (1ull << 60)   /* cgroups of version 1 have no word for "none", but a number like this */
+#define PL_CONTAINER_VARIABLE "container" /* set by systemd-nspawn, podman and lxc */
+#define PL_KUBERNETES_VARIABLE "KUBERNETES_SERVICE_HOST"
 
 /* The call charge K: sampling probability grows with size + K. See docs/maths.md. */
 #define PL_CALL_CHARGE 64u

@@ -61,4 +61,11 @@ const char *pl_loader_linked(void);
 /* Looks up the real functions. Called by the constructor, while no thread holds the loader's lock. */
 void pl_lifecycle_start(void);
 
+/* What main has returned, or the argument of exit(). */
+extern HIDDEN int pl_lifecycle_status;
+
+/* Adds the functions that must be hooked in a process that was attached to; returns how many there are then. */
+struct pl_desk_hook;
+uint32_t pl_lifecycle_list(struct pl_desk_hook *hook, uint32_t hooks);
+
 #endif

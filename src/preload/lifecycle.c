@@ -19,7 +19,9 @@
 #include "core/process.h"
 #include "core/sandbox.h"
 #include "core/sys.h"
+#include "format/desk.h"
 #include "preload/hooks.h"
+#include "preload/libc.h"
 #include "preload/next.h"
 
 #define NORETURN __attribute__((noreturn))
@@ -97,11 +99,21 @@ static struct {
  * (pl_front.owns).
  */
 static main_function *program_main;
+int pl_lifecycle_status;
 
 static int call_main(int argc, char **argv, char **environment)
 {
-    int status = program_main(argc, argv, environment);
+    pl_lifecycle_status = program_main(argc, argv, environment);
     pl_process_exiting(pl_process);
+    return pl_lifecycle_status;
+}
+
+/* The same, where the code that calls main has no unwind tables: tells the unwinder that stacks end here. */
+static int call_main_outermost(int argc, char **argv, char **environment)
+{
+    PL_ARCH_OUTERMOST();
+    int status = call_main(argc, argv, environment);
+    __asm__ volatile("" : "+r"(status)); /* not a tail call: this frame must be there */
     return status;
 }
 
@@ -110,7 +122,8 @@ int __libc_start_main(main_function *main, int argc, char **argv, void (*init)(v
 {
     __typeof__(&__libc_start_main) start = (__typeof__(start)) pl_next_find("__libc_start_main");
     program_main = main;
-    return start(call_main, argc, argv, init, fini, rtld_fini, stack_end);
+    return start(pl_libc()->lacks_tables ? call_main_outermost : call_main, argc, argv, init, fini, rtld_fini,
+                 stack_end);
 }
 
 /* ---- fork ---- */
@@ -139,6 +152,7 @@ void _Exit(int status)
 
 void exit(int status)
 {
+    pl_lifecycle_status = status;
     pl_process_exiting(pl_process);
     NEXT(exit)(status);
     __builtin_unreachable();
@@ -164,7 +178,7 @@ void pl_lifecycle_start(void)
 #define LOOK_UP(name) (void) NEXT(name);
     BEHIND(LOOK_UP)
 #undef LOOK_UP
-    at_quick_exit(end_quickly);
+    pl_libc_at_quick_exit(end_quickly);
 }
 
 /* ---- exec ---- */
@@ -257,7 +271,9 @@ int execle(const char *path, const char *first, ...)
     void name(void *to, int value)                                                                                     \
     {                                                                                                                  \
         __typeof__(&name) next_name_ = NEXT(name);                                                                     \
-        pl_cold_thrown(pl_arch_jump_target(to));                                                                       \
+        pl_cold_thrown(pl_libc()->jump_target(to));                                                                    \
+        if (pl_front.thrown)                                                                                           \
+            pl_front.thrown(pl_libc()->jump_target(to));                                                               \
         next_name_(to, value);                                                                                         \
         __builtin_unreachable();                                                                                       \
     }
@@ -300,6 +316,10 @@ int prctl(int option, ...)
     return result;
 }
 
+#ifndef SYS_fork
+#define SYS_fork SYS_clone /* newer processors have only clone */
+#endif
+
 static bool forks(long number)
 {
     return number == SYS_fork || number == SYS_clone || number == SYS_clone3;
@@ -321,4 +341,31 @@ long syscall(long number, ...)
     if (result == 0 && forks(number) && pl_process->state == PL_PROCESS_NEW)
         pl_process_forked(pl_process, &pl_tls);
     return result;
+}
+
+/* ---- for a process that was attached to ---- */
+
+/* libc's functions call each other by their entries: all of exec's end in these three, and all of exit's in _exit. */
+#define ENTERED(X)                                                                                                     \
+    X(_Fork)                                                                                                           \
+    X(exit)                                                                                                            \
+    X(execve)                                                                                                          \
+    X(execveat)                                                                                                        \
+    X(fexecve)                                                                                                         \
+    X(longjmp)                                                                                                         \
+    X(_longjmp)                                                                                                        \
+    X(siglongjmp)                                                                                                      \
+    X(__longjmp_chk)                                                                                                   \
+    X(pthread_setname_np)                                                                                              \
+    X(prctl)                                                                                                           \
+    X(syscall)
+
+uint32_t pl_lifecycle_list(struct pl_desk_hook *hook, uint32_t hooks)
+{
+#define ADD(name_)                                                                                                     \
+    hook[hooks++] = (struct pl_desk_hook){                                                                             \
+        .name = #name_, .hook = (uintptr_t) name_, .real = (void *) &next.name_, .family = PL_DESK_LIBC};
+    ENTERED(ADD)
+#undef ADD
+    return hooks;
 }

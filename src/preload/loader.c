@@ -21,6 +21,7 @@
 #include "core/unwind/find.h"
 #include "format/settings.h"
 #include "preload/hooks.h"
+#include "preload/libc.h"
 #include "preload/next.h"
 
 static int read_unloads(struct dl_phdr_info *info, size_t bytes, void *out)
@@ -37,7 +38,7 @@ static unsigned long long unloads(void)
     return n;
 }
 
-typedef void *open_function(const char *file, int mode);
+typedef pl_libc_opener open_function;
 typedef void *open_apart_function(Lmid_t list, const char *file, int mode);
 static open_function *next_dlopen;
 static open_apart_function *next_dlmopen;
@@ -58,7 +59,7 @@ open_function *pl_loader_opens(const char *file, int mode)
 {
     int saved = errno;
     if (unlikely(!load_relaxed(&next_dlopen)))
-        store_relaxed(&next_dlopen, (open_function *) pl_next_find("dlopen"));
+        store_relaxed(&next_dlopen, pl_libc_watch((open_function *) pl_next_find("dlopen")));
     note(file, mode, mode & RTLD_DEEPBIND);
     errno = saved;
     return next_dlopen;

@@ -108,7 +108,7 @@ static void look_up(void)
 
 #define NEW(symbol, parameters, arguments)                                                                             \
     EXPORT HOT void *symbol parameters;                                                                                \
-    static __attribute__((noinline)) void *cold##symbol parameters                                                     \
+    PL_ARCH_ENTRY static __attribute__((noinline)) void *cold##symbol parameters                                       \
     {                                                                                                                  \
         struct pl_start start;                                                                                         \
         PL_START_HERE(&start);                                                                                         \

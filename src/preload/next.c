@@ -9,6 +9,7 @@
 
 #include "core/blocks/filter.h"
 #include "core/compiler.h"
+#include "core/memory.h"
 #include "core/process.h"
 #include "core/sys.h"
 #include "core/threads.h"
@@ -31,7 +32,7 @@ void *pl_next_pool_alloc(size_t bytes, size_t alignment)
 {
     if (alignment < HEAD)
         alignment = HEAD;
-    if (bytes > PL_NEXT_POOL_BYTES || alignment > 4096)
+    if (bytes > PL_NEXT_POOL_BYTES || alignment > PL_ARCH_PAGE_MOST)
         return NULL;
     size_t old = load_relaxed(&pool_used), at;
     do {
@@ -48,7 +49,7 @@ void *pl_next_pool_alloc(size_t bytes, size_t alignment)
  * nothing in its tables, and forwards the call. */
 void pl_next_pool_keep_on_fork(void)
 {
-    const uintptr_t page = 4096;
+    const uintptr_t page = PL_ARCH_PAGE_MOST;
     uintptr_t first = (uintptr_t) pl_filter_byte(pl_next_pool) & ~(page - 1);
     uintptr_t last = (uintptr_t) pl_filter_byte(pl_next_pool + PL_NEXT_POOL_BYTES - 1) & ~(page - 1);
     if (load_relaxed(&pool_used)) {
@@ -130,12 +131,12 @@ static void *first_memalign(size_t alignment, size_t n)
 
 static void *first_valloc(size_t n)
 {
-    return look_up_all() ? pl_next.valloc(n) : from_pool(n, 4096);
+    return look_up_all() ? pl_next.valloc(n) : from_pool(n, PL_ARCH_PAGE_MOST);
 }
 
 static void *first_pvalloc(size_t n)
 {
-    return look_up_all() ? pl_next.pvalloc(n) : from_pool((n + 4095) & ~(size_t) 4095, 4096);
+    return look_up_all() ? pl_next.pvalloc(n) : from_pool(pl_memory_pages(n), PL_ARCH_PAGE_MOST);
 }
 
 /* Correct for every allocator, so these two may wait for pl_next_start(). */
@@ -198,30 +199,22 @@ static void none_free(UNUSED void *p)
 
 /* ---- looking up ---- */
 
-/* Restores the thread's counters: calls that the program did not make are neither counted nor sampled. */
-static void restore(const struct pl_tls *before)
-{
-    pl_tls.charge_left = before->charge_left;
-    for (int i = 0; i < PL_FN_COUNT; i++)
-        pl_tls.calls[i] = before->calls[i];
-}
-
 /* dlsym() allocates if it finds nothing. */
 void *pl_next_find(const char *name)
 {
-    struct pl_tls before = pl_tls;
-    pl_tls.charge_left = 1ull << 62; /* will not run out, and does not look as if it had */
+    struct pl_tls before;
+    pl_next_hide(&before);
     void *found = dlsym(RTLD_NEXT, name);
-    restore(&before);
+    pl_next_show(&before);
     return found;
 }
 
 /* Asks by calling it: another library's malloc may forward to ours, or be the program's stub for ours. */
 bool pl_next_is_asked(const char **module)
 {
-    struct pl_tls before = pl_tls;
+    struct pl_tls before;
     Dl_info about;
-    pl_tls.charge_left = 1ull << 62;
+    pl_next_hide(&before);
     void *(*used)(size_t) = (void *(*) (size_t)) dlsym(RTLD_DEFAULT, "malloc");
     void (*freed)(void *) = (void (*)(void *)) dlsym(RTLD_DEFAULT, "free");
     bool ours = !used || !freed || pl_front.owns((uintptr_t) used);
@@ -230,7 +223,7 @@ bool pl_next_is_asked(const char **module)
         freed(used(1));
         ours = pl_tls.calls[PL_FN_MALLOC] != calls;
     }
-    restore(&before);
+    pl_next_show(&before);
     *module = !ours && dladdr((void *) used, &about) && about.dli_fname ? about.dli_fname : "";
     return ours;
 }
@@ -279,6 +272,7 @@ static bool look_up_all(void)
 void pl_next_start(void)
 {
     look_up_all();
+    pl_next_unnest();
     LOOK_UP(free_sized, none_free_sized);
     LOOK_UP(free_aligned_sized, none_free_aligned_sized);
 }

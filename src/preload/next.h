@@ -43,8 +43,17 @@ void pl_next_start(void);
  * malloc. */
 bool pl_next_is_asked(const char **module);
 
+/* If the C library's functions call one another through our hooks: puts functions in their place that do not. */
+void pl_next_unnest(void);
+
 /* Looks up the next definition of a function; NULL if there is none. */
 void *pl_next_find(const char *name);
+
+/* Between these two, allocations of this thread are neither counted nor sampled: calls that the program did not make.
+ * `before` keeps the thread's counters. */
+struct pl_tls;
+void pl_next_hide(struct pl_tls *before);
+void pl_next_show(const struct pl_tls *before);
 
 /* ---- the pool ---- */
 

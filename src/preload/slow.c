@@ -11,10 +11,13 @@
 
 #include <errno.h>
 
+#include "core/arch.h"
 #include "core/compiler.h"
 #include "core/memory.h"
 #include "core/visit.h"
 #include "preload/next.h"
+
+#define ENTRY PL_ARCH_ENTRY OUT_OF_LINE
 
 /* Before relocation there is no thread-local storage, no next definition and no errno: only the pool. */
 #define RETURN_BEFORE_RELOCATION(value)                                                                                \
@@ -31,11 +34,11 @@
     X(calloc, (size_t n, size_t m), (n, m), PL_FN_CALLOC, (n * m), 16)                                                 \
     X(aligned_alloc, (size_t alignment, size_t n), (alignment, n), PL_FN_ALIGNED, n, alignment)                        \
     X(memalign, (size_t alignment, size_t n), (alignment, n), PL_FN_ALIGNED, n, alignment)                             \
-    X(valloc, (size_t n), (n), PL_FN_ALIGNED, n, 4096)                                                                 \
-    X(pvalloc, (size_t n), (n), PL_FN_ALIGNED, n, 4096)
+    X(valloc, (size_t n), (n), PL_FN_ALIGNED, n, PL_ARCH_PAGE_MOST)                                                    \
+    X(pvalloc, (size_t n), (n), PL_FN_ALIGNED, n, PL_ARCH_PAGE_MOST)
 
 #define ALLOCATE(name, parameters, arguments, function, bytes, alignment)                                              \
-    OUT_OF_LINE void *pl_slow_##name parameters                                                                        \
+    ENTRY void *pl_slow_##name parameters                                                                              \
     {                                                                                                                  \
         RETURN_BEFORE_RELOCATION(pl_next_pool_alloc(bytes, alignment));                                                \
         struct pl_start start;                                                                                         \
@@ -49,7 +52,7 @@
     }
 ALLOCATORS(ALLOCATE)
 
-OUT_OF_LINE int pl_slow_posix_memalign(void **out, size_t alignment, size_t n)
+ENTRY int pl_slow_posix_memalign(void **out, size_t alignment, size_t n)
 {
     RETURN_BEFORE_RELOCATION((*out = pl_next_pool_alloc(n, alignment)) ? 0 : ENOMEM);
     struct pl_start start;
@@ -64,7 +67,7 @@ OUT_OF_LINE int pl_slow_posix_memalign(void **out, size_t alignment, size_t n)
 
 /* Blocks of the pool are never freed. */
 #define FREE(name, parameters, arguments)                                                                              \
-    OUT_OF_LINE void pl_slow_##name parameters                                                                         \
+    ENTRY void pl_slow_##name parameters                                                                               \
     {                                                                                                                  \
         if (unlikely(pl_next_pool_owns(p)))                                                                            \
             return;                                                                                                    \
@@ -106,7 +109,7 @@ INLINE void *move(void *p, size_t n, size_t *before)
     return block;
 }
 
-OUT_OF_LINE void *pl_slow_realloc(void *p, size_t n, bool due)
+ENTRY void *pl_slow_realloc(void *p, size_t n, bool due)
 {
     RETURN_BEFORE_RELOCATION(copy_from_pool(p, n, pl_next_pool_alloc(n, 16)));
     struct pl_cold_plan plan = {PL_COLD_SKIPPED, 0};

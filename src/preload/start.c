@@ -5,36 +5,18 @@
  * The core starts at the first allocation, which may come before our constructor. The constructor makes sure that it
  * has started, and registers handlers for forks, for the end of threads and for the end of the process.
  */
-#include <elf.h>
-#include <gnu/libc-version.h>
 #include <pthread.h>
 #include <stdlib.h>
 #include <sys/auxv.h>
 #include <unistd.h>
 
 #include "core/process.h"
-#include "core/unwind/find.h"
+#include "core/unwind/rules.h"
+#include "core/unwind/unwind.h"
+#include "preload/front.h"
 #include "preload/hooks.h"
+#include "preload/libc.h"
 #include "preload/next.h"
-
-static pthread_key_t end_of_thread;
-static bool key_ready;
-
-/* ---- threads ---- */
-
-/* A key's destructor runs in every round of destructors in which its value is set. A thread that allocates again after
- * it registers again, which sets the value again, so our destructor runs after the program's. */
-static void thread_ends(void *unused)
-{
-    (void) unused;
-    pl_thread_goodbye(pl_process, &pl_tls);
-}
-
-static void thread_started(void)
-{
-    if (key_ready)
-        pthread_setspecific(end_of_thread, &pl_tls);
-}
 
 /* ---- what the core needs ---- */
 
@@ -50,50 +32,21 @@ static char **environment(void)
     return arguments + *(const long *) __libc_stack_end + 1;
 }
 
-static bool secure(void)
-{
-    return getauxval(AT_SECURE) != 0;
-}
-
-/* In nearly every program the program headers follow the ELF header, in the same page. */
-static uintptr_t main_header(void)
-{
-    uintptr_t headers = getauxval(AT_PHDR);
-    return headers % 4096 == sizeof(Elf64_Ehdr) ? headers - sizeof(Elf64_Ehdr) : 0;
-}
-
-/* glibc's blocks begin at least 32 bytes apart; other allocators place two blocks of 8 bytes in 16. */
-static unsigned granule_shift(void)
-{
-    return pl_find_same_module((uintptr_t) pl_next.malloc, (uintptr_t) gnu_get_libc_version) ? 5 : 3;
-}
-
-extern const char __ehdr_start HIDDEN, etext HIDDEN; /* defined by the linker: our own code is between them */
-
-static bool owns(uintptr_t pc)
-{
-    return pc >= (uintptr_t) &__ehdr_start && pc < (uintptr_t) &etext;
-}
-
-static uintptr_t allocator(void)
-{
-    return (uintptr_t) pl_next.malloc;
-}
-
 static void started(void)
 {
     pl_next_pool_keep_on_fork();
 }
 
 const struct pl_front pl_front = {
-    .main_header = main_header,
+    .main_header = pl_front_main_header,
     .environment = environment,
-    .unwanted = secure,
+    .unwanted = pl_front_secure,
     .started = started,
-    .thread_started = thread_started,
-    .granule_shift = granule_shift,
-    .owns = owns,
-    .allocator = allocator,
+    .thread_started = pl_front_thread_started,
+    .page_bytes = pl_front_page_bytes,
+    .granule_shift = pl_front_granule_shift,
+    .owns = pl_libc_owns,
+    .allocator = pl_front_allocator,
 };
 
 /* ---- begin and end ---- */
@@ -110,17 +63,31 @@ static void finish(int status, void *unused)
     pl_process_end(pl_process, PL_END_EXIT, status);
 }
 
+/* Where there is no on_exit(). Other constructors run after ours, so their destructors run before this; in a static
+ * program, the number decides: 101 is the first that programs may use. */
+__attribute__((destructor(101))) static void finish_without_handler(void)
+{
+    if (!pl_libc()->has_on_exit)
+        finish(pl_lifecycle_status, NULL);
+}
+
 bool pl_start_awaits_exit;
 
 /* All sanitizers define this. Their own on_exit() must not be called before their constructors have run. */
 extern void __sanitizer_print_stack_trace(void) __attribute__((weak));
 
+static void await_exit(void)
+{
+    if (!pl_start_awaits_exit && pl_libc()->has_on_exit)
+        pl_libc_on_exit(finish);
+    pl_start_awaits_exit = true;
+}
+
 COLD void pl_start_await_exit(void)
 {
     if (pl_start_awaits_exit || load_relaxed(&pl_process->state) != PL_PROCESS_ON || __sanitizer_print_stack_trace)
         return;
-    pl_start_awaits_exit = true;
-    on_exit(finish, NULL);
+    await_exit();
 }
 
 static void check_malloc(void)
@@ -134,17 +101,17 @@ static void check_malloc(void)
         pl_process_bypassed(pl_process, PL_BYPASS_LINKED, module);
 }
 
-__attribute__((constructor)) static void begin(void)
+__attribute__((constructor(101))) static void begin(void)
 {
-    key_ready = pthread_key_create(&end_of_thread, thread_ends) == 0;
-    if (pl_tls.thread)
-        thread_started();
-    pthread_atfork(NULL, NULL, forked);
-    if (!pl_start_awaits_exit)
-        on_exit(finish, NULL);
-    pl_start_awaits_exit = true;
+    pl_libc_learn_modules();
+    pl_bounds_stack_end = getauxval(AT_RANDOM); /* the kernel stores random bytes above the arguments */
+    pl_rule_reads_code = pl_libc()->lacks_tables;
+    pl_front_await_threads();
+    pl_libc_at_fork(forked);
+    await_exit();
     pl_next_start();
     pl_lifecycle_start();
+    pl_libc_forget_failures();
     pl_process_start(pl_process);
     check_malloc();
 }

@@ -159,6 +159,8 @@ void pl_describe_ending(const struct pl_profile *profile, char *out, size_t byte
         say_snapshot(profile, out, bytes);
     else if (header->end == PL_END_EXEC)
         snprintf(out, bytes, "became another program (exec)");
+    else if (header->end == PL_END_DETACHED)
+        snprintf(out, bytes, "detached");
     else if (header->flags & PL_FLAG_WAITED)
         say_wait_status((int) header->wait_status, header->flags & PL_FLAG_OUT_OF_MEMORY, out, bytes);
     else if (profile->running)
@@ -193,6 +195,39 @@ static void print_bytes(char out[FIGURE_BYTES], double bytes)
     for (; i < 4 && bytes >= 1023.5; i++)
         bytes /= 1024;
     snprintf(out, FIGURE_BYTES, bytes >= 9.95 || bytes == floor(bytes) ? "%.0f %s" : "%.1f %s", bytes, unit[i]);
+}
+
+/* ---- attached ---- */
+
+/* 340 ms, 12.3 s, 12 m, 3.5 h, 12 d */
+static void print_time(char out[FIGURE_BYTES], double s)
+{
+    if (s < 1)
+        snprintf(out, FIGURE_BYTES, "%.0f ms", s * 1e3);
+    else if (s < 60)
+        snprintf(out, FIGURE_BYTES, "%.1f s", s);
+    else if (s < 5400)
+        snprintf(out, FIGURE_BYTES, "%.0f m", s / 60);
+    else if (s < 172800)
+        snprintf(out, FIGURE_BYTES, "%.1f h", s / 3600);
+    else
+        snprintf(out, FIGURE_BYTES, "%.0f d", s / 86400);
+}
+
+bool pl_describe_attached(const struct pl_profile *profile, char *out, size_t bytes)
+{
+    const struct pl_header *header = &profile->header;
+    char after[FIGURE_BYTES], heap[FIGURE_BYTES], before[160] = "";
+    if (!(header->flags & PL_FLAG_ATTACHED) || profile->merged)
+        return false;
+    print_time(after, (double) header->attached_ns / 1e9);
+    print_bytes(heap, (double) header->before_bytes);
+    if (header->before_how == PL_BEFORE_MALLOC)
+        snprintf(before, sizeof before, " (the heap had %s in use by then)", heap);
+    else if (header->before_how == PL_BEFORE_RESIDENT)
+        snprintf(before, sizeof before, " (%s of memory that is no file's was resident by then)", heap);
+    snprintf(out, bytes, "attached %s after the start; blocks older than that are not in it%s", after, before);
+    return true;
 }
 
 /* ---- exceptions ---- */
@@ -356,7 +391,7 @@ static double mean_interval(const struct pl_profile *profile)
     }
     if (profile->samples > 0)
         return (sampled.space + profile->header.call_charge * sampled.objects) / (double) profile->samples;
-    return (double) profile->header.automatic.interval_bytes;
+    return fmax((double) profile->header.automatic.interval_bytes, (double) profile->header.steered_max);
 }
 
 static void say_mixed(const struct pl_profile *profile, char *out, size_t bytes)
@@ -366,7 +401,7 @@ static void say_mixed(const struct pl_profile *profile, char *out, size_t bytes)
     print_count(counted, profile->exact_calls);
     print_count(calls, profile->recorded_calls);
     print_bytes(interval, mean_interval(profile));
-    if (automatic->left <= 1 && automatic->returned == 0 && profile->merged == 0)
+    if (automatic->left <= 1 && automatic->returned == 0 && profile->merged == 0 && profile->header.requests == 0)
         snprintf(out, bytes, "exact for the first %s allocations%s, then sampled about every %s; ± = 95%% confidence",
                  counted, since(profile), interval);
     else
@@ -374,10 +409,30 @@ static void say_mixed(const struct pl_profile *profile, char *out, size_t bytes)
                  counted, calls, since(profile), interval);
 }
 
+static uint64_t interval_now(const struct pl_header *header)
+{
+    return header->control.interval_bytes    ? header->control.interval_bytes
+           : header->mode == PL_MODE_SAMPLED ? header->interval_bytes
+                                             : header->automatic.interval_bytes;
+}
+
+void pl_describe_now(const struct pl_header *header, char *out, size_t bytes)
+{
+    char interval[FIGURE_BYTES];
+    bool counts = header->mode == PL_MODE_EXACT || (header->mode == PL_MODE_AUTO && header->automatic.exact);
+    print_bytes(interval, (double) interval_now(header));
+    if (header->control.off)
+        snprintf(out, bytes, "off");
+    else if (counts && !header->control.interval_bytes)
+        snprintf(out, bytes, "exact");
+    else
+        snprintf(out, bytes, "sampled every %s", interval);
+}
+
 static void say_sampled(const struct pl_profile *profile, char *out, size_t bytes)
 {
     char interval[FIGURE_BYTES], samples[FIGURE_BYTES];
-    bool set = profile->header.mode == PL_MODE_SAMPLED;
+    bool set = profile->header.mode == PL_MODE_SAMPLED && profile->header.steered_max == 0;
     print_count(samples, (double) profile->samples);
     print_bytes(interval, set ? (double) profile->header.interval_bytes : mean_interval(profile));
     if (set && profile->header.interval_bytes <= 1)

@@ -28,6 +28,12 @@ bool pl_describe_flaws(const struct pl_profile *profile, char *out, size_t bytes
 /* A line on how the process ended: "running", "exited 0", "killed by SIGKILL", "ended, exit status unknown", ... */
 void pl_describe_ending(const struct pl_profile *profile, char *out, size_t bytes);
 
+/* How a process is being profiled now: "exact", "sampled every 64 KiB", "off". */
+void pl_describe_now(const struct pl_header *header, char *out, size_t bytes);
+/* "attached 12 m after the start; blocks older than that are not in it (the heap had 31 MiB in use by then)". False: it
+ * was profiled from its start. */
+bool pl_describe_attached(const struct pl_profile *profile, char *out, size_t bytes);
+
 /* How the figures were obtained, in words: "exact: all 48,213 allocations", "exact for the first 400,000 allocations,
  * then sampled about every 96 KiB; ± = 95% confidence", "sampled every 512 KiB on average: 312 samples; ± = 95%
  * confidence". */

@@ -48,7 +48,8 @@ bool pl_profile_process_runs(const struct pl_header *header)
 {
     uint64_t start_ticks;
     char state = 0;
-    bool gone = header->end == PL_END_EXEC || (header->flags & (PL_FLAG_WAITED | PL_FLAG_SNAPSHOT)) != 0;
+    bool gone = header->end == PL_END_EXEC || header->end == PL_END_DETACHED ||
+                (header->flags & (PL_FLAG_WAITED | PL_FLAG_SNAPSHOT)) != 0;
     if (gone || header->pid == 0 || !read_stat(header->pid, &start_ticks, &state))
         return false;
     return start_ticks == header->start_ticks && !strchr("ZX", state);

@@ -70,19 +70,54 @@ static void move_peak_to_now(struct pl_profile *profile, struct pl_figures *all)
     profile->peak_s = profile->duration_s;
 }
 
-/* With several threads, the heap's height is known only to within what each has not reported yet. */
-static double slack_of(const struct pl_profile *profile)
+static int earlier(const void *a, const void *b)
 {
+    const uint64_t *first = a, *second = b;
+    return (*first > *second) - (*first < *second);
+}
+
+/* How many threads there were at once, at most. One that has ended has reported everything. */
+static uint32_t most_at_once(const struct pl_profile *profile)
+{
+    uint32_t threads = profile->threads, ended = 0, most = 0;
+    uint64_t *start = pl_grow_zeroed(threads + 1ull, sizeof *start), *end = pl_grow_zeroed(threads + 1ull, sizeof *end);
+    for (uint32_t i = 0; i < threads; i++) {
+        const struct pl_thread_view *thread = &profile->thread[i];
+        start[i] = thread->start_ns;
+        end[i] = thread->alive || thread->end_ns < thread->start_ns ? UINT64_MAX : thread->end_ns;
+    }
+    qsort(start, threads, sizeof *start, earlier);
+    qsort(end, threads, sizeof *end, earlier);
+    for (uint32_t i = 0; i < threads; i++) {
+        while (end[ended] < start[i])
+            ended++;
+        most = i + 1 - ended > most ? i + 1 - ended : most;
+    }
+    free(start);
+    free(end);
+    return most;
+}
+
+/* With several threads, the heap's height is known only to within what each has not reported yet: a batch, but together
+ * no more than was allocated at all. */
+static double slack_of(const struct pl_profile *profile, const struct pl_figures *all)
+{
+    double bytes = 0;
     if (profile->merged > 0)
         return profile->header.batch_bytes;
-    return profile->threads > 1 ? (double) profile->threads * profile->header.batch_bytes : 0;
+    if (profile->threads < 2)
+        return 0;
+    for (uint32_t i = 0; i < profile->threads; i++)
+        bytes += (double) profile->thread[i].bytes;
+    bytes = larger(bytes, pl_amount_space(&all->allocated));
+    return fmin((double) most_at_once(profile) * profile->header.batch_bytes, bytes);
 }
 
 /* True: the peak is now, and sites hold what is live. */
 static bool fold_peak(struct pl_profile *profile, struct pl_figures *all)
 {
     const struct pl_peak *peak = &profile->header.peak;
-    profile->peak_slack_bytes = slack_of(profile);
+    profile->peak_slack_bytes = slack_of(profile, all);
     if (profile->merged > 0) { /* a sum of peaks, each at a time of its own, and settled when it was read */
         profile->peak_s = 0;
         return false;
@@ -105,7 +140,8 @@ static void fold_spread(struct pl_profile *profile)
 static uint64_t hidden_interval(const struct pl_header *header)
 {
     bool automatic = header->mode != PL_MODE_SAMPLED && header->automatic.interval_bytes > 0;
-    return automatic ? header->automatic.interval_bytes : header->interval_bytes;
+    uint64_t interval = automatic ? header->automatic.interval_bytes : header->interval_bytes;
+    return interval > header->steered_max ? interval : header->steered_max;
 }
 
 void pl_totals_hidden(const struct pl_profile *profile, struct pl_estimate hidden[PL_METRIC_COUNT])
@@ -177,11 +213,13 @@ static bool left_exact_mode(const struct pl_auto *automatic)
 static double unseen_interval(const struct pl_profile *profile, const struct pl_figures *all)
 {
     const struct pl_sums *sampled = &all->allocated.sampled;
-    if (!left_exact_mode(&profile->header.automatic) && sampled->samples == 0)
+    const struct pl_header *header = &profile->header;
+    if (!left_exact_mode(&header->automatic) && !header->steered_max && sampled->samples == 0)
         return 0;
     double charge = sampled->space + profile->header.call_charge * sampled->objects;
-    double mean = sampled->samples && profile->merged == 0 ? charge / (double) sampled->samples
-                                                           : (double) profile->header.automatic.interval_bytes;
+    double mean = sampled->samples && profile->merged == 0
+                      ? charge / (double) sampled->samples
+                      : larger((double) header->automatic.interval_bytes, (double) header->steered_max);
     return isfinite(mean) && mean < PL_SAMPLE_MAX ? mean : 0;
 }
 
@@ -191,6 +229,7 @@ static double hidden_gap(const struct pl_header *header, double unseen)
     bool sampled = header->mode == PL_MODE_SAMPLED;
     double longest = (double) (sampled ? header->interval_bytes : header->automatic.interval_max);
     longest = larger(longest, (double) header->control.interval_bytes);
+    longest = larger(longest, (double) header->steered_max);
     return longest > 0 ? fmin(unseen, longest) : unseen;
 }
 
@@ -323,7 +362,7 @@ void pl_totals_fold(struct pl_profile *profile)
     profile->exact_calls = all.allocated.exact_objects;
     profile->exact_bytes = all.allocated.exact_space;
     profile->exact = profile->samples == 0 && header->mode != PL_MODE_SAMPLED && !left_exact_mode(&header->automatic) &&
-                     header->control.interval_bytes == 0;
+                     header->control.interval_bytes == 0 && header->steered_max == 0;
     fold_hidden(profile);
     fold_calls(profile);
 }

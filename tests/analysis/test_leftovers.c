@@ -247,6 +247,41 @@ static void a_container_that_doubles_grows_until_its_next_step_is_overdue(void *
     assert_int_equal(item.verdict, PL_LEFT_STOPPED);
 }
 
+/* The same without heap compositions: the last of 13 steps was in age class `last`, and no block before it lived longer
+ * than 2^`life` units of 4,096 ns or so. */
+static struct pl_leftover judge_doubling_alone(uint32_t last, uint32_t life, uint64_t largest)
+{
+    struct model *model = model_new(10, 8);
+    double ages[PL_COHORTS] = {0};
+    end_as_killed(model);
+    ages[last] = 1;
+    uint32_t site = model_site(model, STACK(model, APP, "push_back", APP, "main"), ages, 8u << 20, 12);
+    struct pl_spread *spread = &model->site[site].spread;
+    for (uint32_t i = 7; i < 7 + 13; i++)
+        spread->sizes[i] = 1;
+    for (uint32_t i = 0; i < 12; i++)
+        spread->lives[life - i] = 1;
+    spread->largest = largest;
+    model->profile.unit_s = 10.0 / (1 << 20);
+    struct pl_leftover item = judge_only(model);
+    model_free(model);
+    return item;
+}
+
+static void a_container_that_doubles_needs_no_heap_compositions(void **state)
+{
+    (void) state;
+    struct pl_leftover item = judge_doubling_alone(6, 19, 8u << 20);
+    assert_int_equal(item.verdict, PL_LEFT_SUSPECTED);
+    item = judge_doubling_alone(3, 19, 8u << 20); /* up to 5 s; the one before lived at most 5 s */
+    assert_int_equal(item.verdict, PL_LEFT_UNKNOWN);
+    assert_int_equal(item.doubt, PL_DOUBT_STEPS);
+    item = judge_doubling_alone(3, 16, 8u << 20); /* at most 0.6 s: the next step is overdue */
+    assert_int_equal(item.verdict, PL_LEFT_STOPPED);
+    item = judge_doubling_alone(3, 19, 16u << 20); /* it was larger once */
+    assert_int_equal(item.verdict, PL_LEFT_STOPPED);
+}
+
 /* Estimates may seem level by chance, but then no older block was freed. */
 static void a_site_that_frees_nothing_old_does_not_turn_over(void **state)
 {
@@ -695,6 +730,7 @@ int main(void)
         cmocka_unit_test(a_few_heap_compositions_are_enough_to_see_turnover),
         cmocka_unit_test(a_full_cache_of_constant_size_has_stopped_without_turnover),
         cmocka_unit_test(a_container_that_doubles_grows_until_its_next_step_is_overdue),
+        cmocka_unit_test(a_container_that_doubles_needs_no_heap_compositions),
         cmocka_unit_test(a_site_that_frees_nothing_old_does_not_turn_over),
         cmocka_unit_test(growth_is_measured_until_the_program_cleans_up),
         cmocka_unit_test(a_site_in_no_heap_composition_is_not_suspected_if_older_blocks_are_freed),

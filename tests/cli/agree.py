@@ -246,6 +246,12 @@ def bash_offers_the_pids_of_profiled_processes():
 
 
 @claim
+def bash_offers_the_words_of_control():
+    assert set(bash("control", "1", "")) >= {"off", "on", "reset", "sample", "exact", "auto", "overhead", "snapshot"}
+    assert bash("control", "1", "ov") == ["overhead"]
+
+
+@claim
 def zsh_parses_its_completion_script():
     run(need("zsh"), "-n", ZSH)
 

@@ -3,7 +3,7 @@
 
 load support
 
-commands="run report view html ls snapshot diff check merge export help version"
+commands="run report view top html ls snapshot control diff check merge export help version"
 
 @test "without a command plimsoll prints its overview to stderr and fails" {
     expect 2 "$plimsoll"
@@ -248,7 +248,7 @@ next_step() {
 }
 
 @test "every message and report names the command as it was typed" {
-    local commands='run|report|view|html|ls|snapshot|diff|check|merge|export|help' line
+    local commands='run|report|view|top|html|ls|snapshot|control|diff|check|merge|export|help' line
     installed_at t/plimsoll
     for scenario in leak losses inlined empty tags; do
         forge $scenario
@@ -298,6 +298,11 @@ html nowhere.plim
 snapshot
 snapshot x
 snapshot 999999999
+top x
+top 999999999 --once
+control
+control x
+control 999999999 off
 diff
 diff --since 1s a b
 check leak.plim

@@ -15,7 +15,7 @@ start() {
     child=$(pgrep -P $started)
     expect 0 "$plimsoll" ls
     [[ ${lines[0]} =~ ^" "*PID\ +COMMAND\ +STATE\ +SINCE\ +COUNTED\ +LIVE\ +FILE$ ]]
-    grep -E "^ *$child +cli-leaky +running +[0-9:]{8} +[0-9,]+ samples +2\.[0-9] MiB ± 0?\.?[0-9.]+ MiB +.*plimsoll-run.*\.plim$" <<<"$output"
+    grep -E "^ *$child +cli-leaky 10000 60 +running +[0-9:]{8} +[0-9,]+ samples +2\.[0-9] MiB ± 0?\.?[0-9.]+ MiB +.*plimsoll-run.*\.plim$" <<<"$output"
     says "plimsoll report "
     kill -9 "$child"
     wait $started || true
@@ -25,7 +25,7 @@ start() {
     start "$plimsoll" run -q --exact -- "$(program cli-leaky)" 10000 60
     child=$(pgrep -P $started)
     expect 0 "$plimsoll" ls --no-header
-    grep -E "^ *$child +cli-leaky +running +[0-9:]{8} +exact +2\.4 MiB +" <<<"$output"
+    grep -E "^ *$child +cli-leaky 10000 60 +running +[0-9:]{8} +exact +2\.4 MiB +" <<<"$output"
     expect 0 "$plimsoll" report --peak "$child"
     shows "The heap was largest" " now  site"
     kill -9 "$child"
@@ -35,7 +35,7 @@ start() {
 @test "a process started with LD_PRELOAD alone is listed, and its live profile can be reported" {
     LD_PRELOAD=$library PLIMSOLL_SAMPLE=16K start "$(program cli-leaky)" 10000 60
     expect 0 "$plimsoll" ls --no-header
-    grep -E "^ *$started +cli-leaky +running " <<<"$output"
+    grep -E "^ *$started +cli-leaky [0-9]+ 60 +running " <<<"$output"
     expect 0 "$plimsoll" report $started
     shows "pid $started" "running" "live  " "keep_block" "what is live"
     [[ $output != *"ever freed"* ]]
@@ -101,7 +101,7 @@ P
 # is_read_below_its_own_root: ls and report find the profile of $started in its /mnt, and then it is killed
 is_read_below_its_own_root() {
     expect 0 "$plimsoll" ls --no-header
-    grep -E "^ *$started +cli-leaky +running .*/proc/$started/root/mnt/" <<<"$output"
+    grep -E "^ *$started +cli-leaky 10000 60 +running .*/proc/$started/root/mnt/" <<<"$output"
     expect 0 "$plimsoll" report $started
     shows keep_block
     kill -9 $started
@@ -134,7 +134,7 @@ is_read_below_its_own_root() {
 @test "ls prints messages to stderr and its table to stdout" {
     LD_PRELOAD=$library start "$(program cli-leaky)" 100 60
     expect 0 "$plimsoll" ls
-    grep -E "^ *$started +cli-leaky +running " <<<"$output"
+    grep -E "^ *$started +cli-leaky [0-9]+ 60 +running " <<<"$output"
     [[ $output != *plimsoll:* ]]
     says "plimsoll: "
     kill $started
@@ -170,21 +170,56 @@ clean() {
     expect 0 unshare -m env -u XDG_RUNTIME_DIR sh -c 'mount -t tmpfs none /dev/shm && exec "$@"' sh "$plimsoll" ls --clean
 }
 
+@test "ls shows the title that a process has set" {
+    cat >title.py <<'P'
+import ctypes, sys, time
+kept = [str(i) for i in range(1000)]
+libc = ctypes.CDLL(None)
+text = b"worker: batch 7 of 9"
+data = ctypes.create_string_buffer(text)
+start = ctypes.addressof(data)
+# PR_SET_MM_ARG_START and _END need a privilege; without it the arguments are overwritten in place
+argv = open("/proc/self/stat").read().rsplit(")", 1)[1].split()
+first = int(argv[45])
+room = int(argv[46]) - first
+ctypes.memset(first, 0, room)
+ctypes.memmove(first, text, min(len(text), room - 1))
+print("up", flush=True)
+time.sleep(60)
+P
+    LD_PRELOAD=$library start python3 title.py -- some arguments whose room the title can take
+    expect 0 "$plimsoll" ls --no-header
+    grep -E "^ *$started +worker: batch 7 of 9 +running " <<<"$output"
+    kill $started
+    wait $started || true
+}
+
+@test "ls does not advise to remove a profile that a running run will collect" {
+    start "$plimsoll" run -q -o kept.plim -- sh -c "'$(program cli-leaky)' 10000 0; echo up; exec sleep 60"
+    unshare -m true 2>/dev/null || skip "no mount namespaces here"
+    expect 0 unshare -m env -u XDG_RUNTIME_DIR sh -c 'mount -t tmpfs none /dev/shm && exec "$@"' sh "$plimsoll" ls
+    grep -E "cli-leaky +collecting " <<<"$output"
+    says "will collect the profiles of its ended processes"
+    [[ $stderr != *--clean* ]]
+    pkill -P $started
+    wait $started || true
+}
+
 @test "ls --clean removes the profiles of ended processes, and no other file" {
     mkdir -p shm
     export PLIMSOLL_LIVE_DIR=$PWD/shm
     LD_PRELOAD=$library start "$(program cli-leaky)" 10 60
     kill -9 $started
     wait $started || true
+    left=$(echo shm/*.plim)
     LD_PRELOAD=$library start "$(program cli-leaky)" 10 60
     running=$started
     start "$plimsoll" run -q --keep-all -o kept.plim -- sh -c "'$(program cli-leaky)' 10 0; echo up; exec sleep 60"
     run=$started
     echo text >shm/other.plim
-    before=$(find shm -name '*.plim' | wc -l)
     clean
     says "removed 1 profile of ended processes: "
-    [ "$(find shm -name '*.plim' | wc -l)" = $((before - 1)) ]
+    [ ! -e "$left" ] && [ -n "$(find shm -maxdepth 1 -name "*.$running.*")" ]
     clean
     says "none of your ended processes has left a profile"
     kill -9 $running

@@ -8,7 +8,7 @@ hello='int main(void) { return 0; }'
 @test "a static program is reported once, before it runs" {
     cc -static -o static -x c - <<<"$hello" 2>/dev/null || skip "no static libc"
     expect 0 "$plimsoll" run -- ./static
-    [ "${stderr_lines[0]}" = 'plimsoll: ./static is statically linked, so it cannot be preloaded; build it with -lplimsoll; see `plimsoll help static`' ]
+    [ "${stderr_lines[0]}" = 'plimsoll: ./static is statically linked, so it cannot be preloaded; link the profiler in, with pkg-config --libs plimsoll-static; see `plimsoll help static`' ]
     says "nothing was recorded; see the message at the start"
     [ "$(grep -c "statically linked" <<<"$stderr")" -eq 1 ]
     [ -z "$(ls ./*.plim 2>/dev/null)" ]
@@ -175,8 +175,11 @@ int main(void) {
 }'
     expect 0 "$plimsoll" run --exact -o limited.plim -- ./limited
     [[ $stderr =~ "exact, but for "[0-9,]+" blocks that count as freed at once (no memory to follow them): 50,00" ]]
+    [[ $stderr =~ "; peak at least "[0-9.]+" MiB; at least "[0-9.]+" "[KM]"iB never freed" ]]
     COLUMNS=200 expect 0 "$plimsoll" report limited.plim
     [[ ${lines[1]} =~ ^"exact, but for "[0-9,]+" blocks that count as freed at once (no memory to follow them)" ]]
+    shows "peak " "at least"
+    shows "never freed  at least"
 }
 
 @test "memory that does not come from malloc is on the first screen" {
@@ -246,15 +249,70 @@ int main(int count, char **words)
 mount --bind cgroup /sys/fs/cgroup && exec plimsoll run -o oom.plim -- sh -c 'echo oom_kill 1 >cgroup/memory.events; kill -9 $$'
 S
     expect 137 unshare -m sh inside
-    [[ $stderr == *"sh was killed, probably out of memory: cgroup limit 400 MiB, RSS "*" at most"* ]]
+    [[ $stderr == *"sh was killed, probably out of memory (OOM killer): cgroup limit 400 MiB, RSS at most "* ]]
     expect 0 "$plimsoll" report oom.plim
     shows "killed, probably out of memory"
 }
 
+# limited BYTES COMMAND...: runs COMMAND in a cgroup with this memory limit; skips the test if there can be none
+limited() {
+    local bytes=$1 group status=0
+    shift
+    if group=/sys/fs/cgroup/memory/plimsoll-test.$$ && mkdir "$group" 2>/dev/null; then
+        echo "$bytes" >$group/memory.limit_in_bytes
+    elif group=/sys/fs/cgroup/plimsoll-test.$$ && mkdir "$group" 2>/dev/null && [ -e $group/memory.max ]; then
+        echo "$bytes" >$group/memory.max
+        echo 0 >$group/memory.swap.max || true
+        echo "${oom_group:-0}" >$group/memory.oom.group
+    else
+        rmdir "$group" 2>/dev/null || true
+        skip "no cgroup with a memory limit can be made here"
+    fi
+    sh -c 'echo $$ >"$0/cgroup.procs" && exec "$@"' "$group" "$@" 2>said || status=$?
+    await rmdir "$group"
+    return $status
+}
+
+@test "the OOM killer is called by its name, with the limit and the usage, and the profile is complete" {
+    run -137 limited 67108864 "$plimsoll" run -o oom.plim -- perl -e 'push @x, "x" x 1048576 while 1'
+    grep -E "perl was killed, probably out of memory \(OOM killer\): cgroup limit 64.0 MiB, usage at most 6[34][.0-9]* MiB, RSS at most [0-9.]+ MiB" said
+    expect 0 "$plimsoll" report oom.plim
+    shows "killed, probably out of memory" "live when it ended"
+}
+
+@test "when the kernel kills run together with the program, the profile is on the disk" {
+    unset PLIMSOLL_LIVE_DIR
+    export container=test
+    oom_group=1 run limited 67108864 "$plimsoll" run -o oom.plim -- \
+        perl -e 'push @x, "x" x 1024 for 1 .. 20000; kill 9, getppid(), $$' # what memory.oom.group does
+    [ "$status" -eq 137 ]
+    file=$(echo plimsoll-run.*/plimsoll.perl.*.plim)
+    expect 0 "$plimsoll" report "$file"
+    shows "ended, exit status unknown" "live when it ended"
+    expect 0 "$plimsoll" ls --no-header --all
+    shows "$file"
+}
+
+@test "in a container live profiles are on the disk of their destination, and run says so" {
+    unset PLIMSOLL_LIVE_DIR
+    unshare -m true 2>/dev/null || skip "no mount namespace here"
+    mkdir out
+    expect 0 unshare -m sh -c 'mount -t tmpfs -o size=64m none /dev/shm && plimsoll run -o out/app.plim -- sh -c "ls out; ls -A /dev/shm" && ls -A /dev/shm'
+    [[ $output == plimsoll-run.* && ${#lines[@]} -eq 1 ]]
+    says "live profiles are in $PWD/out/plimsoll-run." ", because " "; --live-dir chooses another place"
+    [ -s out/app.plim ] && [[ $(ls out) != *plimsoll-run* ]]
+    # Without `run`, the profile is where it belongs from the start, and a kill -9 leaves it there.
+    LD_PRELOAD=$library PLIMSOLL_OUT=out/alone.plim container=test sh -c 'kill -9 $$' || true
+    expect 0 "$plimsoll" report out/alone.plim
+    # A destination that cannot be written to: better in /dev/shm than nowhere.
+    LD_PRELOAD=$library PLIMSOLL_OUT=/proc/nowhere.plim container=test sh -c 'echo $$ >pid; kill -9 $$' || true
+    rm "/dev/shm/plimsoll.sh.$(cat pid).plim"
+}
+
 @test "a program for another libc is recognised by its loader" {
-    cc -o other -x c - <<<"$hello" -Wl,--dynamic-linker=/lib/ld-musl-x86_64.so.1
+    cc -o other -x c - <<<"$hello" -Wl,--dynamic-linker=/lib/ld-uClibc.so.1
     run -127 "$plimsoll" run -- ./other
-    [[ $output == *"./other uses a C library other than libplimsoll.so's (its loader is not glibc's)"* ]]
+    [[ $output == *"./other uses a C library other than glibc and musl (its loader is neither's)"* ]]
 }
 
 @test "a 32-bit program is recognised" {

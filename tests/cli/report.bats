@@ -527,8 +527,11 @@ for line in sys.stdin:
 }
 
 @test "a process that is not profiled and one that does not exist get different messages" {
-    expect 1 "$plimsoll" report $$
-    says "process $$ (bash) was started without Plimsoll"
+    start_unprofiled
+    expect 1 "$plimsoll" report $started
+    says "process $started (sleep) was started without Plimsoll"
+    kill $started
+    wait $started || true
     expect 1 "$plimsoll" report 999999999
     says "there is no process 999999999"
 }

@@ -249,7 +249,7 @@ os.execv(sys.argv[1], [sys.argv[1], "run", "-q", "--", "sh", "-c", "exit 9"])' "
 
 @test "the summary says that figures are incomplete and which option completes them" {
     expect 0 "$plimsoll" run --exact --max-file 256K --no-symbols -o out.plim -- python3 -c pass
-    [[ $stderr =~ "plimsoll: the profile reached its limit of 256 KiB (--max-file): figures"(" by stack and tag")?" are incomplete, no room for "[^\n]*" record"s?"; plimsoll run --max-file 1M allows more, --sample 512K needs less" ]]
+    [[ $stderr =~ "plimsoll: "("python3 "[0-9]+": ")?"the profile reached its limit of 256 KiB (--max-file): figures"(" by stack and tag")?" are incomplete, no room for "[^\n]*" record"s?"; plimsoll run --max-file 1M allows more, --sample 512K needs less" ]]
     expect 0 "$plimsoll" run --exact -o out.plim -- true
     [[ $stderr != *"incomplete"* ]]
 }
@@ -265,7 +265,7 @@ os.execv(sys.argv[1], [sys.argv[1], "run", "-q", "--", "sh", "-c", "exit 9"])' "
     says "reached the limit on file sizes, 400 KiB (ulimit -f)" "ulimit -f unlimited removes it"
     [[ $stderr != *"--max-file"* ]]
     unshare -m true 2>/dev/null || skip "no mount namespaces here"
-    expect 0 unshare -m sh -c 'mount -t tmpfs -o size=300k none /dev/shm; exec "$@"' sh env -u PLIMSOLL_LIVE_DIR \
+    expect 0 unshare -m sh -c 'mount -t tmpfs -o size=300k none /dev/shm; exec "$@"' sh env PLIMSOLL_LIVE_DIR=/dev/shm \
         "$plimsoll" run --exact -o crowded.plim -- perl -MPOSIX -e 'push @a, "x" x $_ for 1 .. 3000'
     says "the file system of the live profile was full" "run --live-dir DIRECTORY uses another one"
     [[ $stderr != *"--max-file"* ]]
@@ -274,13 +274,13 @@ os.execv(sys.argv[1], [sys.argv[1], "run", "-q", "--", "sh", "-c", "exit 9"])' "
 @test "without room in the live directory profiles are made at their destination" {
     unshare -m true 2>/dev/null || skip "no mount namespaces here"
     expect 0 unshare -m sh -c 'mount -t tmpfs -o size=64k none /dev/shm; "$@"; ls /dev/shm >left' sh \
-        env -u PLIMSOLL_LIVE_DIR "$plimsoll" run --exact -o out.plim -- perl -e 'push @a, "x" x $_ for 1 .. 3000'
+        env PLIMSOLL_LIVE_DIR=/dev/shm "$plimsoll" run --exact -o out.plim -- perl -e 'push @a, "x" x $_ for 1 .. 3000'
     says "wrote out.plim" "exact: "
     [ ! -s left ]
     expect 0 "$plimsoll" report out.plim
     shows "exact: all "
     expect 137 unshare -m sh -c 'mount -t tmpfs -o size=64k none /dev/shm; exec "$@"' sh \
-        env -u PLIMSOLL_LIVE_DIR "$plimsoll" run --keep-all --exact -o 'many.%c.plim' -- sh -c 'perl -e 1; kill -9 $$'
+        env PLIMSOLL_LIVE_DIR=/dev/shm "$plimsoll" run --keep-all --exact -o 'many.%c.plim' -- sh -c 'perl -e 1; kill -9 $$'
     [ "$(echo many.*)" = "many.perl.plim many.sh.plim" ]
 }
 
@@ -394,23 +394,6 @@ os.execv(sys.argv[1], [sys.argv[1], "run", "-q", "--", "sh", "-c", "exit 9"])' "
     expect 3 "$plimsoll" run --keep-all -s 64K --seed 1 -- sh -c "$command"
     says "wrote 5 profiles of 5 processes:"
     [ "$(ls ./*.plim | wc -l)" -eq 5 ]
-}
-
-@test "profiles of small processes among many are removed in sampling mode" {
-    command="for i in 1 2 3 4 5 6 7 8; do $(program cli-leaky) 1; done; $(program cli-leaky) 10000; exit 3"
-    expect 3 "$plimsoll" run --sample 1 -- sh -c "$command"
-    says "wrote 2 profiles of 10 processes:" "discarded the profiles of 8 short processes with little to show; --keep-all keeps them"
-    [ "$(ls ./*.plim | wc -l)" -eq 2 ]
-}
-
-@test "in exact mode profiles of small processes are removed only if there are many" {
-    expect 3 "$plimsoll" run -- sh -c "for i in 1 2 3; do $(program cli-leaky) 1; done; exit 3"
-    says "wrote 4 profiles of 4 processes:"
-    [[ $stderr != *"little to show"* ]]
-    rm ./*.plim
-    expect 3 "$plimsoll" run -- sh -c "for i in 1 2 3 4 5 6 7 8; do $(program cli-leaky) 1; done; $(program cli-leaky) 10000; exit 3"
-    says "wrote 2 profiles of 10 processes:" "discarded the profiles of 8 short processes with little to show; --keep-all keeps them"
-    [ "$(ls ./*.plim | wc -l)" -eq 2 ]
 }
 
 @test "--only profiles the processes with that name" {
@@ -627,7 +610,7 @@ traced() {
     traced "$plimsoll" run -q -o out.plim -- true
     rm -r "$(readlink shm)"
     [ -s out.plim ]
-    [ "$(ls trace | wc -l)" = 2 ]
+    [ "$(grep -l 'execve(' trace/* | wc -l)" = 2 ] && [ "$(ls trace | wc -l)" = 3 ] # the third is a thread of ours
     run -1 grep -hE '"/proc"|"/proc/[0-9]+/(status|maps)"' trace/*
     run -1 grep -hE 'libmicrohttpd|libgnutls|libcurl' trace/*
 }

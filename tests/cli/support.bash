@@ -37,6 +37,18 @@ program() {
     echo "$PLIMSOLL_BUILD/tests/cli/$1"
 }
 
+# start_unprofiled: sets $started to the PID of a `sleep` that no profile is known of. An earlier process with the same
+# PID may have left a profile in /dev/shm, which commands would name instead.
+start_unprofiled() {
+    started=
+    while [ -z "$started" ] || compgen -G "/dev/shm/*.$started.*" >/dev/null; do
+        [ -z "$started" ] || kill "$started"
+        sleep 600 3>&- &
+        started=$!
+    done
+    await grep -q sleep /proc/$started/comm
+}
+
 # expect STATUS COMMAND...: runs COMMAND, which must exit with STATUS; $output has its stdout and $stderr its stderr
 expect() {
     local status=$1

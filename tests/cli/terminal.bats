@@ -76,12 +76,18 @@ on_terminal() {
     PLIMSOLL_OVERHEAD=0.1 LD_PRELOAD=$library "$(program cli-leaky)" 100 60 >up &
     started=$!
     await grep -q up up
+    LD_PRELOAD=$library bash -c 'echo up; sleep 600; : a command that is longer than a narrow terminal allows' >long &
+    long=$!
+    await grep -q up long
     for columns in 80 64; do
         NO_COLOR=1 PAGER=cat expect 0 on_terminal $columns "$plimsoll" ls
         grep -E "^ *($started|PID) " <<<"$output" >rows
         [ "$(wc -l <rows)" = 2 ]
         fails grep -E "^.{$((columns + 1))}" rows
     done
+    pkill -9 -P $long
+    kill -9 $long
+    wait $long || true
     kill -9 $started
     wait $started || true
 }
@@ -104,14 +110,7 @@ on_terminal() {
 }
 
 @test "a process that runs without Plimsoll is named, with what to do" {
-    started=
-    # An earlier process with the same PID may have left a profile in /dev/shm: report would name that.
-    while [ -z "$started" ] || compgen -G "/dev/shm/*.$started.*" >/dev/null; do
-        [ -z "$started" ] || kill "$started"
-        sleep 600 3>&- &
-        started=$!
-    done
-    await grep -q sleep /proc/$started/comm
+    start_unprofiled
     expect 1 "$plimsoll" report $started
     says "process $started (sleep) was started without Plimsoll, so its heap cannot be seen" "plimsoll run -- PROGRAM"
     kill $started

@@ -37,12 +37,18 @@ static unsigned granule_shift(void)
     return 3;
 }
 
+static uint32_t page_bytes(void)
+{
+    return (uint32_t) sysconf(_SC_PAGESIZE);
+}
+
 const struct pl_front pl_front = {
     .main_header = no_header,
     .environment = environment,
     .unwanted = no,
     .started = nothing,
     .thread_started = nothing,
+    .page_bytes = page_bytes,
     .granule_shift = granule_shift,
 };
 

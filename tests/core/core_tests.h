@@ -31,4 +31,12 @@ void drop_directory(void);
 /* A reproducible random number below `below`. */
 uint64_t draw(uint64_t *state, uint64_t below);
 
+/* An emulator's kernel lacks some of what a real one does: it ignores MADV_WIPEONFORK, MADV_POPULATE_WRITE and
+ * RLIMIT_AS, and has no seccomp filters. */
+#define NEEDS_KERNEL()                                                                                                 \
+    do {                                                                                                               \
+        if (getenv("PLIMSOLL_EMULATOR"))                                                                               \
+            skip();                                                                                                    \
+    } while (0)
+
 #endif

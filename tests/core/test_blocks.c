@@ -104,7 +104,7 @@ static void adjacent_blocks_have_adjacent_slots(void **state)
 static void addresses_outside_of_user_space_are_refused(void **state)
 {
     (void) state;
-    const uintptr_t beyond[] = {1ull << 47, UINTPTR_MAX, 0xffff800000000000u};
+    const uintptr_t beyond[] = {1ull << PL_ARCH_ADDRESS_BITS, UINTPTR_MAX, 0xffff800000000000u};
     for (size_t i = 0; i < sizeof beyond / sizeof *beyond; i++) {
         assert_null(pl_block_make(&blocks, beyond[i]));
         assert_null(pl_block_find(&blocks, beyond[i]));
@@ -238,6 +238,7 @@ static bool is_sparse_when_little_may_be_locked(void)
 static void a_slab_can_be_mapped_even_if_it_exceeds_the_limit_of_locked_memory(void **state)
 {
     (void) state;
+    NEEDS_KERNEL();
     in_child(is_sparse_when_little_may_be_locked);
 }
 
@@ -251,6 +252,7 @@ static bool child_knows_nothing(void)
 static void a_child_has_no_blocks_and_can_still_read_an_old_slot(void **state)
 {
     (void) state;
+    NEEDS_KERNEL();
     held = make(HEAP);
     *held = 1;
     in_child(child_knows_nothing);
@@ -266,6 +268,7 @@ static bool child_may_go_on(void)
 static void a_child_that_records_can_still_read_a_slot_of_its_parent(void **state)
 {
     (void) state;
+    NEEDS_KERNEL();
     held = make(HEAP);
     *held = 1;
     in_child(child_may_go_on);
@@ -323,6 +326,7 @@ static bool is_refused_until_there_is_room(void)
 static void a_slab_that_could_not_be_mapped_is_mapped_later(void **state)
 {
     (void) state;
+    NEEDS_KERNEL();
     make(HEAP);
     in_child(is_refused_until_there_is_room);
 }
@@ -338,6 +342,7 @@ static bool leaves_most_to_the_program(void)
 static void slabs_take_at_most_an_eighth_of_a_limited_address_space(void **state)
 {
     (void) state;
+    NEEDS_KERNEL();
     in_child(leaves_most_to_the_program);
 }
 
@@ -647,6 +652,7 @@ static bool starts_without_masks(void)
 static void fork_wipes_masks(void **state)
 {
     (void) state;
+    NEEDS_KERNEL();
     put_block(HEAP);
     pl_block_sift(&blocks, HEAP);
     mask_of_parent = pl_block_mask(pl_block_slab(&blocks, HEAP), HEAP);
@@ -711,6 +717,7 @@ static void give_all_back(void)
 static void pages_of_slots_without_a_block_are_given_back(void **state)
 {
     (void) state;
+    NEEDS_KERNEL();
     const uintptr_t step = 512 * 32; /* the heap of a page of slots */
     for (uintptr_t at = HEAP; at < HEAP + REGION; at += step)
         put_block(at + 32 * (at / step % 512));

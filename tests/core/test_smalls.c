@@ -258,6 +258,7 @@ static void a_record_grows_once_and_keeps_every_figure(void **state)
     wanted.site = SITE;
     wanted.number = (uint32_t) header()->count[PL_KIND_TALLY] - 1;
     wanted.cohort = 5; /* of what comes next */
+    wanted.owner |= 5u << PL_OWNER_COHORT_SHIFT;
     assert_memory_equal(tally, &wanted, sizeof wanted);
 }
 

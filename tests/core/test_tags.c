@@ -243,6 +243,7 @@ static void a_record_is_written_once_and_after_those_of_its_parents(void **state
 static void fork_keeps_tags_and_forgets_their_records(void **state)
 {
     (void) state;
+    NEEDS_KERNEL();
     const struct pl_tag_name *name = name_of("kept");
     uint32_t tag = pl_tag_below(0, name), record = pl_tag_record(&process, tag);
     pid_t child = fork();

@@ -75,11 +75,11 @@ def totals(text):
 
 @claim
 def a_difference_of_peaks_within_their_margin_is_not_a_change():
-    pair = forged("crew", 100000), forged("crew", 100500)
+    pair = forged("crew", 100000), forged("crew", 100500)  # two threads at a time, 1 KiB each
     text = diff("--metric", "peak", *pair)
     assert not changes(text) and "no site has changed by more than noise" in text, text
-    assert "within noise (± 8.0 KiB)" in totals(text)["At the peak"], text
-    assert "known to within 8.0 KiB" in " ".join(text.split()), text
+    assert "within noise (± 4.0 KiB)" in totals(text)["At the peak"], text
+    assert "known to within 4.0 KiB" in " ".join(text.split()), text
     assert not changes(diff("--metric", "peak-blocks", *pair))
 
 

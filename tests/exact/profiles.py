@@ -14,7 +14,7 @@ from pathlib import Path
 HERE = Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent / "lib"))
 
-from built import BUILD, RUNTIME, environment, export, finish  # noqa: E402
+from built import BUILD, RUNTIME, environment, export, finish, runnable  # noqa: E402
 from claims import expect  # noqa: E402
 from ledger import Figures, Ledger, add_up, compare  # noqa: E402
 from patience import PATIENCE_S, await_true  # noqa: E402
@@ -179,9 +179,9 @@ class Place(LedgerPlace):
             "PLIMSOLL_OUT": self.path / "out.%p.plim",
             **settings,
         }
-        command = [str(word) for word in (PROGRAMS / program, self.ledger_path, *words)]
+        command, variables = runnable((PROGRAMS / program, self.ledger_path, *words), environment(**chosen))
         pipes = {"stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
-        return subprocess.Popen(command, env=environment(**chosen), cwd=self.path, **pipes)
+        return subprocess.Popen(command, env=variables, cwd=self.path, **pipes)
 
     def run(self, program, *words, **options):
         """Runs a program to its end."""

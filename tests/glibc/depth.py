@@ -34,6 +34,8 @@ POINTERS = {
     "__pl_modules_find": ("main_header",),
     "__pl_process_start": ("unwanted", "environment", "configure", "program"),
     "__pl_stack_number": ("allocator",),
+    "read_resident": ("page_bytes",),
+    "__pl_process_open": (),  # describe is not used here
     "__pl_thread_register": (),  # thread_started is not used here
     "no_slab": ("granule_shift",),
 }

@@ -8,7 +8,7 @@ import subprocess
 import sys
 
 # First, because it adds tests/lib to the path.
-from victims import PATIENCE_S, PROGRAMS, RUNTIME, Place, environment, expect
+from victims import PATIENCE_S, PROGRAMS, RUNTIME, Place, environment, expect, runnable
 import claims
 import plim
 from claims import claim, say
@@ -21,8 +21,8 @@ PERIOD_US = 100
 def run_over_bump(place, *words):
     settings = place.settings("1")
     settings["LD_PRELOAD"] = f"{RUNTIME} {PROGRAMS / 'bump.so'}"
-    command = [str(word) for word in words]
-    options = {"env": environment(**settings), "cwd": place.path, "capture_output": True, "text": True}
+    command, variables = runnable(words, environment(**settings))
+    options = {"env": variables, "cwd": place.path, "capture_output": True, "text": True}
     done = subprocess.run(command, timeout=PATIENCE_S, **options)
     assert done.returncode == 0, f"status {done.returncode}: {done.stderr}"
     profile = plim.Profile(place.path / "out.plim")

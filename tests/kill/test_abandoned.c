@@ -50,12 +50,18 @@ static unsigned granule_shift(void)
     return 3;
 }
 
+static uint32_t page_bytes(void)
+{
+    return (uint32_t) sysconf(_SC_PAGESIZE);
+}
+
 const struct pl_front pl_front = {
     .environment = environment,
     .unwanted = secure,
     .main_header = main_header,
     .started = nothing,
     .thread_started = nothing,
+    .page_bytes = page_bytes,
     .granule_shift = granule_shift,
 };
 
@@ -114,6 +120,8 @@ static void a_row_abandoned_during_a_write_is_consistent_after_the_next_write(vo
 static void the_file_still_grows_after_a_thread_died_while_it_grew(void **state)
 {
     (void) state;
+    if (getenv("PLIMSOLL_EMULATOR")) /* it does not allocate pages: MADV_POPULATE_WRITE does nothing */
+        skip();
     struct pl_header *header = pl_file_header(&pl_process->file);
     uint64_t before = allocated();
     for (int i = 0; i < 32; i++) {

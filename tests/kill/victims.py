@@ -11,7 +11,7 @@ HERE = Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent / "lib"))
 
 import plim  # noqa: E402
-from built import BUILD, PLIMSOLL, RUNTIME, environment, export  # noqa: E402, F401
+from built import BUILD, PLIMSOLL, RUNTIME, environment, export, runnable  # noqa: E402, F401
 from claims import expect  # noqa: E402, F401
 from kill_ledger import Ledger, Turns, compare  # noqa: E402
 from patience import PATIENCE_S  # noqa: E402, F401
@@ -51,9 +51,10 @@ class Place(LedgerPlace):
     def start_victim(self, ending, turns_before, sample="1", before=(), **options):
         self.copy_plugins()
         words = [*before, VICTIM, self.ledger_path, ending, turns_before, *self.plugins]
+        command, variables = runnable(words, environment(**({} if before else self.settings(sample))))
         return subprocess.Popen(
-            [str(word) for word in words],
-            env=environment(**({} if before else self.settings(sample))),
+            command,
+            env=variables,
             cwd=self.path,
             stdin=subprocess.DEVNULL,
             stdout=subprocess.DEVNULL,

@@ -25,12 +25,25 @@ from patience import PATIENCE_S  # noqa: E402
 REPLACED = [
     (r"\bmake (check|soak|bench|clean|format|dist|deb|glibc\b.*|(?:un)?install\b.*)", r"make -n \1"),
     (r"^(tools/check|src/glibc/selftest|src/glibc/build)\b.*", r"\1 --help"),
+    (r"--for \d+[sm]\b", "--for 200ms"),
+    # The process may have to wait for its turn on a busy machine.
+    (r"^(\S*plimsoll control PID \w[^#\n]*)", rf"\1 --wait {PATIENCE_S}s "),
+    # It needs a terminal.
+    (r"^(\S*plimsoll top\b)(?!.*--once)( PID)?", r"\1 --once PID"),
     # It serves until it is ended.
     (r"^(\S*plimsoll view [^#\n]*).*", r"exec 3< <(exec \1 --no-open); read -r url <&3 && kill $! && wait $!"),
 ]
 
-# PID in a command stands for the pid of this program, which is being profiled.
-RUNNING = "import time; kept = [bytes(1000) for _ in range(20000)]; print('up', flush=True); time.sleep(600)"
+# PID in a command stands for the pid of this program, which is being profiled; after `attach` and `detach`, for that of
+# one that is not.
+RUNNING = """
+import time
+kept = [bytes(1000) for _ in range(20000)]
+print('up', flush=True)
+while True:
+    kept[0] = bytes(1000)
+    time.sleep(0.001)
+"""
 
 
 def documents():
@@ -67,18 +80,20 @@ def make_scratch(directory):
     stand_in_for_ninja(directory)
 
 
-def start_running(directory):
-    """A profiled process for commands that need a PID."""
-    environment = {**os.environ, "LD_PRELOAD": str(BUILD / "libplimsoll.so")}
+def start_running(directory, profiled):
+    """A process for commands that need a PID."""
+    settings = {"LD_PRELOAD": str(BUILD / "libplimsoll.so"), "PLIMSOLL_LIVE_DIR": str(directory)}
+    environment = {**os.environ, **(settings if profiled else {})}
     process = subprocess.Popen(["/usr/bin/python3", "-c", RUNNING], cwd=directory, env=environment,
                                stdout=subprocess.PIPE, text=True)
     process.stdout.readline()
     return process
 
 
-def run(command, directory, pid):
+def run(command, directory, pid, unprofiled_pid):
     for pattern, replacement in REPLACED:
         command = re.sub(pattern, replacement, command)
+    command = re.sub(r"\b(attach|detach) PID\b", rf"\1 {unprofiled_pid}", command)
     command = re.sub(r"\bPID\b", str(pid), command)
     path = f"{directory}/bin:{BUILD}:{os.environ['PATH']}"
     environment = {**os.environ, "SETUP": ":", "PATH": path, "DEBUGINFOD_URLS": ""}
@@ -93,14 +108,15 @@ def commands():
         with tempfile.TemporaryDirectory() as name:
             directory = Path(name)
             make_scratch(directory)
-            process = start_running(directory)
+            process, unprofiled = start_running(directory, True), start_running(directory, False)
             for command in commands_of(document):
                 looked_at += 1
-                done = run(command, directory, process.pid)
+                done = run(command, directory, process.pid, unprofiled.pid)
                 if done.returncode:
                     problems.append(f"{document.name}: $ {command}\nexit {done.returncode}\n{done.stdout}")
-            process.kill()
-            process.wait()
+            for each in (process, unprofiled):
+                each.kill()
+                each.wait()
     verdict(problems, looked_at)
 
 

@@ -11,17 +11,19 @@ MAY_READ = {
     "format": {"format"},
     "core": {"core", "format"},
     "preload": {"preload", "core", "format"},
+    "static": {"static", "preload", "core", "format"},
     "stub": {"stub"},
     "reader": {"reader", "format"},
     "analysis": {"analysis", "reader", "format"},
     "export": {"export", "analysis", "reader", "format"},
     "page": {"page", "export", "analysis", "reader", "format"},
-    "cli": {"cli", "page", "export", "analysis", "reader", "format"},
+    "attach": {"attach", "core", "format"},
+    "cli": {"cli", "attach", "core", "page", "export", "analysis", "reader", "format"},
 }
 
 # Headers that the core may include, for types and constants. (objects.py checks that it calls nothing.)
 PLAIN = re.compile(r"(std(arg|bool|def|int)|limits|errno|elf|link|endian|fcntl|time|"
-                   r"sys/(mman|stat|syscall|uio)|linux/.*|asm/.*)\.h")
+                   r"sys/(mman|stat|statfs|syscall|uio)|linux/.*|asm/.*)\.h")
 
 
 def layers():

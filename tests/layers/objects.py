@@ -7,9 +7,9 @@ from fnmatch import fnmatchcase
 
 from build import EXPORT_MAPS, core_objects, output_of, verdict
 
-# What the core may refer to: the loader's lookup, the end of the main thread's stack, the interface of its front end,
-# and a symbol of the linker.
-MAY_CALL = {"_dl_find_object", "__libc_stack_end", "pl_front", "_GLOBAL_OFFSET_TABLE_"}
+# What the core may refer to: the lookup of modules (find.h), the end of the main thread's stack, the interface of its
+# front end, and a symbol of the linker.
+MAY_CALL = {"pl_find_module", "__libc_stack_end", "pl_front", "_GLOBAL_OFFSET_TABLE_"}
 MAY_NEED = {"libc.so.6", "ld-linux-x86-64.so.2"}
 TLS_BYTES_MAX = 127
 

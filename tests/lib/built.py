@@ -12,7 +12,9 @@ from pathlib import Path
 SOURCE = Path(__file__).resolve().parent.parent.parent
 BUILD = Path(os.environ.get("PLIMSOLL_BUILD", SOURCE / "build")).resolve()
 RUNTIME = BUILD / "libplimsoll.so"
-PLIMSOLL = BUILD / "plimsoll"
+PLIMSOLL = Path(os.environ.get("PLIMSOLL_COMMAND", BUILD / "plimsoll"))
+SYSROOT = os.environ.get("PLIMSOLL_SYSROOT")  # has the libraries of programs for another processor
+EMULATOR = os.environ.get("PLIMSOLL_EMULATOR", "").split()  # for a build for another processor
 
 
 def environment(**settings):
@@ -21,6 +23,16 @@ def environment(**settings):
     words = {k: v for k, v in os.environ.items() if not k.startswith("PLIMSOLL_") and k != "LD_PRELOAD"}
     words.update({"PLIMSOLL_CACHE": "off", **settings})
     return {k: str(v) for k, v in words.items() if v is not None}
+
+
+def runnable(command, variables):
+    """The same, or command and environment of the emulator: it must not obey LD_PRELOAD itself, but pass it on."""
+    command = [str(word) for word in command]
+    if not EMULATOR:
+        return command, variables
+    variables = dict(variables)
+    preload = variables.pop("LD_PRELOAD", None)
+    return [*EMULATOR, *(["-E", f"LD_PRELOAD={preload}"] if preload else []), *command], variables
 
 
 def finish(process, timeout_s, kill=subprocess.Popen.kill):
@@ -36,7 +48,9 @@ def finish(process, timeout_s, kill=subprocess.Popen.kill):
 
 def export(path):
     """The JSON export of a profile."""
-    done = subprocess.run([PLIMSOLL, "export", "--format", "json", path], capture_output=True, env=environment())
+    where = ["--sysroot", SYSROOT] if SYSROOT else []
+    command = [PLIMSOLL, "export", *where, "--format", "json", path]
+    done = subprocess.run(command, capture_output=True, env=environment())
     assert done.returncode == 0, f"export: status {done.returncode}: {done.stderr.decode()}"
     return json.loads(done.stdout)
 

@@ -634,7 +634,7 @@ class Profile:
     def problems_of_tally(self, tally):
         """Counters of a tally that must agree once its process has ended."""
         ended = self.end_monotonic_ns or self.end
-        if tally.owner != tally.thread:
+        if tally.owner & 0xFFFFFF != tally.thread:  # above are the bits of the cohort
             yield f"{tally}: its owner is {tally.owner}"
         copied = self.flags & FLAG_SNAPSHOT  # remotes are copied first, so a tally may name a newer one
         if tally.remote_number and tally.remote_number not in self.remotes and not copied:

@@ -11,6 +11,8 @@
  * The processor's trap flag raises a SIGTRAP after each instruction between the two. In the first turn the handler of
  * the first SIGTRAP calls act(), in the second turn that of the second, and so on, until the code ends before its
  * instruction is reached. Only one thread at a time may be stepped. A trap takes microseconds: do not step a million.
+ *
+ * Other processors have no trap flag that a program can set itself: there the code runs, but is never interrupted.
  */
 #ifndef LIB_STEP_H
 #define LIB_STEP_H
@@ -18,6 +20,7 @@
 #include <limits.h>
 #include <signal.h>
 #include <stdbool.h>
+#include <stddef.h>
 #include <ucontext.h>
 
 #define ALL_STEPS LONG_MAX
@@ -26,6 +29,7 @@
 static volatile long step_taken, step_target, step_spacing;
 static void (*volatile step_act)(void);
 
+#if defined(__x86_64__)
 static __attribute__((noinline)) void step_begin(void)
 {
     if (step_taken < step_target)
@@ -39,6 +43,25 @@ static __attribute__((noinline)) void step_end(void)
                          : "memory", "cc");
 }
 
+static void stop_stepping(ucontext_t *interrupted)
+{
+    interrupted->uc_mcontext.gregs[REG_EFL] &= ~TRAP_FLAG;
+}
+#else
+static void step_begin(void)
+{
+}
+
+static void step_end(void)
+{
+}
+
+static void stop_stepping(ucontext_t *interrupted)
+{
+    (void) interrupted;
+}
+#endif
+
 /* After the last target the code runs without traps, also in a child that act() forks. */
 static void on_step(int signal, siginfo_t *info, void *interrupted)
 {
@@ -49,7 +72,7 @@ static void on_step(int signal, siginfo_t *info, void *interrupted)
     if (step_spacing)
         step_target += step_spacing;
     else
-        ((ucontext_t *) interrupted)->uc_mcontext.gregs[REG_EFL] &= ~TRAP_FLAG;
+        stop_stepping(interrupted);
     step_act();
 }
 

@@ -245,6 +245,35 @@ static void figures_that_changed_after_the_peak_are_taken_from_their_saved_value
     pl_profile_close(profile);
 }
 
+/* Threads of 300 bytes each beside the main thread, which start one after the other and end `life_ns` later. */
+static double slack_of_threads(unsigned threads, uint64_t life_ns, uint32_t batch_bytes)
+{
+    struct forge *forge = one_tally();
+    uint64_t start_ns = forge_header(forge)->start_monotonic_ns;
+    forge_header(forge)->batch_bytes = batch_bytes;
+    for (unsigned i = 0; i < threads; i++) {
+        uint32_t number = forge_thread(forge, "worker", 3, 300); /* may move the records */
+        struct pl_thread_record *thread = forge_thread_at(forge, number);
+        thread->alive = 0;
+        thread->start_ns = start_ns + 1000 * (i + 1);
+        thread->end_ns = thread->start_ns + life_ns;
+    }
+    struct pl_profile *profile = forge_load(forge);
+    double slack = profile->peak_slack_bytes;
+    pl_profile_close(profile);
+    forge_free(forge);
+    return slack;
+}
+
+static void only_threads_at_the_same_time_make_the_peak_uncertain(void **state)
+{
+    (void) state;
+    assert_true(slack_of_threads(2000, 500, 128) == 2 * 128);  /* the main thread, and one at a time */
+    assert_true(slack_of_threads(2000, 2500, 128) == 4 * 128); /* three at a time */
+    assert_true(slack_of_threads(3, 100000, 65536) == 1000);   /* more cannot be in doubt than was allocated */
+    assert_true(slack_of_threads(0, 0, 65536) == 0);
+}
+
 static void allocations_and_frees_of_a_tally_have_their_own_eras(void **state)
 {
     (void) state;
@@ -662,6 +691,7 @@ int main(void)
         cmocka_unit_test(without_live_blocks_there_are_no_live_bytes),
         cmocka_unit_test(sites_that_counted_more_than_their_threads_are_believed),
         cmocka_unit_test(figures_that_changed_after_the_peak_are_taken_from_their_saved_values),
+        cmocka_unit_test(only_threads_at_the_same_time_make_the_peak_uncertain),
         cmocka_unit_test(allocations_and_frees_of_a_tally_have_their_own_eras),
         cmocka_unit_test(eras_wrap_around),
         cmocka_unit_test(a_row_saves_its_figures_and_remote_frees_separately),

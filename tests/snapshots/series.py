@@ -153,8 +153,8 @@ def a_snapshot_that_cannot_be_written_is_reported_once_and_the_program_goes_on()
         nowhere.mkdir()
         complaint = "the program keeps running, and the next snapshot will be tried when it is due"
         command = f"mv {nowhere} {place.path / 'elsewhere'}; echo up; read; exit 7"
-        process = place.start(PLIMSOLL, "run", "--snapshot-every", "1s", "-o", nowhere / "app.plim", "--", "bash", "-c",
-                              command, stderr=subprocess.PIPE)
+        process = place.start(PLIMSOLL, "run", "--snapshot-every", "1s", "--live-dir", place.live, "-o",
+                              nowhere / "app.plim", "--", "bash", "-c", command, stderr=subprocess.PIPE)
         said = ""
         while complaint not in said:
             await_readable(process.stderr.fileno(), "a complaint")

@@ -13,6 +13,7 @@ from subjects import BUSY, COPIES, PLIMSOLL, STEPS, Place, ask, await_true, envi
 import claims
 import plim
 from claims import claim, say
+from unprofiled import unprofiled
 
 COPIES_OF_A_BUSY_PROGRAM = 200
 
@@ -212,7 +213,7 @@ def another_users_process_does_not_choose_where_root_writes():
 
 @claim
 def an_impossible_snapshot_is_refused_with_the_next_step():
-    with Place() as place:
+    with Place() as place, unprofiled() as other:
         process = place.profiled(STEPS)
         refused = (
             (2, (), "needs the PID"),
@@ -223,7 +224,7 @@ def an_impossible_snapshot_is_refused_with_the_next_step():
             (2, (process.pid, "--count", 3), "add --every"),
             (2, (process.pid, "--keep", 3), "add --every"),
             (2, (process.pid, "name", "--every", "1s"), "leave out the name"),
-            (1, (os.getpid(),), "was started without Plimsoll"),
+            (1, (other,), "was started without Plimsoll"),
             (1, (999999999,), "there is no process"),
         )
         for status, words, text in refused:

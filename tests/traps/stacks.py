@@ -27,6 +27,14 @@ def handler_stack(profile, function):
 
 
 @claim
+def a_stack_that_is_aligned_to_8_bytes_only_is_walked_like_any_other():
+    for settings in (EVERYTHING, {"PLIMSOLL_SAMPLE": "exact"}, {"PLIMSOLL_SAMPLE": "16K"}, {}):
+        profile = run("misaligned", 5000, settings=settings).succeeds().profile()
+        assert sum(t.all_calls for t in profile.threads.values()) >= 15000
+        assert "main" in handler_stack(profile, "misaligned_allocate"), settings
+
+
+@claim
 def a_signal_stack_inside_the_interrupted_stack_does_not_look_like_an_abandoned_visit():
     profile = run("sigstack", "local", settings=EVERYTHING, preload=(RUNTIME, REENTRANT)).succeeds().profile()
     assert profile.losses["stale_busy"] == 0, lost(profile)

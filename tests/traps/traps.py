@@ -123,8 +123,9 @@ def start(command, settings=None, preload=(RUNTIME,), at=None, before=(), **opti
     words = [*before, program(command[0]), *command[1:]]
     options.setdefault("cwd", at.work)
     options.setdefault("env", environment(at, settings or {}, preload))
+    words, options["env"] = built.runnable(words, options["env"])
     pipes = {"stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
-    process = subprocess.Popen([str(word) for word in words], **pipes, **options)
+    process = subprocess.Popen(words, **pipes, **options)
     process.place = at
     return process
 

@@ -10,13 +10,17 @@ setup() {
     cd "$BATS_TEST_TMPDIR"
 }
 
-# Runs a program under the oracle, and fails if the program fails.
+# Runs a program under the oracle, and fails if the program fails. Programs of another processor run in an emulator.
 watch() {
-    LD_PRELOAD=$ORACLE "$@" >/dev/null
+    if [ -z "${PLIMSOLL_EMULATOR:-}" ]; then
+        LD_PRELOAD=$ORACLE "$@" >/dev/null
+    else
+        $PLIMSOLL_EMULATOR -E LD_PRELOAD="$ORACLE" "$@" >/dev/null
+    fi
 }
 
 watch_scenario() {
-    LD_PRELOAD=$ORACLE "$PROGRAMS/unwind-$1" "$2" "$3" >/dev/null
+    watch "$PROGRAMS/unwind-$1" "$2" "$3"
 }
 
 sum() {

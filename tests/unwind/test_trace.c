@@ -183,8 +183,10 @@ static void recursion_of_changing_depth_is_traced_correctly(void **state)
 {
     (void) state;
     struct random random = {7};
-    for (COUNTER i = 0; i < 500; i++)
-        descend(i <= 100 ? i : i <= 200 ? 200 - i : (int) (next_random(&random) % 101));
+    for (COUNTER i = 0; i < 500; i++) {
+        COUNTER depth = i <= 100 ? i : i <= 200 ? 200 - i : (int) (next_random(&random) % 101);
+        descend(depth);
+    }
     assert_int_equal(seen_count, 101);
     assert_true(refused == 0);
 }

@@ -1,49 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * advice_outside.c - most of the memory does not come from malloc, so no other figure of the profile includes it.
- *
- * Some programs are known to manage their memory themselves, and there are ways to see it.
  */
-#include <fnmatch.h>
-#include <string.h>
-
 #include "analysis/advice/advice_work.h"
 #include "analysis/resident.h"
 #include "reader/describe.h"
 
-#define PYTHON                                                                                                         \
-    "Python keeps small objects in arenas of its own; with PYTHONMALLOC=malloc in the environment each object is a "   \
-    "call of malloc, and this report shows the interpreter's code that made it; memray shows Python functions"
-#define V8 "JavaScript objects live in the heap of V8: node --heap-prof shows them"
-
-/* Programs that manage most of their memory themselves, by the name of a module or of the program. */
-static const struct manager {
-    const char *pattern;
-    const char *action;
-} managers[] = {
-    {"libpython*.so*", PYTHON},
-    {"python[0-9.]*", PYTHON},
-    {"libjvm.so", "Java objects live in the heap of the JVM, which only its own tools show"},
-    {"libnode.so*", V8},
-    {"node", V8},
-    {"*",
-     "look at the memory that it maps itself (mmap, its own allocator): pmap -x PID lists it while the program runs"},
-};
-static const char *name_of(const char *path)
-{
-    const char *slash = strrchr(path, '/');
-    return slash ? slash + 1 : path;
-}
-
-static bool uses(const struct pl_profile *profile, const char *pattern)
-{
-    if (fnmatch(pattern, name_of(profile->executable), 0) == 0)
-        return true;
-    for (uint32_t i = 0; i < profile->modules; i++)
-        if (fnmatch(pattern, name_of(profile->module[i].path), 0) == 0)
-            return true;
-    return false;
-}
+#define ANY                                                                                                            \
+    "look at the memory that it maps itself (mmap, its own allocator): pmap -x PID lists it while the program runs"
 
 /* If calls of malloc were not seen, that is the reason. */
 static const char *const visible[PL_BYPASS_COUNT] = {
@@ -59,10 +23,8 @@ static const char *choose_action(const struct pl_profile *profile)
     enum pl_bypass how = pl_resident_bypass(profile);
     if (how != PL_BYPASS_COUNT)
         return visible[how];
-    const struct manager *manager = managers;
-    while (!uses(profile, manager->pattern) && strcmp(manager->pattern, "*") != 0)
-        manager++;
-    return manager->action;
+    const char *known = pl_resident_manager(profile);
+    return known ? known : ANY;
 }
 
 void pl_advice_outside(struct pl_advice_work *work)
@@ -88,6 +50,8 @@ void pl_advice_outside(struct pl_advice_work *work)
                                                         "heap never had more than %s.",
                                                         cause, *cause ? ". " : "", when, private, heap),
                             .action = choose_action(profile),
-                            .weight = resident.most_outside ? resident.outside_bytes / resident.anonymous_bytes : 1,
+                            .weight = how == PL_BYPASS_COUNT || resident.most_outside
+                                          ? resident.outside_bytes / resident.anonymous_bytes
+                                          : 1,
                         });
 }

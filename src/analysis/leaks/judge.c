@@ -29,6 +29,8 @@
 #define STEP 1.4                  /* a step: blocks are this many times as large as at the last one */
 #define STEPS_LEAST 2             /* seen in heap compositions, which are few: */
 #define STEP_SIZES_LEAST 4        /* so there must also be sizes of this many powers of two */
+#define STEP_SIZES_ALONE 8        /* without heap compositions: of this many, */
+#define STEP_CALLS 1.5            /* with at most this many calls for each */
 #define KEPT_AFTER_STEP 0.5       /* a step counts as growth only if so much of it is still there */
 
 /* --- the run --- */
@@ -268,7 +270,7 @@ static uint32_t sizes_of(const struct evidence *e)
  * blocks, by heap compositions. If it is filled at a steady rate, each step comes after twice the time of the one
  * before: until the next one is due, it may still grow.
  */
-static struct pl_steps steps_of(const struct evidence *e)
+static struct pl_steps steps_seen(const struct evidence *e)
 {
     struct pl_steps steps = {0};
     double size = 0, bytes = 0, before_s = 0, most = 0;
@@ -290,6 +292,38 @@ static struct pl_steps steps_of(const struct evidence *e)
         e->end.seconds > steps.due_s)
         return (struct pl_steps){0};
     return steps;
+}
+
+/* No freed block lived longer than this. */
+static double last_life(const struct evidence *e)
+{
+    uint32_t classes = PL_LIFE_BUCKETS;
+    while (classes > 0 && !(e->pile->spread.lives[classes - 1] > 0))
+        classes--;
+    return classes < PL_LIFE_BUCKETS ? pl_life_bucket_from(classes) * e->profile->unit_s : e->profile->duration_s;
+}
+
+/*
+ * If a program allocates hardly anything else, there are no heap compositions between two steps. Then sizes and
+ * lifetimes tell: hardly more calls than powers of two, and of all these blocks the largest is the one that is live.
+ * Each lived twice as long as the one before.
+ */
+static struct pl_steps steps_by_size(const struct evidence *e)
+{
+    double calls = e->pile->figures.allocated.exact_objects, largest = (double) e->pile->spread.largest;
+    uint32_t sizes = sizes_of(e);
+    if (e->sampled || e->classes == 0 || e->blocks != 1 || e->bytes < largest || sizes < STEP_SIZES_ALONE ||
+        calls > STEP_CALLS * sizes)
+        return (struct pl_steps){0};
+    double last_s = e->profile->age[e->last], due_s = last_s + 2 * last_life(e);
+    return e->end.seconds <= due_s ? (struct pl_steps){.count = sizes - 1, .last_s = last_s, .due_s = due_s}
+                                   : (struct pl_steps){0};
+}
+
+static struct pl_steps steps_of(const struct evidence *e)
+{
+    struct pl_steps steps = steps_seen(e);
+    return steps.count ? steps : steps_by_size(e);
 }
 
 /* Its last step was as recent as the blocks of a leak must be. */

@@ -45,6 +45,7 @@ static struct {
     struct pl_leaks_options leaks;
     const char *baseline, *junit, *names;
     bool strict, allow_unmatched, quiet, force;
+    const char *sysroot;
     int colour;
 } given;
 
@@ -83,6 +84,7 @@ static const struct pl_option options[] = {
      .into = &given.quiet},
     PL_NAMES_OPTION(given.names),
     PL_FORCE_OPTION(given.force),
+    PL_SYSROOT_OPTION(given.sysroot),
     PL_COLOUR_OPTION(given.colour),
     {0},
 };
@@ -121,7 +123,8 @@ struct baselines {
 
 static enum pl_exit open_profile(const char *name, struct pl_profile **out)
 {
-    struct pl_subject_options how = {.command = "check", .force = given.force, .names = {.file = given.names}};
+    struct pl_subject_options how = {
+        .command = "check", .force = given.force, .sysroot = given.sysroot, .names = {.file = given.names}};
     char *argument = (char *) name;
     return pl_subject_open(&how, 1, &argument, out);
 }
@@ -355,7 +358,7 @@ const struct pl_command pl_command_check = {
     .summary = "check profiles against limits, for CI",
     .details =
         "Prints a line for each rule, ok or FAIL, with the figure, the limit, and the site that contributes most. Each "
-        "FILE or PID is checked by itself; to check their sum, merge them first.\n"
+        "FILE or PID is checked by itself; to check the sum of several, give their directory, or merge them first.\n"
         "\n"
         "A limit applies to the whole process or, with WHERE=, to a part of it: a regular expression for functions "
         "anywhere in the stack (and source files and modules, as --focus of report), tag:NAME, or thread:REGEX. It is "

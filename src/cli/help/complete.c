@@ -104,6 +104,17 @@ static char *words_of_kinds(unsigned kinds)
     return pl_say_memory(text);
 }
 
+/* The same for a command, with the literal words of its arguments: "off on reset". The caller frees the text. */
+static char *words_of_command(const struct pl_command *command, unsigned kinds)
+{
+    char *list = words_of_kinds(kinds), *copy = pl_say_print("%s", command->arguments), *rest = copy;
+    for (const char *word; (word = strsep(&rest, " |[].")) != NULL;)
+        if (islower((unsigned char) *word))
+            pl_say_append(&list, " ", word);
+    free(copy);
+    return list;
+}
+
 /* Calls `use` for every option of a command, --help too. */
 static void each_option(const struct pl_command *command,
                         void (*use)(const struct pl_command *command, const struct pl_option *option))
@@ -243,7 +254,7 @@ static void bash_value(const struct pl_command *command, const struct pl_option 
 static void bash_command(const struct pl_command *command)
 {
     unsigned kinds = kinds_of_command(command);
-    char *words = words_of_kinds(kinds);
+    char *words = words_of_command(command, kinds);
     printf("    %s)\n        options='", command->name);
     each_option(command, bash_option);
     printf("'\n        valued=' ");
@@ -380,7 +391,7 @@ static void zsh_option(const struct pl_command *command, const struct pl_option 
 static void zsh_arguments(const struct pl_command *command)
 {
     unsigned kinds = kinds_of_command(command);
-    char *words = words_of_kinds(kinds);
+    char *words = words_of_command(command, kinds);
     if (kinds & PROGRAMS) {
         printf(" \\\n        '(-)1:program:_command_names -e' '*::argument:_normal'");
     } else if (kinds) {

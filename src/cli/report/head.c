@@ -84,6 +84,14 @@ static void put_bypasses(const struct pl_view *view)
             put_line(view->term, PL_STYLE_WARN, pl_say_print("%s", words));
 }
 
+/* Figures of live blocks are those of blocks since then. */
+static void put_attached(const struct pl_view *view)
+{
+    char words[METHOD_BYTES];
+    if (pl_describe_attached(view->whole, words, sizeof words))
+        put_line(view->term, PL_STYLE_PLAIN, pl_say_print("%s", words));
+}
+
 /* Records were lost: says why, and what helps. */
 static void put_room(const struct pl_view *view)
 {
@@ -155,6 +163,42 @@ static void put_reset(const struct pl_view *view)
     pl_figure_seconds(when, view->whole->reset_s);
     put_line(view->term, PL_STYLE_PLAIN,
              pl_say_print("since the reset at %s; earlier allocations are not included", when));
+}
+
+/* "off at 3.2 s". */
+static char *print_request(const struct pl_obeyed *obeyed)
+{
+    static const char *const words[PL_ASKED_COUNT] = {
+#define WORD(name, text) [PL_ASKED_##name] = text,
+        PL_ASKED(WORD)
+#undef WORD
+    };
+    char value[PL_FIGURE_BYTES + 1] = "", when[PL_FIGURE_BYTES];
+    value[0] = ' ';
+    if (obeyed->what == PL_ASKED_SAMPLE)
+        pl_figure_setting(value + 1, obeyed->value);
+    else if (obeyed->what == PL_ASKED_OVERHEAD)
+        snprintf(value, sizeof value, " %g%%", (double) obeyed->value / 1e4);
+    else
+        value[0] = 0;
+    pl_figure_seconds(when, (double) obeyed->time_ns / 1e9);
+    const char *word = words[obeyed->what < PL_ASKED_COUNT ? obeyed->what : PL_ASKED_NOTHING];
+    return obeyed->time_ns ? pl_say_print("%s%s at %s", word, value, when) : pl_say_print("%s%s", word, value);
+}
+
+static void put_steering(const struct pl_view *view)
+{
+    const struct pl_header *header = &view->whole->header;
+    uint64_t first = header->requests > PL_OBEYED_MAX ? header->requests - PL_OBEYED_MAX : 0;
+    char *list = first ? pl_say_print("%llu earlier requests", (unsigned long long) first) : pl_say_print("%s", "");
+    for (uint64_t i = first; i < header->requests; i++) {
+        char *word = print_request(&header->obeyed[i % PL_OBEYED_MAX]);
+        pl_say_append(&list, ", ", word);
+        free(word);
+    }
+    if (header->requests)
+        put_line(view->term, PL_STYLE_PLAIN, pl_say_print("steered from outside: %s", list));
+    free(list);
 }
 
 /* Calls under a tag of this kind are only counted: they have no stacks. */
@@ -237,11 +281,13 @@ void pl_head_print(const struct pl_view *view)
     pl_term_words(view->term, PL_STYLE_PLAIN, method, 0);
     put_cost(view);
     pl_term_end(view->term);
+    put_attached(view);
     put_bypasses(view);
     put_advice(view);
     put_room(view);
     put_unsampled(view);
     put_reset(view);
+    put_steering(view);
     put_unrecorded(view, PL_TAG_OFF, "switched off for a while", "(off)");
     put_unrecorded(view, PL_TAG_PAUSED, "paused by some threads", "(paused)");
     put_other_sizes(view);

@@ -97,6 +97,12 @@ static char *beyond_memory(const struct pl_profile *profile, const struct pl_est
     return pl_say_print("; RSS never exceeded %s", text);
 }
 
+/* Blocks that could not be followed count as freed at once: then the heap was at least as large. */
+static const char *least(const struct pl_profile *profile)
+{
+    return profile->header.losses[PL_LOSS_LIVE_FULL] ? "at least " : "";
+}
+
 static struct fact peak(const struct pl_view *view)
 {
     const struct pl_profile *profile = view->profile;
@@ -117,12 +123,13 @@ static struct fact peak(const struct pl_view *view)
                                       pl_figure_plural(blocks), when));
     char slack[2 * PL_FIGURE_BYTES];
     pl_figure_slack(slack, space->value, profile->peak_slack_bytes);
-    char *beyond = beyond_memory(profile, space);
-    struct fact fact = make_fact("peak", bytes,
+    char *beyond = beyond_memory(profile, space), *strong = pl_say_print("%s%s", least(profile), bytes);
+    struct fact fact = make_fact("peak", strong,
                                  pl_say_print("%s%s in %s block%s at %s%s%s", slack, *slack ? "," : "", blocks,
                                               pl_figure_plural(blocks), when,
                                               *slack && !(space->error > 0) ? "" : exactness(profile, space), beyond));
     free(beyond);
+    free(strong);
     return fact;
 }
 
@@ -155,8 +162,12 @@ static struct fact live(const struct pl_view *view)
     if (!pl_traits_recorded(profile))
         return make_fact(pl_metric_live_word(profile), "",
                          pl_say_print("not known: no allocation was %s", profile->exact ? "recorded" : "sampled"));
-    return make_fact(pl_metric_live_word(profile), bytes,
-                     pl_say_print(" in %s block%s%s", blocks, pl_figure_plural(blocks), exactness(profile, space)));
+    char *strong = pl_say_print("%s%s", least(profile), bytes);
+    struct fact fact =
+        make_fact(pl_metric_live_word(profile), strong,
+                  pl_say_print(" in %s block%s%s", blocks, pl_figure_plural(blocks), exactness(profile, space)));
+    free(strong);
+    return fact;
 }
 
 /* Reallocs are listed because of the bytes that they copy. */

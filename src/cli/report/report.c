@@ -14,6 +14,7 @@
 #include "analysis/metric.h"
 #include "analysis/path.h"
 #include "analysis/traits.h"
+#include "cli/files.h"
 #include "cli/option.h"
 #include "cli/pager.h"
 #include "cli/proc.h"
@@ -87,6 +88,7 @@ static struct {
     struct pl_select select;
     uint64_t top, depth;
     double threshold;
+    const char *sysroot;
     bool force, full_names, no_symbols, functions, freed, histogram, source, all_digits;
     const char *names;
     struct pl_leaks_options leaks;
@@ -140,6 +142,7 @@ static const struct pl_option options[] = {
     {.name = "no-symbols", .help = "show addresses instead of names", .type = &pl_type_flag,
      .into = &given.no_symbols},
     PL_FORCE_OPTION(given.force),
+    PL_SYSROOT_OPTION(given.sysroot),
     PL_COLOUR_OPTION(given.colour),
     {0},
 };
@@ -474,9 +477,25 @@ static int largest_first(const void *left, const void *right)
     return (a->file_bytes < b->file_bytes) - (a->file_bytes > b->file_bytes);
 }
 
+/* `run` has put the sums of all programs into a directory beside this profile. */
+static bool say_tree(const char *path)
+{
+    char *stem = pl_files_stem(path), *tree = pl_say_print("%s" PL_COLLECT_TREE, stem);
+    char *typed = pl_summary_typed(tree);
+    bool exists = !pl_files_is_directory(path) && pl_files_is_directory(tree);
+    if (exists)
+        pl_say("this is one process of a tree; all of them as one: %s report %s", pl_say_self(), typed);
+    free(typed);
+    free(tree);
+    free(stem);
+    return exists;
+}
+
 /* The heap of a compiler driver, or of a server's first process, is rarely the one that was asked for. */
 static void say_relatives(const struct pl_profile *profile, const char *path)
 {
+    if (say_tree(path))
+        return;
     struct relative *relative;
     size_t count = find_relatives(profile, path, &relative);
     char *list = pl_say_print("%s", "");
@@ -503,6 +522,7 @@ static enum pl_exit open_and_print(char *name, const struct shown *shown)
     struct pl_selection selection;
     struct pl_subject_options how = {.command = "report",
                                      .force = given.force,
+                                     .sysroot = given.sysroot,
                                      .no_symbols = given.no_symbols,
                                      .names = {.file = given.names, .full = given.full_names}};
     enum pl_exit status = pl_subject_open(&how, 1, &name, &profile);
@@ -541,7 +561,8 @@ const struct pl_command pl_command_report = {
     .summary = "print a report",
     .details =
         "Prints a report on a profile: totals, what stands out, the sites that hold and allocate the most, threads, "
-        "and losses. FILE is a profile. With a PID, report reads the running process as it is now, "
+        "and losses. FILE is a profile, or a directory: its profiles are read as one, as `plimsoll merge` would add "
+        "them up. With a PID, report reads the running process as it is now, "
         "without stopping it. " PL_SUBJECT_NEWEST "\n"
         "\n"
         "On a terminal, PAGER (default: less) shows the output one screen at a time; PAGER=cat turns that off.\n"

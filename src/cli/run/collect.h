@@ -19,6 +19,7 @@
  */
 #define PL_COLLECT_PREFIX "plimsoll-run." /* and the pid of `plimsoll run` */
 #define PL_COLLECT_OWNER ".owner"         /* exists as long as `run` will collect what is in the directory */
+#define PL_COLLECT_TREE ".tree"           /* directory of a folded tree's profiles: `app.tree` beside `app.plim` */
 char *pl_collect_make_directory(const char *const *candidates);
 
 /* One profile, and where it is now. */
@@ -28,8 +29,10 @@ struct pl_collected {
     char *executable;
     char comm[17];
     uint32_t pid;
-    uint32_t end; /* enum pl_end */
-    bool main;    /* it is of the process that we started */
+    uint32_t end;        /* enum pl_end */
+    bool main;           /* it is of the process that we started */
+    size_t processes;    /* whose figures it has: 0 of a process that went on as another program */
+    double peak_largest; /* of a sum: bytes, of one of its processes; else 0 */
     uint64_t calls, bytes, samples;
     bool exact;                        /* every allocation was counted */
     uint64_t exact_calls;              /* number of allocations that were counted */
@@ -40,8 +43,9 @@ struct pl_collected {
     char flaws[256];                   /* why exact figures are not complete, in words; "": they are */
     struct pl_estimate inuse_objects, inuse_space, peak_space;
     double peak_slack_bytes;
-    uint64_t interval_bytes;                                            /* of sampling; 0: not sampled */
-    bool off;                                                           /* recording was switched off at the end */
+    uint64_t unfollowed;     /* blocks that count as freed at once: peak and live are at least what is known */
+    uint64_t interval_bytes; /* of sampling; 0: not sampled */
+    bool off;                /* recording was switched off at the end */
     uint64_t lost_threads, lost_records, lost_scopes;                   /* for lack of room */
     char room_cause[PL_FILEFULL_BYTES], room_remedy[PL_FILEFULL_BYTES]; /* of lost_records; "" if there are none */
     double duration_s;
@@ -50,8 +54,9 @@ struct pl_collected {
 struct pl_collection {
     struct pl_collected *profile; /* the one with the plain name first, then by bytes allocated */
     size_t count;
+    char *tree;       /* the directory that has all of them; NULL: they are where their processes wanted them */
     size_t processes; /* that have ended */
-    size_t dropped;   /* profiles with little in them, removed */
+    size_t dropped;   /* profiles with nothing in them, removed */
     size_t running;   /* processes that are still running */
     size_t failed;    /* profiles that could not be read or moved; an error has been printed for each */
     size_t unwanted;  /* profiles that their programs declined (plimsoll_output(0)), removed */
@@ -62,7 +67,7 @@ struct pl_collection {
 
 struct pl_collect_options {
     const char *directory;
-    const char *pattern; /* as given; without a % only one process gets exactly this name */
+    bool spread; /* each process has a name of its own; otherwise only one gets exactly the name that was given */
     pid_t main_pid;
     int wait_status;
     bool out_of_memory; /* that is probably why it was killed */
@@ -71,9 +76,13 @@ struct pl_collect_options {
     bool no_symbols;
 };
 
-/* Moves every profile whose process has ended to its destination, and stores its names and how it ended. Removes .owner
- * first: processes that are still running will then move their own. */
-void pl_collect(const struct pl_collect_options *options, struct pl_collection *out);
+/* Moves every profile whose process has ended to its destination, and stores its names and how it ended. The intake has
+ * taken in those that ended before. Processes that are still running will move their own. */
+struct pl_intake;
+void pl_collect(struct pl_intake *intake, const struct pl_collect_options *options, struct pl_collection *out);
+
+/* The same for one profile whose process has left it there, wherever that is. */
+void pl_collect_one(const struct pl_collect_options *options, const char *path, struct pl_collection *out);
 void pl_collect_free(struct pl_collection *collection);
 
 #endif

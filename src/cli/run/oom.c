@@ -16,9 +16,9 @@
 
 #include "analysis/figure.h"
 #include "cli/say.h"
+#include "format/settings.h"
 
-#define REACHED 0.95          /* of the limit */
-#define NO_LIMIT (1ull << 60) /* version 1 has no word for "none", but a number like this */
+#define REACHED 0.95 /* of the limit */
 
 /* The number after `word` and a blank at the start of a line; with an empty word, the first number of the file. */
 static bool read_number(const char *path, const char *word, uint64_t *out)
@@ -39,10 +39,10 @@ static bool read_number(const char *path, const char *word, uint64_t *out)
 static const struct version {
     const char *controller; /* in /proc/self/cgroup; "" in version 2 */
     const char *mount;
-    const char *events, *limit;
+    const char *events, *limit, *usage;
 } versions[] = {
-    {"", "/sys/fs/cgroup", "memory.events", "memory.max"},
-    {"memory", "/sys/fs/cgroup/memory", "memory.oom_control", "memory.limit_in_bytes"},
+    {"", "/sys/fs/cgroup", "memory.events", "memory.max", "memory.peak"},
+    {"memory", "/sys/fs/cgroup/memory", "memory.oom_control", "memory.limit_in_bytes", "memory.max_usage_in_bytes"},
 };
 
 /* "4:memory:/user/one" names the cgroup of version 1, "0::/user/one" that of version 2. */
@@ -72,8 +72,13 @@ static void read_cgroup(struct pl_oom *oom, const char *root, const struct versi
         char name[3 * PATH_MAX];
         uint64_t limit;
         snprintf(name, sizeof name, "%s%s%s/%s", root, version->mount, path, version->limit);
-        if (read_number(name, "", &limit) && limit < NO_LIMIT && (!oom->limit_bytes || limit < oom->limit_bytes))
+        if (read_number(name, "", &limit) && limit < PL_MEMORY_NO_LIMIT &&
+            (!oom->limit_bytes || limit < oom->limit_bytes)) {
             oom->limit_bytes = limit;
+            snprintf(name, sizeof name, "%s%s%s/%s", root, version->mount, path, version->usage);
+            if (!read_number(name, "", &oom->usage_bytes))
+                oom->usage_bytes = 0;
+        }
         snprintf(name, sizeof name, "%s%s%s/%s", root, version->mount, path, version->events);
         if (!oom->cgroup_known)
             oom->cgroup_known = read_number(name, "oom_kill", &oom->cgroup_kills);
@@ -103,13 +108,16 @@ char *pl_oom_why(const struct pl_oom *before, const struct pl_oom *after, uint64
     bool any = counted && after->machine_kills > before->machine_kills;
     bool somewhere = any && !after->cgroup_known; /* if it is known and has not changed, it was another process */
     bool reached = after->limit_bytes && (double) rss_bytes >= REACHED * (double) after->limit_bytes;
-    char limit[PL_FIGURE_BYTES], rss[PL_FIGURE_BYTES];
+    char limit[PL_FIGURE_BYTES], rss[PL_FIGURE_BYTES], usage[PL_FIGURE_BYTES];
     if (!in_cgroup && !somewhere && !(reached && (any || !counted)))
         return NULL;
     pl_figure_bytes(limit, (double) after->limit_bytes);
     pl_figure_bytes(rss, (double) rss_bytes);
+    pl_figure_bytes(usage, (double) after->usage_bytes);
     if (after->limit_bytes && (in_cgroup || reached))
-        return pl_say_print("probably out of memory: cgroup limit %s, RSS %s at most", limit, rss);
-    return pl_say_print("probably out of memory: the kernel killed a process for that reason meanwhile; RSS %s at most",
+        return pl_say_print("probably out of memory (OOM killer): cgroup limit %s%s%s, RSS at most %s", limit,
+                            after->usage_bytes ? ", usage at most " : "", after->usage_bytes ? usage : "", rss);
+    return pl_say_print("probably out of memory (OOM killer): the kernel killed a process for that reason meanwhile; "
+                        "RSS at most %s",
                         rss);
 }

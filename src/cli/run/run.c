@@ -22,9 +22,11 @@
 #include "cli/run/collect.h"
 #include "cli/run/enclose.h"
 #include "cli/run/glibc.h"
+#include "cli/run/intake.h"
 #include "cli/run/launch.h"
 #include "cli/run/library.h"
 #include "cli/run/oom.h"
+#include "cli/run/place.h"
 #include "cli/run/summary.h"
 #include "cli/run/target.h"
 #include "cli/setting.h"
@@ -52,37 +54,12 @@ static struct {
     const char *snapshot_keep_text;
 } given;
 
-/* The kinds of settings: the type that reads their option, which takes a value unless it is a flag. */
-#define VALUE(type_, takes_, fallback_) .type = &pl_type_##type_, .takes = takes_, .fallback = fallback_
-#define KIND_SAMPLE(takes_, fallback_) VALUE(sample, takes_, fallback_)
-#define KIND_PATTERN(takes_, fallback_) VALUE(pattern, takes_, fallback_)
-#define KIND_NAMES(takes_, fallback_) VALUE(names, takes_, fallback_)
-#define KIND_TEXT(takes_, fallback_) VALUE(text, takes_, fallback_)
-#define KIND_SIZE(takes_, fallback_) VALUE(size, takes_, fallback_)
-#define KIND_COUNT(takes_, fallback_) VALUE(count, takes_, fallback_)
-#define KIND_TIME(takes_, fallback_) VALUE(time, takes_, fallback_)
-#define KIND_BUDGET(takes_, fallback_) VALUE(budget, takes_, fallback_)
-#define KIND_FLAG(takes_, fallback_) .type = &pl_type_flag
-
-/* RUN is what we tell the runtime, and not for users. */
-#define LETTER(setting) ((setting) == PL_SETTING_SAMPLE ? 's' : (setting) == PL_SETTING_OUT ? 'o' : 0)
-#define ROW(setting_, variable_, option_, kind_, least_, most_, example_, takes_, fallback_, help_)                    \
-    {.name = option_,                                                                                                  \
-     .letter = LETTER(PL_SETTING_##setting_),                                                                          \
-     .variable = variable_,                                                                                            \
-     .help = help_,                                                                                                    \
-     .raw = PL_SETTING_##setting_ == PL_SETTING_RUN ? NULL : &given.setting[PL_SETTING_##setting_],                    \
-     .min = least_,                                                                                                    \
-     .max = most_,                                                                                                     \
-     .example = example_,                                                                                              \
-     KIND_##kind_(takes_, fallback_)},
-
 /* clang-format off */
 static const struct pl_option options[] = {
-    PL_SETTINGS(ROW) /* first, so that a setting is the index of its option */
+    PL_SETTINGS(PL_SETTING_ROW) /* first, so that a setting is the index of its option */
     {.name = "exact", .help = "count every allocation, whatever it costs; same as --sample exact",
      .type = &pl_type_flag, .into = &given.exact},
-    {.name = "keep-all", .help = "also keep profiles of processes that allocated little or nothing",
+    {.name = "keep-all", .help = "keep the profile of each process: do not add up those of one program, and keep empty ones",
      .type = &pl_type_flag, .into = &given.keep_all},
     {.name = "no-symbols", .help = "do not store names; faster, but reading the profile then needs the program's files",
      .type = &pl_type_flag, .into = &given.no_symbols},
@@ -172,7 +149,8 @@ struct preparation {
     char *live;             /* directory of live profiles; NULL: there is none, run the program unprofiled */
     char *link;             /* PL_WAY_LOADER: what to execute, removed once it runs; NULL: the command itself */
     struct pl_watch *watch; /* NULL: no snapshots */
-    struct pl_oom oom;      /* before the program starts */
+    struct pl_intake *intake;
+    struct pl_oom oom; /* before the program starts */
 };
 
 /* OUT and RUN get paths that do not depend on the working directory of a process. */
@@ -271,18 +249,31 @@ static void drop_link(struct preparation *preparation)
     preparation->link = NULL;
 }
 
+static struct pl_intake *start_intake(const char *live, pid_t pid)
+{
+    return pl_intake_start(&(struct pl_intake_options){.directory = live, .main_pid = pid, .keep_all = given.keep_all});
+}
+
+/* Does each process get a name of its own? In a directory they have the default name. */
+static bool is_spread(const char *pattern)
+{
+    return strchr(pattern, '%') || pattern[strlen(pattern) - 1] == '/' || pl_files_is_directory(pattern);
+}
+
 /* Runs in this process, once the program runs. */
 static void started(void *context, pid_t pid)
 {
     struct preparation *preparation = context;
     drop_link(preparation);
+    if (preparation->live)
+        preparation->intake = start_intake(preparation->live, pid);
     if (!preparation->live || !given.snapshot_every_ns)
         return;
     preparation->watch = pl_watch_start(&(struct pl_watch_options){
         .directory = preparation->live,
         .every_ns = given.snapshot_every_ns,
         .keep = given.snapshot_keep,
-        .main_pid = strchr(asked_pattern(), '%') ? 0 : pid,
+        .main_pid = is_spread(asked_pattern()) ? 0 : pid,
         .no_symbols = given.no_symbols,
     });
     if (!preparation->watch)
@@ -293,14 +284,18 @@ static void started(void *context, pid_t pid)
 static char *make_live_directory(const char *output)
 {
     const char *named = given.setting[PL_SETTING_LIVE_DIR], *runtime = getenv("XDG_RUNTIME_DIR");
-    const char *beside = output ? output : ".";
+    const char *beside = output ? output : ".", *other = runtime && *runtime ? runtime : beside;
+    char *why = named ? NULL : pl_place_why("");
     const char *asked[] = {named && !strcmp(named, ".") ? beside : named, NULL};
-    const char *usual[] = {"/dev/shm", runtime && *runtime ? runtime : beside, beside, NULL};
-    char *live = pl_collect_make_directory(named ? asked : usual);
+    const char *on_disk[] = {beside, PL_SHM, other, NULL}, *usual[] = {PL_SHM, other, beside, NULL};
+    char *live = pl_collect_make_directory(named ? asked : why ? on_disk : usual);
     char *absolute = live ? realpath(live, NULL) : NULL;
     if (!live)
         pl_say("cannot make a directory for live profiles in %s: %m; the program runs unprofiled",
                named ? asked[0] : beside);
+    else if (why && !given.quiet)
+        pl_say("live profiles are in %s, because %s; --live-dir chooses another place", absolute, why);
+    free(why);
     free(live);
     return absolute;
 }
@@ -372,7 +367,7 @@ static void finish(const struct preparation *preparation, const struct pl_launch
     char *out_of_memory = explain_kill(preparation, launch);
     struct pl_collect_options collect = {
         .directory = preparation->live,
-        .pattern = asked_pattern(),
+        .spread = is_spread(asked_pattern()),
         .main_pid = launch->pid,
         .wait_status = launch->wait_status,
         .out_of_memory = out_of_memory,
@@ -383,7 +378,9 @@ static void finish(const struct preparation *preparation, const struct pl_launch
     struct pl_collection collection;
     if (preparation->watch)
         pl_watch_end(preparation->watch);
-    pl_collect(&collect, &collection);
+    struct pl_intake *intake = preparation->intake ? preparation->intake : start_intake(preparation->live, launch->pid);
+    pl_collect(intake, &collect, &collection);
+    pl_intake_free(intake);
     struct pl_target actual = inspect_actual(preparation->target, &collection);
     if (!launch->exec_error)
         pl_summary_say(&(struct pl_summary){.collection = &collection,
@@ -607,7 +604,10 @@ const struct pl_command pl_command_run = {
         "whatever it costs; --sample BYTES samples from the start. See `plimsoll help figures`.\n"
         "\n"
         "Each process writes its own profile. If --output contains no pattern such as %p, the first profiled process "
-        "gets that name, and the others get NAME.PID. `run` replaces an old profile of the same name. It never "
+        "gets that name, and the others get NAME.PID. Of more than 8 processes that PROGRAM starts, `run` adds up the "
+        "profiles while the program runs, as they end: one profile for each executable, in the directory NAME.tree "
+        "beside NAME.plim, which `plimsoll report NAME.tree` reads as one. In the live directory at most 32 profiles "
+        "or 64 MiB of ended processes wait for that. `run` replaces an old profile of the same name. It never "
         "replaces any other file, but adds a number to the name. Profiles survive crashes of the program, kill -9 "
         "included.\n"
         "\n"
@@ -628,7 +628,8 @@ const struct pl_command pl_command_run = {
     .files =
         "`plimsoll.COMM.PID.plim` in the working directory: the profile, unless --output says otherwise.\n"
         "\n"
-        "`/dev/shm/plimsoll-run.*`: profiles while the program runs, unless --live-dir says otherwise.\n"
+        "`/dev/shm/plimsoll-run.*`, in a container `plimsoll-run.*` beside the profile: profiles while the program "
+        "runs, unless --live-dir says otherwise.\n"
         "\n"
         "`/var/tmp/plimsoll-UID` or `~/.cache/plimsoll`: a link to the library, if the library's own path contains a "
         "blank or a colon, which LD_PRELOAD does not allow. It remains for programs that start after the run.\n"

@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "analysis/figure.h"
+#include "cli/run/intake.h"
 #include "cli/say.h"
 #include "format/settings.h"
 
@@ -115,11 +116,12 @@ static char *print_figures(const struct pl_collected *main, const char *fate)
     pl_figure_estimate(peak, PL_METRIC_PEAK_SPACE, &main->peak_space);
     pl_figure_exact(samples, main->samples);
     bool peaked = main->peak_space.value > 0, sampled = main->samples > 0;
+    const char *least = main->unfollowed ? "at least " : "";
     char slack[2 * PL_FIGURE_BYTES];
     pl_figure_slack(slack, main->peak_space.value, main->peak_slack_bytes);
-    return pl_say_print("%s%s%s; %s %s (%s block%s)%s%s%s", peaked ? "; peak " : "", peaked ? peak : "",
-                        peaked ? slack : "", live, fate, blocks, pl_figure_plural(blocks), sampled ? ", from " : "",
-                        sampled ? samples : "",
+    return pl_say_print("%s%s%s%s; %s%s %s (%s block%s)%s%s%s", peaked ? "; peak " : "", peaked ? least : "",
+                        peaked ? peak : "", peaked ? slack : "", least, live, fate, blocks, pl_figure_plural(blocks),
+                        sampled ? ", from " : "", sampled ? samples : "",
                         !sampled             ? ""
                         : main->samples == 1 ? " sample"
                                              : " samples");
@@ -139,6 +141,9 @@ static void say_totals(const struct pl_collected *main, const char *who, const c
             who, method);
     else if (!main->calls)
         pl_say("%s%s: no allocation was %s", who, method, is_bypassed(main) ? "seen" : "made");
+    else if (!recorded(main) && main->exact)
+        pl_say("%s%s: %s allocation%s, %s in all; it ended before the first was recorded", who, method, calls,
+               pl_figure_plural(calls), bytes);
     else if (!recorded(main))
         pl_say("%s%s: %s allocation%s, %s in all; no sample was taken, so it is unknown what was %s", who, method,
                calls, pl_figure_plural(calls), bytes, fate);
@@ -218,42 +223,138 @@ static void say_too_few(const struct pl_summary *summary, const struct pl_collec
 {
     char interval[PL_FIGURE_BYTES];
     pl_figure_setting(interval, main->interval_bytes);
-    if (main->calls && !recorded(main) && !main->off)
+    if (main->calls && !recorded(main) && !main->off && !main->exact)
         pl_say("the program allocated too little for a sample every %s; to count every allocation: %s run %s--exact -- "
                "...",
                interval, pl_say_self(), ways[summary->target->way].option);
 }
 
+/* --- a tree of processes --- */
+
+static int heaviest_first(const void *left, const void *right)
+{
+    const struct pl_collected *a = *(const struct pl_collected *const *) left;
+    const struct pl_collected *b = *(const struct pl_collected *const *) right;
+    return (a->bytes < b->bytes) - (a->bytes > b->bytes);
+}
+
+/* The profiles by bytes allocated: the shell that came first is rarely what the user wants to see. The caller frees it.
+ */
+static const struct pl_collected **sort_profiles(const struct pl_collection *collection)
+{
+    const struct pl_collected **sorted = pl_say_memory(calloc(collection->count, sizeof(struct pl_collected *)));
+    for (size_t i = 0; i < collection->count; i++)
+        sorted[i] = &collection->profile[i];
+    qsort(sorted, collection->count, sizeof *sorted, heaviest_first);
+    return sorted;
+}
+
+static size_t count_programs(const struct pl_collection *collection)
+{
+    size_t programs = 0;
+    for (size_t i = 0; i < collection->count; i++) {
+        bool known = false;
+        for (size_t k = 0; k < i; k++)
+            known |= !strcmp(collection->profile[i].executable, collection->profile[k].executable);
+        programs += !known;
+    }
+    return programs;
+}
+
+/* How the figures of all processes were obtained. What one of them lacks, the sum lacks. */
+static const char *tree_method(const struct pl_collection *collection)
+{
+    bool exact = !collection->failed, sampled = false;
+    for (size_t i = 0; i < collection->count; i++) {
+        const struct pl_collected *each = &collection->profile[i];
+        exact &= each->exact && !*each->flaws && !*each->room_cause && !each->unrecorded_calls && !is_bypassed(each);
+        sampled |= each->samples > 0;
+    }
+    return exact ? "exact: " : sampled ? "partly sampled: " : "";
+}
+
+/* "399 processes of 12 programs: exact: 41,203,118 allocations, 5.1 GiB in all". */
+static void say_tree(const struct pl_collection *collection)
+{
+    uint64_t all_calls = 0, all_bytes = 0;
+    char calls[PL_FIGURE_BYTES], bytes[PL_FIGURE_BYTES];
+    size_t programs = count_programs(collection);
+    for (size_t i = 0; i < collection->count; i++) {
+        all_calls += collection->profile[i].calls;
+        all_bytes += collection->profile[i].bytes;
+    }
+    pl_figure_exact(calls, all_calls);
+    pl_figure_bytes(bytes, (double) all_bytes);
+    pl_say("%zu process%s, %zu program%s: %s%s allocation%s, %s in all", collection->processes,
+           collection->processes == 1 ? "" : "es", programs, programs == 1 ? "" : "s", tree_method(collection), calls,
+           pl_figure_plural(calls), bytes);
+}
+
+/* "cc1plus, 92 processes" or "ls 4712". The caller frees it. */
+static char *print_who(const struct pl_collected *each)
+{
+    if (each->pid)
+        return pl_say_print("%s %u", each->comm, each->pid);
+    if (!each->processes)
+        return pl_say_print("%s before exec", each->comm);
+    return pl_say_print("%s, %zu process%s", each->comm, each->processes, each->processes == 1 ? "" : "es");
+}
+
+static void say_one(const struct pl_collected *each)
+{
+    char bytes[PL_FIGURE_BYTES], calls[PL_FIGURE_BYTES], peak[PL_FIGURE_BYTES];
+    char *path = pl_summary_typed(each->path), *who = print_who(each);
+    pl_figure_bytes(bytes, (double) each->bytes);
+    pl_figure_count(calls, (double) each->calls);
+    pl_figure_bytes(peak, each->peak_largest);
+    bool peaked = each->peak_largest > 0;
+    if (!each->calls && each->bypass[PL_BYPASS_MALLOC][0])
+        pl_say("  %s: allocations not seen: %s", who, path);
+    else
+        pl_say("  %s: %s in %s call%s%s%s: %s", who, bytes, calls, pl_figure_plural(calls),
+               peaked ? "; largest peak " : "", peaked ? peak : "", path);
+    free(who);
+    free(path);
+}
+
 static void say_listed(const struct pl_collection *collection)
 {
+    const struct pl_collected **sorted = sort_profiles(collection);
     size_t listed = collection->count < LISTED_MAX ? collection->count : LISTED_MAX;
-    for (size_t i = 0; i < listed; i++) {
-        const struct pl_collected *each = &collection->profile[i];
-        char bytes[PL_FIGURE_BYTES], calls[PL_FIGURE_BYTES], *path = pl_summary_typed(each->path);
-        pl_figure_bytes(bytes, (double) each->bytes);
-        pl_figure_count(calls, (double) each->calls);
-        if (!each->calls && each->bypass[PL_BYPASS_MALLOC][0])
-            pl_say("  %s %u: allocations not seen: %s", each->comm, each->pid, path);
-        else
-            pl_say("  %s %u: %s in %s call%s: %s", each->comm, each->pid, bytes, calls, pl_figure_plural(calls), path);
-        free(path);
-    }
+    for (size_t i = 0; i < listed; i++)
+        say_one(sorted[i]);
     if (collection->count > listed)
-        pl_say("  and %zu more from processes that allocated less", collection->count - listed);
+        pl_say("  and %zu more from %s that allocated less", collection->count - listed,
+               collection->tree ? "programs" : "processes");
+    free(sorted);
+}
+
+static void say_written(const struct pl_collection *collection)
+{
+    const char *first = collection->count ? collection->profile[0].path : "";
+    char size[PL_FIGURE_BYTES], *path = pl_summary_typed(first);
+    pl_figure_bytes(size, (double) collection->profile[0].file_bytes);
+    if (collection->count == 1 && !collection->tree)
+        pl_say("wrote %s (%s)", path, size);
+    else if (collection->tree) {
+        char *tree = pl_summary_typed(collection->tree);
+        pl_say("wrote %s, and one profile for each program to %s; --keep-all keeps one for each process", path, tree);
+        free(tree);
+    } else {
+        pl_say("wrote %zu profiles of %zu process%s:", collection->count, collection->processes,
+               collection->processes == 1 ? "" : "es");
+    }
+    free(path);
 }
 
 static void say_files(const struct pl_collection *collection)
 {
-    char size[PL_FIGURE_BYTES], *path = pl_summary_typed(collection->profile[0].path);
-    pl_figure_bytes(size, (double) collection->profile[0].file_bytes);
-    if (collection->count == 1)
-        pl_say("wrote %s (%s)", path, size);
-    else
-        pl_say("wrote %zu profiles of %zu process%s:", collection->count, collection->processes,
-               collection->processes == 1 ? "" : "es");
-    free(path);
-    if (collection->count > 1)
+    if (!collection->tree)
+        say_written(collection);
+    if (collection->count > 1 || collection->tree)
         say_listed(collection);
+    if (collection->tree)
+        say_written(collection);
     if (collection->dropped)
         pl_say("discarded the profiles of %zu short process%s with little to show; --keep-all keeps %s",
                collection->dropped, collection->dropped == 1 ? "" : "es", collection->dropped == 1 ? "it" : "them");
@@ -271,11 +372,27 @@ static const struct pl_collected *most_interesting(const struct pl_collection *c
     return best;
 }
 
+/* A few profiles have the names that the user gave, so they are not in a directory of their own. */
+static void say_merge(const struct pl_collection *collection)
+{
+    char *names = pl_say_print("%s", "");
+    for (size_t i = 0; i < collection->count; i++) {
+        char *path = pl_summary_typed(collection->profile[i].path), *longer = pl_say_print("%s %s", names, path);
+        free(path);
+        free(names);
+        names = longer;
+    }
+    pl_say("or, all as one: %s merge -o tree" PL_SUFFIX "%s", pl_say_self(), names);
+    free(names);
+}
+
 static void say_next(const struct pl_collection *collection)
 {
-    char *path = pl_summary_typed(most_interesting(collection)->path);
-    pl_say("next: %s report %s", pl_say_self(), path);
+    char *path = pl_summary_typed(collection->tree ? collection->tree : most_interesting(collection)->path);
+    pl_say("next%s: %s report %s", collection->tree ? ", all as one" : "", pl_say_self(), path);
     pl_say("or, in a browser: %s view %s", pl_say_self(), path);
+    if (!collection->tree && collection->count > 1 && collection->count <= PL_INTAKE_FEW + 1)
+        say_merge(collection);
     free(path);
 }
 
@@ -412,14 +529,24 @@ void pl_summary_say(const struct pl_summary *summary)
     if (main && (main->end == PL_END_EXEC || !main->calls || summary->target->obstacle))
         say_unused(summary, main);
     if (main && !summary->quiet) {
-        char *who = collection->count > 1 ? pl_say_print("%s %u: ", main->comm, main->pid) : pl_say_print("%s", "");
-        say_totals(main, who, WIFSIGNALED(summary->wait_status) ? "live when it ended" : "never freed");
+        bool tree = collection->count > 1;
+        char *name = print_who(main), *who = tree ? pl_say_print("%s: ", name) : pl_say_print("%s", "");
+        if (tree) {
+            say_tree(collection);
+            say_files(collection);
+        }
+        say_totals(main, who,
+                   main->end == PL_END_DETACHED        ? "live at the end"
+                   : WIFSIGNALED(summary->wait_status) ? "live when it ended"
+                                                       : "never freed");
         say_bypasses(summary, who);
         say_elsewhere(main, who);
         say_losses(main, who);
         free(who);
+        free(name);
         say_too_few(summary, main);
-        say_files(collection);
+        if (!tree)
+            say_files(collection);
         say_next(collection);
     }
     if (!summary->quiet)

@@ -26,5 +26,4 @@ void pl_summary_say(const struct pl_summary *summary);
  * it. */
 char *pl_summary_typed(const char *path);
 
-
 #endif

@@ -57,7 +57,7 @@ static const struct words {
     [PL_WAY_PRELOAD] =
         {
             [PL_OBSTACLE_STATIC] = {.is = "is statically linked, so it cannot be preloaded",
-                                    .advice = "build it with -lplimsoll",
+                                    .advice = "link the profiler in, with pkg-config --libs plimsoll-static",
                                     .topic = "static"},
             [PL_OBSTACLE_SECURE] = {.is =
                                         "is setuid, setgid or has file capabilities, so the loader ignores LD_PRELOAD",
@@ -65,8 +65,8 @@ static const struct words {
             [PL_OBSTACLE_CLASS] = {.is = "is a 32-bit program, and libplimsoll.so is 64-bit",
                                    .advice = "build it for 64 bits"},
             [PL_OBSTACLE_MACHINE] = {.is = "is built for another machine", .advice = SAME_MACHINE},
-            [PL_OBSTACLE_LIBC] = {.is = "uses a C library other than libplimsoll.so's (its loader is not glibc's)",
-                                  .advice = "build it against glibc"},
+            [PL_OBSTACLE_LIBC] = {.is = "uses a C library other than glibc and musl (its loader is neither's)",
+                                  .advice = "build it against glibc or musl"},
             [PL_OBSTACLE_OWN_MALLOC] =
                 {.is = "defines malloc itself (an allocator is linked in), so Plimsoll does not see its calls",
                  .advice = "link the allocator as a shared library, or preload it: LD_PRELOAD=libjemalloc.so.2"},
@@ -194,10 +194,25 @@ static bool is_loader(const char *path)
     return !strncmp(basename(path), "ld-", 3);
 }
 
+/* Is libplimsoll.a linked in? Its code has a section of its own, which strip leaves alone. */
+static bool has_runtime(Elf *elf)
+{
+    size_t names;
+    GElf_Shdr header;
+    if (elf_getshdrstrndx(elf, &names))
+        return false;
+    for (Elf_Scn *section = NULL; (section = elf_nextscn(elf, section));) {
+        const char *name = gelf_getshdr(section, &header) ? elf_strptr(elf, names, header.sh_name) : NULL;
+        if (name && !strcmp(name, "pl_text"))
+            return true;
+    }
+    return false;
+}
+
 static enum pl_obstacle inspect_static(struct pl_target *target, Elf *elf)
 {
     target->inside = pl_glibc_inside(elf);
-    bool served = target->inside && target->way != PL_WAY_PRELOAD;
+    bool served = target->way == PL_WAY_PRELOAD ? has_runtime(elf) : target->inside;
     GElf_Phdr header;
     target->shallow = served && !find_segment(elf, PT_GNU_EH_FRAME, &header);
     return served || is_loader(target->program.binary) ? PL_OBSTACLE_NONE : PL_OBSTACLE_STATIC;
@@ -208,6 +223,12 @@ static bool is_for_glibc(const struct pl_target *target, Elf *elf)
 {
     return strstr(target->loader, "ld-linux") || strstr(target->loader, "ld-2.") ||
            (target->way != PL_WAY_PRELOAD && needs_glibc(elf));
+}
+
+/* libplimsoll.so serves both C libraries; the profiler inside glibc only its own. */
+static bool is_served(const struct pl_target *target, Elf *elf)
+{
+    return is_for_glibc(target, elf) || (target->way == PL_WAY_PRELOAD && strstr(target->loader, "ld-musl"));
 }
 
 static bool defines_anywhere(Elf *elf, const char *function)
@@ -242,7 +263,7 @@ static bool is_python(Elf *elf)
 
 static bool has_allocator(Elf *elf)
 {
-    if (defines(elf, SHT_DYNSYM, "malloc") || is_python(elf))
+    if (defines(elf, SHT_DYNSYM, "malloc") || is_python(elf) || has_runtime(elf))
         return false;
     return find_prefixed(elf) || (defines(elf, SHT_SYMTAB, "malloc") && !is_sanitized(elf));
 }
@@ -262,7 +283,7 @@ bool pl_target_has_allocator(const char *binary)
 
 static enum pl_obstacle inspect_dynamic(struct pl_target *target, Elf *elf)
 {
-    if (!is_for_glibc(target, elf))
+    if (!is_served(target, elf))
         return PL_OBSTACLE_LIBC;
     if (target->way == PL_WAY_TREE && !pl_enclose_covers(target->loader))
         return PL_OBSTACLE_LOADER;
@@ -306,11 +327,17 @@ static enum pl_obstacle inspect_file(struct pl_target *target)
     return obstacle;
 }
 
+/* In musl the C library and its loader are one file, with two names. */
+static bool is_libc(const char *name)
+{
+    return !strcmp(name, "libc.so.6") || !strcmp(name, "libc.so") || !strncmp(name, "ld-musl", strlen("ld-musl"));
+}
+
 /* The preloaded library hooks any malloc; the profiler inside glibc sees only glibc's. */
 static enum pl_obstacle inspect_allocator(struct pl_target *target)
 {
     struct pl_allocator allocator = pl_allocator_find(target->loader, target->program.binary);
-    bool libc = !allocator.library || !strcmp(basename(allocator.library), "libc.so.6");
+    bool libc = !allocator.library || is_libc(basename(allocator.library));
     target->new = allocator.new;
     target->asan = !libc && (!strncmp(basename(allocator.library), "libasan.", 8) ||
                              !strncmp(basename(allocator.library), "libclang_rt.asan", 16));

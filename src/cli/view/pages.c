@@ -72,8 +72,10 @@ static enum pl_exit take_side(const struct pl_pages_options *options, struct pl_
 
 struct pl_subject_options pl_pages_reading(const struct pl_pages_options *options)
 {
-    return (struct pl_subject_options){
-        .command = options->command, .force = options->force, .names = {.file = options->names}};
+    return (struct pl_subject_options){.command = options->command,
+                                       .force = options->force,
+                                       .sysroot = options->sysroot,
+                                       .names = {.file = options->names}};
 }
 
 static enum pl_exit open_side(const struct pl_pages_options *options, const char *typed, struct pl_side *out)

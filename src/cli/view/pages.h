@@ -18,6 +18,7 @@ struct pl_pages_options {
     struct pl_leaks_options leaks;
     const char *names;
     bool force, no_source;
+    const char *sysroot;
     struct pl_suppressions *suppressions; /* pl_pages_begin() reads them */
 };
 
@@ -39,7 +40,7 @@ struct pl_pages_options {
          .help = "include memory that system libraries keep on purpose among the leaks",                               \
          .type = &pl_type_flag,                                                                                        \
          .into = &(given).leaks.no_defaults},                                                                          \
-        PL_NAMES_OPTION((given).names), PL_FORCE_OPTION((given).force)
+        PL_NAMES_OPTION((given).names), PL_FORCE_OPTION((given).force), PL_SYSROOT_OPTION((given).sysroot)
 
 /* One profile, and the part of it that options select. */
 struct pl_side {

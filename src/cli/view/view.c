@@ -268,7 +268,8 @@ const struct pl_command pl_command_view = {
     .details =
         "Serves the interactive page, and opens it in your browser: the heap over time, flame graphs, tables of sites "
         "and functions, tags, threads, sizes, lifetimes, leaks. For a running process the page is live: it is updated "
-        "while the program runs, and can be frozen. The process is not disturbed. With two profiles, the page shows "
+        "while the program runs, and can be frozen. The process is not disturbed. A directory stands for the sum of "
+        "the profiles in it. With two profiles, the page shows "
         "what has changed from the first to the second. " PL_SUBJECT_NEWEST "\n"
         "\n"
         "`view` prints the address to stdout. It contains a secret and is valid until Ctrl-C: anybody on this machine "

@@ -14,6 +14,9 @@
 #include "core/compiler.h"
 
 #define PL_ARCH_MACHINE 62 /* EM_X86_64 */
+#define PL_ARCH_ADDRESS_BITS 47
+#define PL_ARCH_PAGE_MOST 4096u /* the largest page size that a kernel may have */
+#define PL_ARCH_PAIRS           /* alignment of counters: each is added to in one instruction, so none is needed */
 
 INLINE long pl_arch_syscall(long number, long a, long b, long c, long d, long e, long f)
 {
@@ -62,6 +65,10 @@ INLINE uintptr_t pl_arch_thread_pointer(void)
     return tp;
 }
 
+/* For functions that a program calls: its stack may be aligned to 8 bytes only, if it has frames written in assembly.
+ * The compiler stores two words at once where it expects 16. */
+#define PL_ARCH_ENTRY __attribute__((force_align_arg_pointer))
+
 /* The time stamp counter. It has a constant rate and is the same on all cores, on any machine of the last 15 years. */
 INLINE uint64_t pl_arch_ticks(void)
 {
@@ -86,6 +93,12 @@ INLINE uintptr_t pl_arch_jump_target(const void *buffer)
     uintptr_t sp = ((const uintptr_t *) buffer)[6];
     __asm__("rorq $17, %0\n\txorq %%fs:0x30, %0" : "+r"(sp) : : "cc");
     return sp;
+}
+
+/* The same in musl, which does not mangle it. */
+INLINE uintptr_t pl_arch_jump_target_plain(const void *buffer)
+{
+    return ((const uintptr_t *) buffer)[6];
 }
 
 /*
@@ -151,27 +164,80 @@ INLINE bool pl_arch_is_relocated(void)
             "jmp *%rax\n\t"                                                                                            \
             ".cfi_endproc\n\t.size " #name ", . - " #name "\n\t.popsection")
 
+/* An address in code, as it is on the stack; the address of a block, as it is passed to free(). Other processors have
+ * signatures and tags in them. */
+INLINE uintptr_t pl_arch_code(uintptr_t word)
+{
+    return word;
+}
+
+INLINE uintptr_t pl_arch_untagged(uintptr_t address)
+{
+    return address;
+}
+
 /*
  * Unwinding: registers by their DWARF numbers, and the frame that the kernel pushes for a signal handler.
  */
 #define PL_ARCH_REGISTERS 17
 #define PL_ARCH_FP 6
 #define PL_ARCH_SP 7
-#define PL_ARCH_PC 16        /* the return address has a column of its own */
-#define PL_ARCH_RETURN_AT -8 /* where a call stores it, relative to the caller's stack pointer (the CFA) */
-#define PL_ARCH_RED_ZONE 128 /* bytes below sp that an interrupted function may be using */
-#define PL_ARCH_ADDRESS_BITS 47
+#define PL_ARCH_PC 16 /* the return address has a column of its own */
+#define PL_ARCH_RETURN PL_ARCH_PC
+#define PL_ARCH_CALL_PUSHES 8   /* bytes: the return address, just below the caller's stack pointer (the CFA) */
+#define PL_ARCH_RED_ZONE 128    /* bytes below sp that an interrupted function may be using */
+#define PL_ARCH_CODE_SHIFT 0    /* instructions begin at multiples of 2^this */
+#define PL_ARCH_SIGNS_CODE 0    /* has no pointer authentication, so that no unwind table mentions it */
+#define PL_ARCH_FRAME_WORDS 512 /* of struct pl_walk's scratch space */
+
+/*
+ * A plain rule:
+ *
+ *   29                     10 9           2 1    0
+ *  ┌─────────────────────────┬─────────────┬──────┐   CFA = base + 8N
+ *  │ N                       │ M           │ base │   the caller's pc is at CFA - 8, its fp at CFA - 8 - 8M
+ *  └─────────────────────────┴─────────────┴──────┘   (M = 0: fp is unchanged)
+ */
+struct pl_arch_stride {
+    uintptr_t cfa;
+    uintptr_t pc_at;
+    uintptr_t fp_at; /* the same as pc_at: fp is unchanged */
+};
+#define PL_ARCH_RULE_FP 0x3fcu /* the bits that say where fp is */
+
+INLINE struct pl_arch_stride pl_arch_stride(uint32_t rule, uintptr_t base)
+{
+    uintptr_t cfa = base + 8 * (uintptr_t) (rule >> 10);
+    return (struct pl_arch_stride){cfa, cfa - 8, cfa - 8 - 8 * (uintptr_t) (rule >> 2 & 0xff)};
+}
+
+/* The rule without its base: `cfa` is relative to the base, `pc` and `fp` to the CFA. 0: they do not fit. */
+INLINE uint32_t pl_arch_rule(int64_t cfa, int64_t pc, int64_t fp)
+{
+    int64_t m = (pc - fp) / 8;
+    if (cfa < 8 || cfa % 8 || cfa >= 8 << 20 || pc != -8 || fp >= 0 || fp % 8 || m < 0 || m > 255)
+        return 0;
+    return (uint32_t) (cfa / 8) << 10 | (uint32_t) m << 2;
+}
 
 /* A handler returns to rt_sigreturn with sp at a ucontext; these are the offsets of the registers in it. */
 #define PL_ARCH_SIGNAL_AT(greg) (40 + 8 * (greg))
 #define PL_ARCH_SIGNAL_BYTES PL_ARCH_SIGNAL_AT(PL_ARCH_REGISTERS)
-static const uint8_t pl_arch_signal_at[PL_ARCH_REGISTERS] = {
-    PL_ARCH_SIGNAL_AT(13), PL_ARCH_SIGNAL_AT(12), PL_ARCH_SIGNAL_AT(14), PL_ARCH_SIGNAL_AT(11), /* rax rdx rcx rbx */
-    PL_ARCH_SIGNAL_AT(9),  PL_ARCH_SIGNAL_AT(8),  PL_ARCH_SIGNAL_AT(10), PL_ARCH_SIGNAL_AT(15), /* rsi rdi rbp rsp */
-    PL_ARCH_SIGNAL_AT(0),  PL_ARCH_SIGNAL_AT(1),  PL_ARCH_SIGNAL_AT(2),  PL_ARCH_SIGNAL_AT(3),  /* r8 to r11 */
-    PL_ARCH_SIGNAL_AT(4),  PL_ARCH_SIGNAL_AT(5),  PL_ARCH_SIGNAL_AT(6),  PL_ARCH_SIGNAL_AT(7),  /* r12 to r15 */
-    PL_ARCH_SIGNAL_AT(16),                                                                      /* rip */
-};
+INLINE unsigned pl_arch_signal_at(unsigned number)
+{
+    static const uint8_t at[PL_ARCH_REGISTERS] = {
+        PL_ARCH_SIGNAL_AT(13), PL_ARCH_SIGNAL_AT(12),
+        PL_ARCH_SIGNAL_AT(14), PL_ARCH_SIGNAL_AT(11), /* rax rdx rcx rbx */
+        PL_ARCH_SIGNAL_AT(9),  PL_ARCH_SIGNAL_AT(8),
+        PL_ARCH_SIGNAL_AT(10), PL_ARCH_SIGNAL_AT(15), /* rsi rdi rbp rsp */
+        PL_ARCH_SIGNAL_AT(0),  PL_ARCH_SIGNAL_AT(1),
+        PL_ARCH_SIGNAL_AT(2),  PL_ARCH_SIGNAL_AT(3), /* r8 to r11 */
+        PL_ARCH_SIGNAL_AT(4),  PL_ARCH_SIGNAL_AT(5),
+        PL_ARCH_SIGNAL_AT(6),  PL_ARCH_SIGNAL_AT(7), /* r12 to r15 */
+        PL_ARCH_SIGNAL_AT(16),                       /* rip */
+    };
+    return at[number];
+}
 
 /* Do these bytes, the eight in front of an address, end with a call instruction? If not, it is no return address. Or
  * with a nop: Go's outermost return address is behind one. */
@@ -184,8 +250,12 @@ INLINE bool pl_arch_ends_with_call(const uint8_t code[8])
     return is;
 }
 
+/* In a function: its unwind table says that it has no caller. */
+#define PL_ARCH_OUTERMOST() __asm__ volatile(".cfi_undefined rip")
+
 /* mov $__NR_rt_sigreturn, %rax; syscall: identifies a signal trampoline that has no unwind tables (musl, Go). */
 #define PL_ARCH_SIGRETURN "\x48\xc7\xc0\x0f\x00\x00\x00\x0f\x05"
+#define PL_ARCH_SIGRETURN_ANYWHERE 0 /* it is always in a module */
 
 /*
  * Stores the callee-saved registers, sp and pc as they are here. The unwind tables of the function that this is inlined

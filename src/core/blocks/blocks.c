@@ -5,7 +5,7 @@
 #include "core/blocks/filter.h"
 #include "core/memory.h"
 
-#define PAGE 4096u
+#define PAGE PL_ARCH_PAGE_MOST
 #define LIMIT_SHARE 8    /* slabs take at most 1/8 of RLIMIT_AS */
 #define DENIED_FOR 1024u /* after a failure, only one call in so many asks the kernel again */
 #define LOW_SLABS (1u << PL_REGION_LOW_BITS)
@@ -34,6 +34,7 @@ static void *sparse_memory(uint64_t bytes)
         return NULL;
     if (pl_sys_madvise(page, PAGE, MADV_DONTNEED) != 0)
         pl_sys_munlock(page, PAGE);
+    pl_memory_strike(page); /* it moves, and `noted` has the slabs */
     void *at = pl_sys_mremap(page, PAGE, bytes);
     if (!at)
         pl_sys_munmap(page, PAGE);
@@ -100,6 +101,15 @@ void pl_block_abandon(void)
     }
 }
 
+void pl_block_free_all(void)
+{
+    for (unsigned i = 0; i < NOTED_MAX; i++) {
+        uint64_t *slab = exchange(&noted[i].slab, NULL);
+        if (slab)
+            pl_sys_munmap(slab, noted[i].bytes);
+    }
+}
+
 static uint64_t *take_spare(struct pl_blocks *blocks)
 {
     for (unsigned i = 0; i < PL_BLOCK_SPARES; i++) {
@@ -154,7 +164,7 @@ static bool was_denied(struct pl_blocks *blocks)
 uint64_t *pl_block_make(struct pl_blocks *blocks, uintptr_t address)
 {
     uint64_t *slot = pl_block_find(blocks, address);
-    uintptr_t region = address >> PL_REGION_SHIFT;
+    uintptr_t region = pl_arch_untagged(address) >> PL_REGION_SHIFT;
     if (likely(slot))
         return slot;
     if (region >= (uintptr_t) TOPS * LOW_SLABS || was_denied(blocks))
@@ -172,10 +182,12 @@ static void make_low_table(struct pl_blocks *blocks, uintptr_t address)
         low_table(blocks, top);
 }
 
-/* Blocks will lie near the end of the data segment, or near other mappings, such as the slabs. */
+/* Blocks will lie near the end of the data segment, near other mappings, such as the slabs, or near libraries, such as
+ * ours: musl's malloc begins with the unused ends of their pages. */
 void pl_block_reserve(struct pl_blocks *blocks)
 {
     make_low_table(blocks, (uintptr_t) pl_sys3(__NR_brk, 0, 0, 0));
+    make_low_table(blocks, (uintptr_t) pl_block_reserve);
     for (unsigned i = 0; i < PL_BLOCK_SPARES; i++) {
         uint64_t *slab = load_relaxed(&blocks->spare[i]) ? NULL : map_slab(blocks);
         make_low_table(blocks, (uintptr_t) slab);
@@ -292,7 +304,7 @@ void pl_block_unmask(const struct pl_blocks *blocks, uintptr_t address)
 
 /* ---- giving back ---- */
 
-#define GIVE_PAGES 64u /* at each call: the slots of 1 MiB of heap, with glibc */
+#define GIVE_PAGES ((256u << 10) / PAGE) /* at each call: the slots of 1 MiB of heap, with glibc */
 
 static bool is_empty(const uint64_t *page)
 {

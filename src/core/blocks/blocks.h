@@ -7,7 +7,7 @@
  * address space if the granule is 32 bytes, and 17 MiB if it is 8. There is no rehash, no tombstone and no lock: an
  * address belongs to the thread that allocated it until it is freed, and so does its slot.
  *
- *   46        35 34         24 23          5 or 3
+ *   46        35 34         24 23          5 or 3     (47 bits of address; on AArch64 48: one more in `top`)
  *  ┌────────────┬─────────────┬──────────────┐
  *  │ top        │ low         │ slot         │
  *  └────────────┴─────────────┴──────────────┘
@@ -63,12 +63,13 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "core/arch.h"
 #include "core/blocks/filter.h"
 #include "core/compiler.h"
 
 #define PL_REGION_SHIFT 24 /* 16 MiB */
-#define PL_REGION_TOP_BITS 12
-#define PL_REGION_LOW_BITS 11 /* 12 + 11 + 24 = 47 bits of address */
+#define PL_REGION_LOW_BITS 11
+#define PL_REGION_TOP_BITS (PL_ARCH_ADDRESS_BITS - PL_REGION_LOW_BITS - PL_REGION_SHIFT)
 
 #define PL_BLOCK_TALLY_SHIFT 42
 #define PL_BLOCK_TALLY_MAX ((1u << 22) - 1)
@@ -90,8 +91,8 @@
 #define PL_BLOCK_MASK_SHIFT (PL_FILTER_SHIFT - 6)              /* a bit for each 2^this bytes */
 
 struct pl_blocks {
-    uint64_t **top[1u << PL_REGION_TOP_BITS];       /* each: 2^11 slabs */
     uint32_t granule_shift;                         /* 5 or 3; set at start */
+    uint64_t **top[1u << PL_REGION_TOP_BITS];       /* each: 2^11 slabs */
     uint64_t tops[(1u << PL_REGION_TOP_BITS) / 64]; /* a bit for each entry of top that is there */
     uint64_t mapped_bytes;                          /* address space of all slabs */
     uint32_t denied;                                /* number of further calls that must not try to map a slab */
@@ -132,7 +133,7 @@ INLINE uint64_t pl_block_time_units(uint64_t stored)
 /* The first slot of an address's region, or NULL if the region has no slab. */
 INLINE uint64_t *pl_block_slab(const struct pl_blocks *blocks, uintptr_t address)
 {
-    uintptr_t region = address >> PL_REGION_SHIFT;
+    uintptr_t region = pl_arch_untagged(address) >> PL_REGION_SHIFT;
     if (unlikely(region >> (PL_REGION_TOP_BITS + PL_REGION_LOW_BITS)))
         return (uint64_t *) 0;
     uint64_t **low = load_acquire(&blocks->top[region >> PL_REGION_LOW_BITS]);
@@ -166,8 +167,10 @@ INLINE bool pl_block_is_large_at(uint64_t word, uintptr_t address)
     return word >> PL_BLOCK_TALLY_SHIFT && (word & PL_BLOCK_SIZE_NEXT) == pl_block_within(address);
 }
 
-/* Where a block of this size is put. */
-INLINE uint64_t *pl_block_slot(const struct pl_blocks *blocks, uint64_t *slab, uintptr_t address, uint64_t size)
+/* Where a block of this size is put. `slab` may be NULL, and then the result means nothing: exact mode asks before it
+ * has tested that, which a sanitizer must not take for a fault. */
+__attribute__((no_sanitize("pointer-overflow"))) INLINE uint64_t *
+pl_block_slot(const struct pl_blocks *blocks, uint64_t *slab, uintptr_t address, uint64_t size)
 {
     return likely(size < PL_BLOCK_LARGE) ? &slab[pl_block_index(blocks, address)] : pl_block_large(slab, address);
 }
@@ -211,6 +214,9 @@ uint64_t *pl_block_make(struct pl_blocks *blocks, uintptr_t address);
 
 /* In a forked child, before it maps slabs of its own: unmaps those of its parent's ancestors. */
 void pl_block_abandon(void);
+
+/* Unmaps all slabs: nothing of the process is recorded any more. */
+void pl_block_free_all(void);
 
 /* Maps spare slabs, before the program enters a sandbox. */
 void pl_block_reserve(struct pl_blocks *blocks);

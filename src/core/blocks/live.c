@@ -45,6 +45,7 @@ void pl_live_reserve(struct pl_live *live, unsigned levels)
 
 bool pl_live_insert(struct pl_live *live, uintptr_t address, const struct pl_record *record)
 {
+    address = pl_arch_untagged(address);
     for (unsigned i = 0; i < PL_LIVE_LEVELS; i++) {
         struct pl_live_group *level = level_groups(live, i);
         if (!level)
@@ -92,6 +93,7 @@ static void remove_slot(struct pl_live_group *group, unsigned i, struct pl_live_
 bool pl_live_take(struct pl_live *live, uintptr_t address, struct pl_live_found *out)
 {
     struct pl_live_group *level;
+    address = pl_arch_untagged(address);
     out->block = out->link_map = false;
     for (unsigned i = 0; i < PL_LIVE_LEVELS && (level = load_acquire(&live->level[i])); i++) {
         struct pl_live_group *group = group_of(level, i, address);
@@ -104,6 +106,7 @@ bool pl_live_take(struct pl_live *live, uintptr_t address, struct pl_live_found 
 static const struct pl_record *find(struct pl_live *live, uintptr_t key)
 {
     struct pl_live_group *level;
+    key = pl_arch_untagged(key);
     for (unsigned i = 0; i < PL_LIVE_LEVELS && (level = load_acquire(&live->level[i])); i++) {
         struct pl_live_group *group = group_of(level, i, key);
         for (unsigned k = 0; k < PL_LIVE_GROUP; k++)

@@ -4,6 +4,8 @@
 
 #include "core/arch.h"
 #include "core/clock.h"
+#include "core/records/halves.h"
+#include "core/records/tallies.h"
 
 #define BATCH_SHARE 32
 #define PEAK_ERA(eras) ((uint32_t) ((eras) >> 32))
@@ -92,6 +94,7 @@ static void declare(struct pl_process *process, int64_t live)
     store_relaxed(&header->peak.bytes, (uint64_t) live);
     store_relaxed(&header->peak.units, (pl_clock() - process->start_ticks) >> PL_UNIT_SHIFT);
     store_relaxed(&header->batch_bytes, (uint32_t) batch(process));
+    pl_halves_note(header->half, live);
     fetch_add(&header->peak.peaks, 1);
     store_release(&header->peak.era, era);
 }
@@ -146,7 +149,7 @@ static void catch_up(const struct pl_process *process, struct pl_tally *tally)
         join_pairs(tally->made);
         join_pairs(tally->gone);
     }
-    tally->cohort = (uint8_t) cohort;
+    pl_tally_begin_cohort(tally, cohort);
 }
 
 /* ---- catching up ---- */

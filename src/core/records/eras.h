@@ -29,6 +29,12 @@ void pl_era_forget(struct pl_process *process, struct pl_thread *thread);
 /* Before a free, if the headroom is below 0 or this free would complete a batch: declares a peak, if it is one. */
 void pl_era_peak(struct pl_process *process, struct pl_thread *thread);
 
+/* What is live, as far as the thread knows. */
+INLINE int64_t pl_era_live(const struct pl_process *process, const struct pl_thread *thread)
+{
+    return (int64_t) load_relaxed(&process->totals.live_bytes) + thread->headroom_told - thread->headroom;
+}
+
 /* A free that has no thread's figures to go to: changes the process's totals directly. */
 void pl_era_shrank(struct pl_process *process, int64_t bytes, int64_t objects);
 

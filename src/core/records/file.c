@@ -9,7 +9,8 @@
 #include "core/memory.h"
 #include "core/text.h"
 
-#define PAGE 4096u
+#define PAGE PL_ARCH_PAGE_MOST
+#define PAGE_LEAST 4096u
 /* At the start; then the allocated part doubles, by up to GROW_MOST at a time, and the mapping doubles. */
 #define GROW_FIRST (256u << 10)
 #define GROW_MOST (1u << 20)
@@ -34,7 +35,7 @@ static struct {
     uint16_t sites[SOME], tags[SOME], scopes[SOME];
     uint16_t modules[FEW], threads[FEW], moments[FEW], compositions[FEW], directories[FEW];
     uint32_t claims[PL_CHUNKS_MAX]; /* what each chunk is: kind << CLAIM_SHIFT | k; 0: not claimed */
-    uint8_t padding[4096];          /* fork wipes whole pages */
+    uint8_t padding[PAGE];          /* fork wipes whole pages */
 } chunks PAGE_ALIGNED;
 _Static_assert(PL_CHUNKS_MAX - 1 <= UINT16_MAX, "the last chunk is never used, so the others fit, plus one");
 
@@ -95,7 +96,7 @@ static void at_least(uint64_t *to, uint64_t value)
 static OUT_OF_LINE COLD long touch_pages(uint8_t *from, uint64_t bytes)
 {
     static uint32_t word;
-    for (; bytes; from += PAGE, bytes -= PAGE) {
+    for (; bytes; from += PAGE_LEAST, bytes -= PAGE_LEAST) {
         long r = pl_sys_touch(&word, from);
         if (r < 0)
             return r;
@@ -559,6 +560,14 @@ void pl_file_detach(void)
 {
     if (inherited.base)
         pl_sys_mmap(inherited.base, inherited.bytes, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1);
+}
+
+void pl_file_leave(struct pl_file *file)
+{
+    if (file->base)
+        pl_sys_munmap(file->base, file->mapped_bytes);
+    file->base = pl_file_base = inherited.base = NULL;
+    pl_memory_wipe(&chunks, sizeof chunks & ~(size_t) 4095);
 }
 
 /* ---- copying ---- */

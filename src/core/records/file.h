@@ -64,6 +64,9 @@ extern HIDDEN uint8_t *pl_file_base;
  * visit's stores do not reach it. */
 void pl_file_detach(void);
 
+/* Unmaps the file and forgets all about it: the process is not profiled any more. */
+void pl_file_leave(struct pl_file *file);
+
 /* Reserves a record. Returns its number and address, or 0. The caller fills it in and stores its first word last. */
 uint32_t pl_file_append(struct pl_file *file, enum pl_kind kind, void **record);
 

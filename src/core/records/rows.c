@@ -6,6 +6,7 @@
 #include "core/hash.h"
 #include "core/process.h"
 #include "core/records/eras.h"
+#include "core/records/halves.h"
 #include "core/records/stacks.h"
 #include "core/records/sums.h"
 #include "core/records/tags.h"
@@ -186,6 +187,14 @@ static void count_size(struct pl_bucket *buckets, const struct pl_record *record
     fetch_add(&bucket->bytes, (uint64_t) bytes_of(record));
 }
 
+/* `live` bytes are live without this sample. */
+static void change_halves(struct pl_process *process, const struct pl_record *record, int64_t live, int sign)
+{
+    struct pl_header *header = pl_file_header(&process->file);
+    struct pl_shares share = pl_halves_share(record, header->seed);
+    pl_halves_change(header->half, &share, bytes_of(record), live, sign);
+}
+
 void pl_row_allocated(struct pl_process *process, struct pl_thread *thread, const struct pl_record *record)
 {
     struct pl_row *row = row_at(process, record->row);
@@ -202,6 +211,7 @@ void pl_row_allocated(struct pl_process *process, struct pl_thread *thread, cons
     end(row);
     add_weight(&row->sizes[pl_sums_size_bucket(record->size)], record->weight);
     add_weight(&row->made[pl_timeline_cohort(record->units, row->cohort_shift)], record->weight);
+    change_halves(process, record, pl_era_live(process, thread), 1);
     pl_era_grows(process, thread, bytes_of(record), objects_of(record));
     count_size(thread->made, record);
 }
@@ -234,6 +244,8 @@ static void add_own(struct pl_process *process, struct pl_row *row, const struct
 
 static void shrink(struct pl_process *process, struct pl_thread *thread, const struct pl_record *record)
 {
+    int64_t live = thread ? pl_era_live(process, thread) : (int64_t) load_relaxed(&process->totals.live_bytes);
+    change_halves(process, record, live - bytes_of(record), -1);
     if (thread)
         pl_era_shrinks(process, thread, bytes_of(record), objects_of(record));
     else

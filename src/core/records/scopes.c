@@ -133,7 +133,7 @@ static COLD bool grow(struct pl_scope_state *scopes)
             *probe(scopes, old[i].tag) = (struct scope){NULL, old[i].record, old[i].tag, old[i].number};
     scopes->current = probe(scopes, tag);
     if (old != scopes->first)
-        pl_sys_munmap(old, (size_t) count * sizeof *old);
+        pl_memory_free(old, (size_t) count * sizeof *old);
     return true;
 }
 

@@ -5,6 +5,7 @@
 #include "core/blocks/blocks.h"
 #include "core/records/eras.h"
 #include "core/records/sums.h"
+#include "core/records/tallies.h"
 
 /* ---- cells ---- */
 
@@ -107,7 +108,7 @@ struct pl_tally *pl_small_grown(const struct pl_process *process, const struct p
     if (likely(!number))
         return NULL;
     struct pl_tally *tally = pl_file_record(&process->file, PL_KIND_TALLY, number);
-    return load_acquire(&tally->site) == pl_small_site(small) && tally->owner == small->thread ? tally : NULL;
+    return load_acquire(&tally->site) == pl_small_site(small) && tally->thread == small->thread ? tally : NULL;
 }
 
 /* Until the last store the small record counts, and from then on the tally. Other threads go on to add to the record's
@@ -125,7 +126,7 @@ struct pl_tally *pl_small_grow(struct pl_process *process, struct pl_small *smal
     tally = at;
     pl_small_expand(small, tally);
     tally->number = number;
-    tally->cohort = (uint8_t) load_relaxed(&process->timeline.cohort);
+    pl_tally_begin_cohort(tally, load_relaxed(&process->timeline.cohort));
     tally->remote = load_acquire(&small->remote);
     store_release(&small->grown, number);
     store_release(&tally->site, pl_small_site(small)); /* publish */

@@ -34,12 +34,16 @@ static uint32_t child(struct pl_process *process, uint32_t parent, uint32_t modu
     return id ? pl_map_settle(slot, id) : 0;
 }
 
+/* Our hooks of main, exit and so on are not part of the program's stack. */
+static bool is_ours(uint64_t word)
+{
+    return pl_front.owns && pl_front.owns(word & PL_FRAME_ADDRESS_MASK);
+}
+
 static uint32_t child_at(struct pl_process *process, struct pl_thread *thread, uint32_t parent, uint64_t word)
 {
     uint64_t flags = word & ~PL_FRAME_ADDRESS_MASK;
     uintptr_t pc = word & PL_FRAME_ADDRESS_MASK;
-    if (pl_front.owns && pl_front.owns(pc)) /* our hooks of main, exit and so on are not part of the program's stack */
-        return parent;
     const struct pl_module_entry *module =
         pl_modules_find(process, &thread->modules, flags & PL_FRAME_EXACT ? pc : pc - 1);
     return child(process, parent, module->id, flags | ((pc - module->bias) & PL_FRAME_ADDRESS_MASK));
@@ -85,8 +89,9 @@ uint32_t pl_stack_number(struct pl_process *process, struct pl_thread *thread)
     uint32_t node = n ? memory->node[n - 1] : 0;
     for (; n < walk->frames; n++) {
         uint64_t frame = walk->frame[walk->frames - 1 - n];
-        node = child_at(process, thread, node, frame);
-        if (!node)
+        bool ours = is_ours(frame);
+        node = ours ? node : child_at(process, thread, node, frame);
+        if (!node && !ours)
             return 0;
         if (memory)
             remember(memory, n, frame, node);

@@ -40,8 +40,7 @@ INLINE unsigned pl_sums_size_bucket(uint64_t size)
 
 INLINE unsigned pl_sums_life_bucket(uint64_t units)
 {
-    unsigned bits = 64 - (unsigned) __builtin_clzll(units | 1);
-    bits = units ? bits : 0;
+    unsigned bits = 63 - (unsigned) __builtin_clzll(2 * units + 1); /* 0 if units is 0 */
     return bits < PL_LIFE_BUCKETS ? bits : PL_LIFE_BUCKETS - 1;
 }
 

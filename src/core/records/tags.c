@@ -64,7 +64,7 @@ static COLD struct tags *make(void)
     uint32_t *record = at ? pl_memory_new(record_bytes) : NULL;
     if (!record) {
         if (at)
-            pl_sys_munmap(at, bytes);
+            pl_memory_free(at, bytes);
         return NULL;
     }
     uint8_t *rest = at;
@@ -78,8 +78,8 @@ static COLD struct tags *make(void)
     new->node[PL_TAG_AT_OFF].kind = PL_TAG_OFF;
     new->node[PL_TAG_AT_PAUSED].kind = PL_TAG_PAUSED;
     if (!swap_if(&tags, NULL, new)) {
-        pl_sys_munmap(at, bytes);
-        pl_sys_munmap(record, record_bytes);
+        pl_memory_free(at, bytes);
+        pl_memory_free(record, record_bytes);
     }
     return load_acquire(&tags);
 }
@@ -88,6 +88,11 @@ INLINE struct tags *tables(void)
 {
     struct tags *there = load_acquire(&tags);
     return likely(there != NULL) ? there : make();
+}
+
+void pl_tag_forget_all(void)
+{
+    tags = NULL;
 }
 
 /* ---- names ---- */
@@ -100,7 +105,7 @@ static struct room *new_room(struct tags *in, struct room *full, size_t need)
         return NULL;
     new->bytes = bytes - sizeof *new;
     if (!swap_if(&in->room, full, new))
-        pl_sys_munmap(new, bytes);
+        pl_memory_free(new, bytes);
     return load_acquire(&in->room);
 }
 
@@ -245,7 +250,8 @@ static COLD struct pl_text write_text(struct pl_file *file, const struct pl_tag_
 }
 
 /* 0: no room. A function of its own, like write_text(): the frame below is small while the file grows. */
-static COLD uint32_t write_record(struct pl_file *file, uint32_t parent, uint32_t kind, uint32_t rest, struct pl_text text)
+static COLD uint32_t write_record(struct pl_file *file, uint32_t parent, uint32_t kind, uint32_t rest,
+                                  struct pl_text text)
 {
     void *at;
     uint32_t number = pl_file_append(file, PL_KIND_TAG, &at);

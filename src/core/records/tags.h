@@ -53,4 +53,7 @@ uint32_t pl_tag_count(void);
  * room. */
 uint32_t pl_tag_record(struct pl_process *process, uint32_t tag);
 
+/* Forgets all tags: their memory has been given back. */
+void pl_tag_forget_all(void);
+
 #endif

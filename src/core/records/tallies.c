@@ -92,7 +92,7 @@ static COLD bool grow(struct pl_tracker *tracker)
         if (old[i].hash)
             new[probe(tracker, old[i].hash)] = (struct pl_seen){old[i].hash, old[i].tally, 0};
     if (old != tracker->first)
-        pl_sys_munmap(old, (size_t) count * sizeof *old);
+        pl_memory_free(old, (size_t) count * sizeof *old);
     return true;
 }
 
@@ -111,11 +111,11 @@ static uint32_t write_tally(struct pl_process *process, struct pl_thread *thread
     struct pl_tally *tally = at;
     if (!number || pl_tally_place(process, at) > PL_BLOCK_TALLY_MAX)
         return 0;
-    tally->thread = tally->owner = thread->record;
+    tally->thread = thread->record;
     tally->number = number;
     tally->smallest = UINT32_MAX;
     tally->era = tally->freed_era = load_relaxed(&process->era);
-    tally->cohort = (uint8_t) load_relaxed(&process->timeline.cohort);
+    pl_tally_begin_cohort(tally, load_relaxed(&process->timeline.cohort));
     tally->cohort_shift = (uint8_t) load_relaxed(&process->timeline.shift);
     tally->reset = (uint16_t) thread->reset;
     store_release(&tally->site, site); /* publish */

@@ -42,9 +42,8 @@ struct pl_tracker {
     uint32_t used;
     uint32_t last;      /* index of the entry of the last allocation, */
     uint32_t predicted; /* and of the one expected next */
-    uint64_t reserved[4];
-    struct pl_seen first[1u << PL_SEEN_FIRST_LOG2]; /* the table, until it grows */
     struct pl_trace *trace;
+    struct pl_seen first[1u << PL_SEEN_FIRST_LOG2] __attribute__((aligned(64))); /* the table, until it grows */
     struct pl_stack_memory stack;
 };
 
@@ -61,11 +60,23 @@ INLINE struct pl_tally *pl_tally_at(uint64_t place)
 
 uint32_t pl_tally_place(const struct pl_process *process, const struct pl_tally *tally);
 
+/* Blocks that are allocated from now on are of this cohort. */
+INLINE void pl_tally_begin_cohort(struct pl_tally *tally, uint32_t cohort)
+{
+    tally->cohort = (uint8_t) cohort;
+    tally->owner = tally->thread | cohort << PL_OWNER_COHORT_SHIFT;
+}
+
+/* Does this `owner` of a tally name the thread with this record? A small record has its site, with a mark, there. */
+INLINE bool pl_tally_is_owned(uint32_t owner, uint32_t record)
+{
+    return ((owner ^ record) & ~PL_OWNER_COHORT) == 0;
+}
+
 /* 0 would be an empty entry. */
 INLINE uint64_t pl_tally_salted(const struct pl_thread *thread, uint64_t hash)
 {
-    hash += thread->salt;
-    return hash + !hash;
+    return (hash + thread->salt) | 1;
 }
 
 /* The tally of this entry, which was used now. Prefetches the entry that the next visit will read first. */

@@ -24,7 +24,6 @@
 #include "core/text.h"
 #include "format/settings.h"
 
-#define PAGE_BYTES 4096u
 #define UNITS_MAX (INT64_MAX >> PL_UNIT_SHIFT) /* more means a time before the start, by another processor's clock */
 /* A site, row or tally that holds more than 1/HELD_SHARE of the heap, or has allocated more than 1/MADE_SHARE of all
  * bytes, is always listed in a heap composition. */
@@ -187,7 +186,7 @@ static uint32_t make_room(struct pl_process *process, uint64_t now)
 
 /* /proc/self/statm is "size resident shared ...", in pages. It is opened and closed each time: the program must never
  * meet a descriptor of ours. */
-static void read_resident(const struct pl_process *process, struct pl_moment *to)
+static COLD void read_resident(const struct pl_process *process, struct pl_moment *to)
 {
     char text[64];
     const char *at = text;
@@ -205,8 +204,8 @@ static void read_resident(const struct pl_process *process, struct pl_moment *to
     uint64_t shared = pl_text_take_number(&at);
     if (*at != ' ')
         return;
-    to->rss_bytes = pages * PAGE_BYTES;
-    to->file_bytes = shared * PAGE_BYTES;
+    to->rss_bytes = pages * pl_front.page_bytes();
+    to->file_bytes = shared * pl_front.page_bytes();
 }
 
 /* The sampling interval in force; 0: every allocation is counted, or was until the process began to end. */
@@ -436,7 +435,7 @@ static void forget_sums(struct pl_timeline *timeline)
     timeline->sums = NULL;
     signal_fence(); /* if left by longjmp here, memory leaks, but no pointer to unmapped memory is left */
     if (sums)
-        pl_sys_munmap(sums, timeline->sums_bytes);
+        pl_memory_free(sums, timeline->sums_bytes);
 }
 
 /* If there is no memory, as in a sandbox, census->sum stays NULL and sites are not added up. */

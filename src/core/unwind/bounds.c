@@ -5,8 +5,9 @@
  * The ground of a walk is a range of addresses that are known to be readable. On the thread's own stack it is
  * [own.proven, own.hi), and needs no system call. `hi` is an anchor: for a pthread, its thread pointer, which lies
  * above the stack in the same mapping (glibc and musl both put it there, even if the user supplied the stack); for the
- * main thread, __libc_stack_end. `proven` begins at `hi`. It moves down as walks that start deeper probe the pages in
- * between, each page once. A stack never gives back pages that it has grown to, so a proven page stays readable.
+ * main thread, __libc_stack_end (glibc) or pl_bounds_stack_end. `proven` begins at `hi`. It moves down as walks that
+ * start deeper probe the pages in between, each page once. A stack never gives back pages that it has grown to, so a
+ * proven page stays readable.
  *
  * Other stacks (signal stacks, coroutines) come and go: each walk probes their pages again as it goes up.
  *
@@ -18,15 +19,16 @@
 
 #include "core/unwind/walk.h"
 
-#define PAGE_BYTES 4096ul
+#define PAGE_BYTES 4096ul /* or a part of a larger page: then some pages are probed more than once */
 #define PAGE_OF(address) ((address) & ~(PAGE_BYTES - 1))
 #define STACK_BYTES (8ul << 20)
 #define FRAME_BYTES_MAX (8ul << 20) /* no frame is larger: this also limits how many pages one step may probe */
 #define PROOF_BYTES_MAX (1ul << 20) /* a walk that starts this close below the proven stack probes the gap at once */
 #define BIRTH_BYTES (64ul << 10)
-#define GUARD_PAGES_MAX 16
+#define GUARD_PAGES_MAX (16 * (int) (PL_ARCH_PAGE_MOST / PAGE_BYTES))
 
 extern void *__libc_stack_end __attribute__((weak));
+uintptr_t pl_bounds_stack_end;
 
 /* The kernel reads the new mask before it checks the operation, and -1 is no valid operation: EFAULT if the address is
  * not readable, EINVAL if it is. */
@@ -81,7 +83,7 @@ static void stand_on(struct pl_walk *walk, uintptr_t lo, uintptr_t hi)
 void pl_bounds_find(struct pl_stack_bounds *bounds, uintptr_t sp)
 {
     uintptr_t thread = pl_arch_thread_pointer();
-    uintptr_t process = &__libc_stack_end != NULL ? (uintptr_t) __libc_stack_end : 0;
+    uintptr_t process = &__libc_stack_end != NULL ? (uintptr_t) __libc_stack_end : pl_bounds_stack_end;
     uintptr_t nearest = thread > sp ? thread : process;
     if (process > sp && process < nearest)
         nearest = process;

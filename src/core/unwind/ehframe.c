@@ -149,6 +149,9 @@ static COLD void take_augmentation(struct pl_cfi *cfi, struct pl_cursor *data)
         case 'S':
             cfi->signal_frame = true;
             break;
+        case 'B': /* AArch64: return addresses are signed with the B key; the frame has memory tags */
+        case 'G':
+            break;
         default: /* the caller knows the length, so the rest can be skipped */
             return;
         }
@@ -171,7 +174,7 @@ static COLD bool open_cie(struct pl_cfi *cfi, uintptr_t at)
     cfi->code_align = pl_cursor_uleb(cursor);
     cfi->data_align = pl_cursor_sleb(cursor);
     uint64_t return_register = version == 1 ? pl_cursor_byte(cursor) : pl_cursor_uleb(cursor);
-    return return_register == PL_ARCH_PC && (version == 1 || version == 3 || version == 4) && !cursor->bad;
+    return return_register == PL_ARCH_RETURN && (version == 1 || version == 3 || version == 4) && !cursor->bad;
 }
 
 /* Reads the rest of the CIE, up to its program. */
@@ -371,7 +374,10 @@ static const struct instruction extended[0x40] = {
     [0x14] = {SET, ULEB, ULEB_FACTORED, PL_HOW_OFFSET},
     [0x15] = {SET, ULEB, SLEB_FACTORED, PL_HOW_OFFSET},
     [0x16] = {SET, ULEB, BLOCK, PL_HOW_EXPRESSION},
-    [0x2e] = {NOTHING, ULEB, NONE, 0}, /* size of the arguments pushed */
+    [0x2c] = {PL_ARCH_SIGNS_CODE ? NOTHING : UNKNOWN, NONE, NONE,
+              0}, /* the return address is signed from here on, or no */
+    [0x2d] = {PL_ARCH_SIGNS_CODE ? NOTHING : UNKNOWN, NONE, NONE, 0}, /* longer: we remove signatures in any case */
+    [0x2e] = {NOTHING, ULEB, NONE, 0},                                /* size of the arguments pushed */
     [0x2f] = {SET, ULEB, ULEB_NEGATED, PL_HOW_AT_OFFSET},
 };
 

@@ -11,7 +11,7 @@ struct pl_walk;
 
 struct pl_registers {
     uint64_t value[PL_ARCH_REGISTERS];
-    uint32_t known; /* a bit per register */
+    uint64_t known; /* a bit per register */
 };
 
 #define PL_EXPRESSION_DEPTH 64

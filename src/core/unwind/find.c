@@ -16,9 +16,3 @@ bool pl_find_module(uintptr_t pc, struct pl_found_module *out)
     out->map = (void *) object.dlfo_link_map; /* a cast, because inside glibc the type has another name */
     return true;
 }
-
-bool pl_find_same_module(uintptr_t a, uintptr_t b)
-{
-    struct pl_found_module at_a, at_b;
-    return a && b && pl_find_module(a, &at_a) && pl_find_module(b, &at_b) && at_a.start == at_b.start;
-}

@@ -3,7 +3,8 @@
  * find.h - finds the loaded module that contains an address. May be called inside a hook.
  *
  * The loader's _dl_find_object (glibc 2.35 and later) does the work: it is wait-free, async-signal-safe and always up
- * to date. A test defines a function of that name to invent modules.
+ * to date. A test defines a function of that name to invent modules. The preload may run where there is no such
+ * function, so it does not use find.c, but defines pl_find_module() itself (preload/libc.c).
  */
 #ifndef PL_FIND_H
 #define PL_FIND_H
@@ -26,6 +27,10 @@ struct pl_found_module {
 bool pl_find_module(uintptr_t pc, struct pl_found_module *out);
 
 /* Are both addresses in the same module? */
-bool pl_find_same_module(uintptr_t a, uintptr_t b);
+static inline bool pl_find_same_module(uintptr_t a, uintptr_t b)
+{
+    struct pl_found_module at_a, at_b;
+    return a && b && pl_find_module(a, &at_a) && pl_find_module(b, &at_b) && at_a.start == at_b.start;
+}
 
 #endif

@@ -21,7 +21,7 @@ static bool known(const struct pl_registers *registers, unsigned number)
 static void set(struct pl_registers *registers, unsigned number, uint64_t value)
 {
     registers->value[number] = value;
-    registers->known |= 1u << number;
+    registers->known |= 1ull << number;
 }
 
 static COLD bool compute(struct pl_walk *walk, uintptr_t at, const uint64_t *first, uint64_t *out)
@@ -79,10 +79,15 @@ static COLD void restore_all(struct pl_walk *walk)
     scratch->next.known = 0;
     for (unsigned i = 0; i < PL_ARCH_REGISTERS; i++)
         if (restore(walk, i, &scratch->next.value[i]))
-            scratch->next.known |= 1u << i;
+            scratch->next.known |= 1ull << i;
     for (unsigned i = 0; i < PL_ARCH_REGISTERS; i++)
         scratch->registers.value[i] = scratch->next.value[i];
     scratch->registers.known = scratch->next.known;
+    if (PL_ARCH_PC == PL_ARCH_RETURN)
+        return;
+    scratch->registers.known &= ~(1ull << PL_ARCH_PC);
+    if (known(&scratch->registers, PL_ARCH_RETURN))
+        set(&scratch->registers, PL_ARCH_PC, pl_arch_code(scratch->registers.value[PL_ARCH_RETURN]));
 }
 
 static COLD enum pl_stop step_row(struct pl_walk *walk)
@@ -93,10 +98,11 @@ static COLD enum pl_stop step_row(struct pl_walk *walk)
         return PL_STOP_BAD_CFI;
     bool interrupted = scratch->cfi.signal_frame;
     bool turns = interrupted || scratch->cfi.row.how[PL_ARCH_SP] > PL_HOW_UNDEFINED;
-    if (!turns && (scratch->cfa <= here->sp || scratch->cfa % 8 || !pl_bounds_reach(walk, scratch->cfa)))
+    bool leaf = !PL_ARCH_CALL_PUSHES && here->flags & PL_FRAME_EXACT; /* interrupted, and perhaps without a frame */
+    if (!turns && (scratch->cfa + leaf <= here->sp || scratch->cfa % 8 || !pl_bounds_reach(walk, scratch->cfa)))
         return PL_STOP_BOUNDS;
     restore_all(walk);
-    const uint32_t needed = 1u << PL_ARCH_PC | 1u << PL_ARCH_SP;
+    const uint64_t needed = 1ull << PL_ARCH_PC | 1ull << PL_ARCH_SP;
     if ((scratch->registers.known & needed) != needed)
         return PL_STOP_BAD_CFI;
     here->pc = scratch->registers.value[PL_ARCH_PC];
@@ -115,8 +121,8 @@ static COLD enum pl_stop step_signal(struct pl_walk *walk)
     struct pl_scratch *scratch = pl_walk_scratch(walk);
     scratch->registers.known = 0;
     for (unsigned i = 0; i < PL_ARCH_REGISTERS; i++)
-        if (pl_bounds_read(walk, scratch->here.sp + pl_arch_signal_at[i], &scratch->registers.value[i]))
-            scratch->registers.known |= 1u << i;
+        if (pl_bounds_read(walk, scratch->here.sp + pl_arch_signal_at(i), &scratch->registers.value[i]))
+            scratch->registers.known |= 1ull << i;
     return pl_unwind_leave_signal(walk, &scratch->here);
 }
 
@@ -132,18 +138,23 @@ static COLD enum pl_stop step_guess(struct pl_walk *walk)
     return stop;
 }
 
-static enum pl_stop step(struct pl_walk *walk)
+static COLD enum pl_stop step_by(struct pl_walk *walk, uint32_t rule)
 {
-    struct pl_scratch *scratch = pl_walk_scratch(walk);
-    switch (pl_rule_learn(scratch->here.where, scratch)) {
-    case PL_RULE_MAKE_SPECIAL(PL_SPECIAL_SIGNAL):
+    if (pl_unwind_is_signal(walk, pl_walk_scratch(walk)->here.pc, rule))
         return step_signal(walk);
+    switch (rule) {
     case PL_RULE_MAKE_SPECIAL(PL_SPECIAL_NO_TABLE):
     case PL_RULE_MAKE_SPECIAL(PL_SPECIAL_NO_MODULE):
         return step_guess(walk);
     default:
         return step_row(walk);
     }
+}
+
+static enum pl_stop step(struct pl_walk *walk)
+{
+    struct pl_scratch *scratch = pl_walk_scratch(walk);
+    return step_by(walk, pl_rule_learn(scratch->here.where, scratch));
 }
 
 /* Begins the walk in the function that this is inlined into. That function must not have returned before the walk has

@@ -16,6 +16,7 @@ uint64_t pl_rules[PL_RULE_WORDS] __attribute__((aligned(64)));
 static uint32_t generation; /* incremented by pl_rule_forget(): a rule made before that is not stored after it */
 static uint64_t written;    /* a bit for each part of pl_rules: it has been written to since it was last forgotten */
 static uint32_t forgetting; /* threads that are in pl_rule_forget() */
+bool pl_rule_reads_code;
 #define PARTS 64
 #define PART_WORDS (PL_RULE_WORDS / PARTS)
 
@@ -23,9 +24,22 @@ static uint32_t forgetting; /* threads that are in pl_rule_forget() */
 #define PL_STRESS_REGISTERS 0 /* 1, in a test: no frame has a plain rule, so every step goes through registers.c */
 #endif
 
-#define N_MAX ((1 << 20) - 1)
-#define M_MAX 255
 #define WORDS_FIT(offset) ((offset) % 8 == 0 && (offset) / 8 >= -8192 && (offset) / 8 < 8192)
+
+/* Is this a signal trampoline? musl and Go bring their own, without unwind tables. Handlers return to its first
+ * instruction. */
+static COLD bool is_sigreturn(const struct pl_found_module *module, uintptr_t pc)
+{
+    static const char code[] = PL_ARCH_SIGRETURN;
+    const char *at = (const char *) pc;
+    struct pl_segment segment;
+    if (!pl_ehframe_segment(module, pc, PF_R | PF_X, &segment) || segment.end - pc < sizeof code - 1)
+        return false;
+    for (unsigned i = 0; i < sizeof code - 1; i++)
+        if (at[i] != code[i])
+            return false;
+    return true;
+}
 
 /* Is `number` saved where the kernel's signal frame has it? */
 static bool signal_register(const struct pl_cfi *cfi, unsigned number)
@@ -33,16 +47,17 @@ static bool signal_register(const struct pl_cfi *cfi, unsigned number)
     int64_t offset;
     return cfi->row.how[number] == PL_HOW_AT_EXPRESSION &&
            pl_expression_is_register(cfi, (uintptr_t) cfi->row.value[number], PL_ARCH_SP, false, &offset) &&
-           offset == pl_arch_signal_at[number];
+           offset == pl_arch_signal_at(number);
 }
 
-static COLD uint32_t compress_signal(const struct pl_cfi *cfi)
+static COLD uint32_t compress_signal(const struct pl_cfi *cfi, uintptr_t pc)
 {
     int64_t offset;
     bool usual = cfi->row.cfa_is_expression &&
                  pl_expression_is_register(cfi, cfi->row.cfa_expression, PL_ARCH_SP, true, &offset) &&
-                 offset == pl_arch_signal_at[PL_ARCH_SP] && signal_register(cfi, PL_ARCH_PC) &&
+                 offset == pl_arch_signal_at(PL_ARCH_SP) && signal_register(cfi, PL_ARCH_PC) &&
                  signal_register(cfi, PL_ARCH_FP);
+    usual = usual || is_sigreturn(&cfi->module, pc); /* the kernel's frame, whatever the tables say */
     return PL_RULE_MAKE_SPECIAL(usual ? PL_SPECIAL_SIGNAL : PL_SPECIAL_REGISTERS);
 }
 
@@ -67,7 +82,7 @@ static COLD bool distance_from_sp(struct pl_scratch *scratch, uintptr_t where, u
     for (int i = 0; i < PL_ARCH_REGISTERS; i++)
         trial->value[i] = filler * (uint64_t) (i + 1);
     trial->value[PL_ARCH_PC] = where;
-    trial->known = ~0u;
+    trial->known = ~0ull;
     scratch->machine.cfi = &scratch->cfi;
     scratch->machine.registers = trial;
     scratch->machine.memory = NULL;
@@ -87,19 +102,21 @@ static bool reduce_to_sp(struct pl_scratch *scratch, uintptr_t where, int64_t *o
     return one == other;
 }
 
-/* The M of the rule: where the caller's fp is; -1 if that does not fit. */
-static int compress_fp(const struct pl_cfi_row *row)
+/* Where the caller's fp is, relative to the CFA: where its pc is, if fp is unchanged. 0: elsewhere. */
+static int64_t fp_offset(const struct pl_cfi_row *row)
 {
-    int64_t words = row->value[PL_ARCH_FP] / -8 - 1;
-    switch (row->how[PL_ARCH_FP]) {
-    case PL_HOW_SAME:
-    case PL_HOW_UNDEFINED:
-        return 0;
-    case PL_HOW_AT_OFFSET:
-        return row->value[PL_ARCH_FP] % 8 == 0 && words >= 1 && words <= M_MAX ? (int) words : -1;
-    default:
-        return -1;
-    }
+    int64_t pc = row->value[PL_ARCH_RETURN], fp = row->value[PL_ARCH_FP];
+    if (row->how[PL_ARCH_FP] <= PL_HOW_UNDEFINED)
+        return pc;
+    return row->how[PL_ARCH_FP] == PL_HOW_AT_OFFSET && fp != pc ? fp : 0;
+}
+
+static COLD uint32_t compress_plain(const struct pl_cfi_row *row, uint8_t base, int64_t offset)
+{
+    uint32_t rule = pl_arch_rule(offset, row->value[PL_ARCH_RETURN], fp_offset(row));
+    if (!rule || (base != PL_ARCH_SP && base != PL_ARCH_FP))
+        return PL_RULE_MAKE_SPECIAL(PL_SPECIAL_REGISTERS);
+    return rule | (base == PL_ARCH_FP ? PL_RULE_FP : PL_RULE_SP);
 }
 
 static COLD uint32_t compress(struct pl_scratch *scratch, uintptr_t where)
@@ -109,38 +126,21 @@ static COLD uint32_t compress(struct pl_scratch *scratch, uintptr_t where)
     uint8_t base = row->cfa_register;
     int64_t offset = row->cfa_offset;
     uint32_t rule;
-    if (row->how[PL_ARCH_PC] == PL_HOW_UNDEFINED)
+    if (row->how[PL_ARCH_RETURN] == PL_HOW_UNDEFINED)
         return PL_RULE_MAKE_SPECIAL(PL_SPECIAL_END);
     if (scratch->cfi.signal_frame)
-        return compress_signal(&scratch->cfi);
-    if (row->how[PL_ARCH_PC] != PL_HOW_AT_OFFSET || row->value[PL_ARCH_PC] != PL_ARCH_RETURN_AT ||
-        row->how[PL_ARCH_SP] > PL_HOW_UNDEFINED || PL_STRESS_REGISTERS)
+        return compress_signal(&scratch->cfi, where + 1);
+    if (row->how[PL_ARCH_RETURN] != PL_HOW_AT_OFFSET || row->how[PL_ARCH_SP] > PL_HOW_UNDEFINED || PL_STRESS_REGISTERS)
         return registers;
     if (row->cfa_is_expression) {
-        if (compress_realigned(&scratch->cfi, &rule))
+        if (PL_ARCH_CALL_PUSHES && row->value[PL_ARCH_RETURN] == -PL_ARCH_CALL_PUSHES &&
+            compress_realigned(&scratch->cfi, &rule))
             return rule;
         if (!reduce_to_sp(scratch, where, &offset))
             return registers;
         base = PL_ARCH_SP;
     }
-    int m = compress_fp(row);
-    if ((base != PL_ARCH_SP && base != PL_ARCH_FP) || m < 0 || offset < 8 || offset % 8 || offset / 8 > N_MAX)
-        return registers;
-    return (base == PL_ARCH_FP ? PL_RULE_FP : PL_RULE_SP) | (uint32_t) m << 2 | (uint32_t) (offset / 8) << 10;
-}
-
-/* A signal trampoline without unwind tables (musl and Go bring their own). Handlers return to its first instruction. */
-static COLD bool is_sigreturn(const struct pl_found_module *module, uintptr_t pc)
-{
-    static const char code[] = PL_ARCH_SIGRETURN;
-    const char *at = (const char *) pc;
-    struct pl_segment segment;
-    if (!pl_ehframe_segment(module, pc, PF_R | PF_X, &segment) || segment.end - pc < sizeof code - 1)
-        return false;
-    for (unsigned i = 0; i < sizeof code - 1; i++)
-        if (at[i] != code[i])
-            return false;
-    return true;
+    return compress_plain(row, base, offset);
 }
 
 /* A return address that is a function's first address was not stored by a call: makecontext() ends its stacks like
@@ -148,6 +148,37 @@ static COLD bool is_sigreturn(const struct pl_found_module *module, uintptr_t pc
 static bool is_planted(struct pl_scratch *scratch, uintptr_t pc)
 {
     return pl_ehframe_find(&scratch->cfi, pc) == PL_CFI_FOUND && scratch->cfi.function == pc;
+}
+
+/* Is this a return address, or was the code interrupted right before it? */
+static bool follows_call(struct pl_segment segment, uintptr_t pc)
+{
+    uint8_t before[8];
+    for (unsigned i = 0; i < 8; i++)
+        before[i] = pc - 8 + i >= segment.start ? *(const uint8_t *) (pc - 8 + i) : 0;
+    return pl_arch_ends_with_call(before);
+}
+
+/* A rule from the code itself. The saved fp is in the frame, or fp is unchanged. */
+static COLD uint32_t read_rule(struct pl_scratch *scratch, uintptr_t where)
+{
+    const uint32_t none = PL_RULE_MAKE_SPECIAL(PL_SPECIAL_NO_TABLE);
+    struct pl_segment segment;
+    const struct pl_code_path *path = &scratch->code.now;
+    if (!pl_ehframe_segment(&scratch->cfi.module, where, PF_R | PF_X, &segment) || where + 1 >= segment.end)
+        return none;
+    uintptr_t pc = follows_call(segment, where + 1) ? where + 1 : where;
+    switch (pl_code_follow(&scratch->code, pc, segment)) {
+    case PL_CODE_NEVER:
+        return PL_RULE_MAKE_SPECIAL(PL_SPECIAL_END);
+    case PL_CODE_UNKNOWN:
+        return none;
+    case PL_CODE_RETURNS:
+        break;
+    }
+    int64_t cfa = path->sp + 8; /* the return address is at `sp` */
+    uint32_t rule = pl_arch_rule(cfa, -8, path->fp_saved ? path->fp_at - cfa : -8);
+    return rule ? rule | (path->from_fp ? PL_RULE_FP : PL_RULE_SP) : none;
 }
 
 static uint32_t make_rule(uintptr_t where, struct pl_scratch *scratch)
@@ -162,7 +193,7 @@ static uint32_t make_rule(uintptr_t where, struct pl_scratch *scratch)
             return PL_RULE_MAKE_SPECIAL(PL_SPECIAL_SIGNAL);
         if (is_planted(scratch, where + 1))
             return PL_RULE_MAKE_SPECIAL(PL_SPECIAL_END);
-        return PL_RULE_MAKE_SPECIAL(PL_SPECIAL_NO_TABLE);
+        return pl_rule_reads_code && PL_ARCH_CALL_PUSHES ? read_rule(scratch, where) : PL_RULE_MAKE_SPECIAL(PL_SPECIAL_NO_TABLE);
     case PL_CFI_BAD:
         break;
     }

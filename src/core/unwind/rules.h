@@ -2,23 +2,24 @@
 /*
  * rules.h - a rule says, in 30 bits, how to step out of a frame. Rules are cached for each return address.
  *
- *   29                     10 9           2 1    0
- *  ┌─────────────────────────┬─────────────┬──────┐   base 0: CFA = sp + 8N; base 1: CFA = fp + 8N
- *  │ N                       │ M           │ base │   the caller's pc is at CFA - 8, its fp at CFA - 8 - 8M
- *  └─────────────────────────┴─────────────┴──────┘   (M = 0: fp is unchanged)
+ *   29                                    2 1    0
+ *  ┌───────────────────────────────────────┬──────┐   plain: base 0 is sp, base 1 is fp; the processor's file in arch/
+ *  │ CFA, and where pc and fp are saved    │ base │   draws the rest
+ *  └───────────────────────────────────────┴──────┘
  *
  *   29           16 15           2 1    0
  *  ┌───────────────┬──────────────┬──────┐            realigned, A and B signed:
  *  │ B             │ A            │ 2    │            CFA = the word at fp + 8A
- *  └───────────────┴──────────────┴──────┘            the caller's pc is at CFA - 8, its fp at fp + 8B
+ *  └───────────────┴──────────────┴──────┘            the caller's pc is at CFA - 8, its fp at fp + 8B (x86_64 only)
  *
  *   29                           2 1    0
  *  ┌──────────────────────────────┬──────┐
  *  │ enum pl_special              │ 3    │
  *  └──────────────────────────────┴──────┘
  *
- * No rule is 0. The cache is 8,192 lines of 8 words. An address of 47 bits is multiplied by an odd number, which loses
- * nothing modulo 2^47; the upper 13 bits of the product pick the line, the lower 34 go into the word beside the rule:
+ * No rule is 0. The cache is 8,192 lines of 8 words. An address of 47 bits (or its instruction's number, on AArch64 of
+ * 46) is multiplied by an odd number, which loses nothing modulo 2^47; the upper 13 bits of the product pick the line,
+ * the other 34 go into the word beside the rule:
  *
  *   63                       30 29         0
  *  ┌───────────────────────────┬────────────┐
@@ -47,8 +48,7 @@ enum pl_rule_base {
     PL_RULE_SPECIAL = 3,
 };
 #define PL_RULE_BASE(rule) ((rule) &3u)
-#define PL_RULE_N(rule) ((rule) >> 10)
-#define PL_RULE_M(rule) ((rule) >> 2 & 0xffu)
+#define PL_RULE_SAVES_FP(rule) (((rule) &PL_ARCH_RULE_FP) != 0) /* of a plain rule */
 #define PL_RULE_A(rule) ((int32_t) ((rule) << 16) >> 18)
 #define PL_RULE_B(rule) ((int32_t) ((rule) << 2) >> 18)
 
@@ -67,9 +67,12 @@ enum pl_special {
 #define PL_RULE_WORDS (PL_RULE_LINE_WORDS << PL_RULE_LINE_BITS)
 extern HIDDEN uint64_t pl_rules[PL_RULE_WORDS];
 
+#define PL_RULE_KEY_BITS (PL_ARCH_ADDRESS_BITS - PL_ARCH_CODE_SHIFT)
+_Static_assert(PL_RULE_KEY_BITS <= PL_RULE_LINE_BITS + 64 - PL_RULE_BITS, "line and word identify an address");
+
 INLINE uint64_t pl_rule_mix(uintptr_t where)
 {
-    return (where * 0x9e3779b97f4a7c15ull) << (64 - PL_ARCH_ADDRESS_BITS);
+    return ((where >> PL_ARCH_CODE_SHIFT) * 0x9e3779b97f4a7c15ull) << (64 - PL_RULE_KEY_BITS);
 }
 
 /* The index of the word in which an address is looked up first: it gives the line and the place in the line. */
@@ -87,6 +90,9 @@ INLINE uint32_t pl_rule_recall(uintptr_t where)
         return (uint32_t) rule;
     return PL_RULE_MAKE_SPECIAL(PL_SPECIAL_UNKNOWN);
 }
+
+/* Code without unwind tables is read, to find how it returns (code.h). Set by the front end before the first walk. */
+extern HIDDEN bool pl_rule_reads_code;
 
 /* Searches the whole cache line of an address. 0: not there. */
 uint32_t pl_rule_search(uintptr_t where);

@@ -16,10 +16,10 @@
  * these words. It is right if the same words were traced before at the same places. To know that, the keys of traced
  * stacks are kept; a key is a hash of the layout and its words.
  *
- * Invariant: if top is not 0, the cached stack is valid: whenever a walk starts with the registers of its top and finds
- * every word in memory as cached, the walk has exactly these frames. It does not matter whether a real stack ever had
- * all of them, so a single word can be replaced if its new value has the same rule. While a way is being changed its
- * top is 0, which matches no walk: if the visit is left by longjmp, the way stays invalid.
+ * Invariant: if `at` is not 0, the cached stack is valid: whenever a walk starts with the registers of its top and
+ * finds every word in memory as cached, the walk has exactly these frames. It does not matter whether a real stack ever
+ * had all of them, so a single word can be replaced if its new value has the same rule. While a way is being changed,
+ * `at` is 0, which matches no walk: if the visit is left by longjmp, the way stays invalid.
  *
  * Calls from one place mostly have the same stack, so the innermost pc and sp select a slot, and each slot refers to a
  * way. A slot that has none takes over that of another slot. If a stack does not fit into a way, its slot refers to one
@@ -38,6 +38,7 @@
 #define FIRST 4u
 #define NONE 3u
 
+#define LINE_BYTES 64u /* of a cache */
 #define WAYS 32u
 #define WAYS_AT_FIRST 4u
 #define BEGINNING 256u /* after so many changes a thread uses all of its ways, not only WAYS_AT_FIRST */
@@ -60,52 +61,71 @@ struct detail {
     uintptr_t fp; /* if it is needed */
     uint32_t rule;
     uint16_t others; /* index of the last of the `other` words that its step, or one further out, depends on */
-    uint16_t bits;
+    uint16_t bits;   /* and, from ABOVE_SHIFT on, `above` in words */
 };
 #define NEEDS_FP 1u /* its step, or one further out, depends on fp */
-#define ANY_M 2u    /* no step further out depends on fp, so the M of its rule does not matter */
+#define ANY_FP 2u   /* no step further out depends on fp, so it does not matter where its rule finds fp */
+#define ABOVE_SHIFT 2
 
-/* A frame that the trace has stepped through: its registers (sp is pc.at + 8), and the rule that leads out of it. */
+/* A frame that the trace has stepped through: its registers, and the rule that leads out of it. */
 struct step {
     struct word pc;
     uintptr_t fp;
     uint32_t rule;
+    uint32_t above; /* sp is so many bytes above pc.at; where calls push, always the same */
 };
 
+INLINE uintptr_t sp_of(const struct step *step)
+{
+    return step->pc.at + (PL_ARCH_CALL_PUSHES ? PL_ARCH_CALL_PUSHES : step->above);
+}
+
+INLINE uint32_t above_of(const struct detail *detail)
+{
+    return PL_ARCH_CALL_PUSHES ? PL_ARCH_CALL_PUSHES : (uint32_t) (detail->bits >> ABOVE_SHIFT) * 8;
+}
+
+/* A stack that is recognised needs only the part from `top` on: one cache line, and the places. */
 struct way {
-    uint32_t top;
-    uint32_t generation;
-    uint64_t hash;
-    uintptr_t fp; /* of the top; if fp_mask is 0 it does not matter */
-    uintptr_t fp_mask;
-    uint64_t key;          /* of the cached stack */
-    uint64_t base;         /* the part of `sum` that is not read: the top's, and the generation's */
-    uint64_t layout;       /* the part of the key that is not read */
     uint64_t sum;          /* over all frames, of pc times the factor of the frame's number */
     uint64_t sum_at;       /* the same of the addresses of the return addresses */
+    struct word *returns;  /* behind the end of `places` */
     struct word *other;    /* behind the end of `returns` */
     struct detail *detail; /* behind the end of `other` */
     uint32_t turn;         /* pl_trace.turn when it was last changed */
-    uint16_t others;       /* index of the last */
-    uint16_t slot;         /* the slot that uses it, plus one */
-    struct word returns[];
-};
+    uint32_t slot;         /* the slot that uses it, plus one */
 
-/* The size of a way in words. The 8 additional words keep the ways from competing for the same cache lines. */
-#define WAY_WORDS(frames, others)                                                                                      \
-    ((sizeof(struct way) + (FIRST + (frames)) * (sizeof(struct word) + sizeof(struct detail)) +                        \
-      (FIRST + (others)) * sizeof(struct word)) /                                                                      \
-         8 +                                                                                                           \
-     8)
+    uint32_t top __attribute__((aligned(LINE_BYTES)));
+    uint32_t generation;
+    uintptr_t at; /* this and the next three: of the top. If fp_mask is 0, fp does not matter */
+    uintptr_t pc;
+    uintptr_t fp;
+    uintptr_t fp_mask;
+    uint64_t key;    /* of the cached stack */
+    uint64_t base;   /* the part of `sum` that is not read: the top's, and the generation's */
+    uint64_t layout; /* the part of the key that is not read */
+
+    uint64_t hash;
+    uintptr_t floor;   /* FLOOR_BYTES below the end of the stack */
+    uint32_t others;   /* index of the last */
+    uint32_t places[]; /* by the frame's number: where returns[number].at is, in words above the floor */
+};
+#define FLOOR_BYTES (8ull << 32)
+
+/* The size of a way in words. An odd number of cache lines, so that the ways do not compete for the same ones. */
+#define WAY_BYTES(frames, others)                                                                                      \
+    (sizeof(struct way) + (FIRST + (frames)) * (sizeof(uint32_t) + sizeof(struct word) + sizeof(struct detail)) +      \
+     (FIRST + (others)) * sizeof(struct word))
+#define WAY_WORDS(frames, others) (((WAY_BYTES(frames, others) / LINE_BYTES + 1) | 1) * LINE_BYTES / 8)
 
 struct pl_trace {
-    uint64_t no_way[WAY_WORDS(0, 0)]; /* never written: slots that are 0 refer to it */
+    uint64_t no_way[WAY_WORDS(0, 0)]; /* never written: slots that are 0 refer to it, whose top no start matches */
     uint16_t slots[SLOTS];            /* by innermost pc and sp: the offset of the way in this struct, in words */
     uint32_t turn;
     uint64_t salt;       /* a part of every key: another one for each owner */
     uint64_t keys[KEYS]; /* of stacks that were traced */
     struct step steps[DEEP_FRAMES + 1];
-    uint64_t ways[WAYS][WAY_WORDS(WAY_FRAMES, WAY_OTHERS)];
+    uint64_t ways[WAYS][WAY_WORDS(WAY_FRAMES, WAY_OTHERS)] __attribute__((aligned(LINE_BYTES)));
     uint64_t deep_ways[DEEP_WAYS][WAY_WORDS(DEEP_FRAMES, DEEP_OTHERS)];
 };
 #define DEEP_PLACE (offsetof(struct pl_trace, deep_ways) / 8)
@@ -119,12 +139,12 @@ const uint32_t pl_trace_bytes = sizeof(struct pl_trace);
  * A sum of products with pseudo-random factors: two different stacks have the same sum with a probability of about
  * 2^-64, and if one frame changes, one product changes. The factors are the same in every thread and process.
  */
-static uint64_t factors[FIRST + DEEP_FRAMES];
+static uint64_t factors[FIRST + DEEP_FRAMES]; /* 0 before FIRST */
 
 static COLD void draw_factors(void)
 {
     uint64_t state = 0;
-    for (unsigned i = 0; i < FIRST + DEEP_FRAMES; i++) {
+    for (unsigned i = FIRST; i < FIRST + DEEP_FRAMES; i++) {
         uint64_t x = state += 0x9e3779b97f4a7c15u;
         x = (x ^ x >> 30) * 0xbf58476d1ce4e5b9u;
         x = (x ^ x >> 27) * 0x94d049bb133111ebu;
@@ -147,17 +167,24 @@ INLINE uint64_t hash_of(uint64_t sum)
 #define FACTOR_OTHER_AT 0x8ebc6af09c88c6e3ull
 #define FACTOR_FP 0x589965cc75374cc3ull
 
-/* Both add the words from `number` down, as they are in memory now, to a sum. Those before FIRST are 0 and may be
- * read. There are many return addresses, and hardly ever more than one or two others. */
+/* A return address, as it is in memory now. */
+INLINE uintptr_t load_code(uintptr_t at)
+{
+    return pl_arch_code(pl_walk_load(at));
+}
+
+/* Both add the words from `number` down, as they are in memory now, to a sum. Those before FIRST may be read, and add
+ * nothing. There are many return addresses, and hardly ever more than one or two others. */
 INLINE uint64_t add_returns(const struct way *way, unsigned number, uint64_t sum)
 {
-    const struct word *words = way->returns, *word = words + number;
+    const uint32_t *place = way->places + number;
     const uint64_t *factor = factors + number;
-    for (; likely(word >= words + FIRST); word -= 4, factor -= 4) {
-        sum += pl_walk_load(word[0].at) * factor[0];
-        sum += pl_walk_load(word[-1].at) * factor[-1];
-        sum += pl_walk_load(word[-2].at) * factor[-2];
-        sum += pl_walk_load(word[-3].at) * factor[-3];
+    uintptr_t floor = way->floor;
+    for (; likely(factor >= factors + FIRST); place -= 4, factor -= 4) {
+        sum += load_code(floor + 8 * (uintptr_t) place[0]) * factor[0];
+        sum += load_code(floor + 8 * (uintptr_t) place[-1]) * factor[-1];
+        sum += load_code(floor + 8 * (uintptr_t) place[-2]) * factor[-2];
+        sum += load_code(floor + 8 * (uintptr_t) place[-3]) * factor[-3];
     }
     return sum;
 }
@@ -171,10 +198,10 @@ INLINE uint64_t add_others(const struct way *way, unsigned number, uint64_t sum)
 
 INLINE bool changed(const struct word *word)
 {
-    return pl_walk_load(word->at) != word->is;
+    return load_code(word->at) != word->is;
 }
 
-/* The number of the first changed word, from `number` down, or NONE, whose word always counts as changed. */
+/* The number of the first changed return address, from `number` down, or NONE, whose word always counts as changed. */
 INLINE unsigned first_change(const struct word *words, unsigned number)
 {
     const struct word *word = words + number;
@@ -188,6 +215,14 @@ INLINE unsigned first_change(const struct word *words, unsigned number)
         if (unlikely(changed(word - 3)))
             return (unsigned) (word - 3 - words);
     }
+}
+
+/* The same of the `other` words. */
+INLINE unsigned first_other_change(const struct word *words, unsigned number)
+{
+    while (pl_walk_load(words[number].at) == words[number].is)
+        number--;
+    return number;
 }
 
 /* ---- ways ---- */
@@ -205,16 +240,18 @@ INLINE struct way *way_at(struct pl_trace *trace, unsigned place)
 /* `detail` is set last: if it is not NULL, the way is laid out. */
 static COLD void lay_out(struct way *way, unsigned frames, unsigned others)
 {
-    struct word *other = &way->returns[FIRST + frames];
+    struct word *returns = (struct word *) (void *) &way->places[(FIRST + frames) | 1]; /* an odd number, to align */
+    struct word *other = &returns[FIRST + frames];
     struct detail *detail = (struct detail *) (void *) &other[FIRST + others];
     if (load_acquire(&factors[FIRST + DEEP_FRAMES - 1]) == 0)
         draw_factors();
-    way->returns[0].at = ~(uintptr_t) 7; /* above any frame */
+    returns[0].at = ~(uintptr_t) 7; /* above any frame */
     for (unsigned i = 1; i <= NONE; i++) {
-        way->returns[i].at = other[i].at = (uintptr_t) &way->returns[0].is; /* which is 0, */
-        way->returns[i].is = other[i].is = 1;                               /* not 1: always "changed" */
+        returns[i].at = other[i].at = (uintptr_t) &returns[0].is; /* which is 0, */
+        returns[i].is = other[i].is = 1;                          /* not 1: always "changed" */
     }
     detail[NONE].others = NONE;
+    way->returns = returns;
     way->other = other;
     signal_fence();
     way->detail = detail;
@@ -243,15 +280,15 @@ static NOINLINE struct way *take_way(struct pl_trace *trace, unsigned slot)
     if (unlikely(!way->detail))
         lay_out(way, deep ? DEEP_FRAMES : WAY_FRAMES, deep ? DEEP_OTHERS : WAY_OTHERS);
     trace->slots[slot] = (uint16_t) ((uint64_t *) (void *) way - (uint64_t *) (void *) trace);
-    way->slot = (uint16_t) (slot + 1);
+    way->slot = slot + 1;
     return way;
 }
 
 static void forget(uint64_t *memory)
 {
     struct way *way = (struct way *) (void *) memory;
-    if (way->top)
-        way->top = 0;
+    if (way->at)
+        way->at = 0;
 }
 
 void pl_trace_forget(struct pl_trace *trace)
@@ -268,12 +305,14 @@ void pl_trace_forget(struct pl_trace *trace)
 #define STACK_END 0u /* in place of a rule, where the return address is 0 */
 
 /* Word by word: otherwise the compiler moves two words at once through the stack, which may be misaligned. */
-INLINE void put_step(struct step *step, uintptr_t at, uintptr_t pc, uintptr_t fp, uint32_t rule)
+INLINE void put_step(struct step *step, uintptr_t at, uintptr_t pc, uintptr_t fp, uint32_t rule, uint32_t above)
 {
     step->pc.at = at;
     step->pc.is = pc;
     step->fp = fp;
     step->rule = rule;
+    if (!PL_ARCH_CALL_PUSHES)
+        step->above = above;
 }
 
 INLINE uintptr_t words_of(int32_t words)
@@ -286,7 +325,7 @@ static bool leave_realigned(struct step *at, uint32_t rule, uintptr_t last)
 {
     uintptr_t cfa_at = at->fp + words_of(PL_RULE_A(rule));
     uintptr_t fp_at = at->fp + words_of(PL_RULE_B(rule));
-    uintptr_t sp = at->pc.at + 8;
+    uintptr_t sp = sp_of(at);
     if (at->fp % 8 || sp > last || cfa_at - sp > last - sp || fp_at - sp > last - sp)
         return false;
     uintptr_t cfa = pl_walk_load(cfa_at);
@@ -310,7 +349,7 @@ static COLD uint32_t look_closer(uintptr_t where)
  * able to. */
 INLINE bool leave(struct step *at, uint32_t rule, uintptr_t last)
 {
-    uintptr_t base = at->pc.at;
+    uintptr_t sp = sp_of(at), base = sp;
     if (unlikely(PL_RULE_BASE(rule) != PL_RULE_SP)) {
         if (PL_RULE_BASE(rule) == PL_RULE_REALIGNED) {
             struct step next = *at; /* a copy, so that the loop's own `at` stays in registers */
@@ -318,18 +357,20 @@ INLINE bool leave(struct step *at, uint32_t rule, uintptr_t last)
             *at = next;
             return left;
         }
-        base = at->fp - 8;
+        base = at->fp;
         if (PL_RULE_BASE(rule) == PL_RULE_SPECIAL || base % 8)
             return false;
     }
-    uintptr_t pc_at = base + 8 * (uintptr_t) PL_RULE_N(rule);
-    uintptr_t fp_below = 8 * (uintptr_t) PL_RULE_M(rule);
-    if (unlikely(pc_at > last || (intptr_t) (pc_at - at->pc.at) <= (intptr_t) fp_below))
+    struct pl_arch_stride stride = pl_arch_stride(rule, base);
+    bool below = (intptr_t) (stride.fp_at - sp) < 0; /* where calls push, pc is never below fp */
+    if (unlikely(stride.cfa - 8 > last || below || (!PL_ARCH_CALL_PUSHES && (intptr_t) (stride.pc_at - sp) < 0)))
         return false;
-    uintptr_t fp = pl_walk_load(pc_at - fp_below);
-    at->fp = fp_below ? fp : at->fp;
-    at->pc.at = pc_at;
-    at->pc.is = pl_walk_load(pc_at);
+    uintptr_t fp = pl_walk_load(stride.fp_at);
+    at->fp = stride.fp_at != stride.pc_at ? fp : at->fp;
+    at->pc.at = stride.pc_at;
+    at->pc.is = load_code(stride.pc_at);
+    if (!PL_ARCH_CALL_PUSHES)
+        at->above = (uint32_t) (stride.cfa - stride.pc_at);
     return true;
 }
 
@@ -338,7 +379,15 @@ INLINE bool leave(struct step *at, uint32_t rule, uintptr_t last)
 INLINE bool meets(const struct way *way, unsigned number, const struct step *at)
 {
     const struct detail *detail = &way->detail[number];
-    return way->returns[number].is == at->pc.is && (!(detail->bits & NEEDS_FP) || detail->fp == at->fp);
+    return way->returns[number].is == at->pc.is && (PL_ARCH_CALL_PUSHES || above_of(detail) == at->above) &&
+           (!(detail->bits & NEEDS_FP) || detail->fp == at->fp);
+}
+
+/* Where a plain rule finds fp, if it finds the return address at `pc_at`. */
+INLINE uintptr_t fp_at(uint32_t rule, uintptr_t pc_at)
+{
+    struct pl_arch_stride stride = pl_arch_stride(rule, 0);
+    return pc_at + (stride.fp_at - stride.pc_at);
 }
 
 /* Does this rule lead out of the frame to the same place as its own rule, apart from an fp that does not matter? */
@@ -346,9 +395,9 @@ static bool alike(const struct way *way, unsigned number, uint32_t rule)
 {
     const struct word *word = &way->returns[number];
     const struct detail *detail = &way->detail[number];
-    const uint32_t m = 0xffu << 2;
-    return detail->bits & ANY_M && ((rule ^ detail->rule) & ~m) == 0 &&
-           word[-1].at - word->at > 8 * (uintptr_t) PL_RULE_M(rule);
+    uintptr_t sp = word->at + above_of(detail);
+    return detail->bits & ANY_FP && ((rule ^ detail->rule) & ~PL_ARCH_RULE_FP) == 0 &&
+           (intptr_t) (fp_at(rule, word[-1].at) - sp) >= 0;
 }
 
 /* A return address has changed. If the step out of its frame is the same as before, only this word has to change. */
@@ -356,7 +405,7 @@ INLINE bool replace(struct way *way, unsigned number)
 {
     struct word *word = &way->returns[number];
     struct detail *detail = &way->detail[number];
-    uintptr_t pc = pl_walk_load(word->at);
+    uintptr_t pc = load_code(word->at);
     uint32_t rule = pl_rule_recall(pc - 1);
     if (rule != detail->rule && !alike(way, number, rule))
         return false;
@@ -369,7 +418,7 @@ INLINE bool replace(struct way *way, unsigned number)
 /* The innermost frame whose step depends on a changed `other` word, or NONE. */
 static unsigned broken_by_others(const struct way *way, unsigned from)
 {
-    unsigned other = first_change(way->other, way->detail[from].others);
+    unsigned other = first_other_change(way->other, way->detail[from].others);
     if (other < FIRST)
         return NONE;
     while (way->detail[from - 1].others >= other)
@@ -396,11 +445,11 @@ static COLD struct step *keep(const struct way *way, unsigned from, unsigned to,
     for (; from > to && step < end; from--, step++) {
         const struct word *word = &way->returns[from];
         uint32_t rule = way->detail[from].rule;
-        put_step(step, word->at, word->is, fp, rule);
+        put_step(step, word->at, word->is, fp, rule, above_of(&way->detail[from]));
         if (PL_RULE_BASE(rule) == PL_RULE_REALIGNED)
             fp = pl_walk_load(fp + words_of(PL_RULE_B(rule)));
-        else if (PL_RULE_M(rule))
-            fp = pl_walk_load(word[-1].at - 8 * (uintptr_t) PL_RULE_M(rule));
+        else if (PL_RULE_SAVES_FP(rule))
+            fp = pl_walk_load(fp_at(rule, word[-1].at));
     }
     step->fp = fp;
     return step;
@@ -424,23 +473,23 @@ static bool extend_others(struct way *way, unsigned *others, const struct step *
 {
     uint32_t rule = step->rule;
     if (likely(PL_RULE_BASE(rule) <= PL_RULE_FP)) {
-        uintptr_t fp_at = caller_at - 8 * (uintptr_t) PL_RULE_M(rule);
-        return !needs_fp || PL_RULE_M(rule) == 0 || add_other(way, others, fp_at, caller_fp);
+        return !needs_fp || !PL_RULE_SAVES_FP(rule) || add_other(way, others, fp_at(rule, caller_at), caller_fp);
     }
     if (PL_RULE_BASE(rule) != PL_RULE_REALIGNED)
         return true;
     uintptr_t cfa_at = step->fp + words_of(PL_RULE_A(rule));
-    uintptr_t fp_at = step->fp + words_of(PL_RULE_B(rule));
-    return add_other(way, others, cfa_at, caller_at + 8) && (!needs_fp || add_other(way, others, fp_at, caller_fp));
+    uintptr_t saved_fp_at = step->fp + words_of(PL_RULE_B(rule));
+    return add_other(way, others, cfa_at, caller_at + 8) &&
+           (!needs_fp || add_other(way, others, saved_fp_at, caller_fp));
 }
 
 INLINE unsigned bits_of(uint32_t rule, bool caller_needs_fp)
 {
     switch (PL_RULE_BASE(rule)) {
     case PL_RULE_SP:
-        return caller_needs_fp ? (PL_RULE_M(rule) == 0 ? NEEDS_FP : 0) : ANY_M;
+        return caller_needs_fp ? (PL_RULE_SAVES_FP(rule) ? 0 : NEEDS_FP) : ANY_FP;
     case PL_RULE_FP:
-        return caller_needs_fp ? NEEDS_FP : NEEDS_FP | ANY_M;
+        return caller_needs_fp ? NEEDS_FP : NEEDS_FP | ANY_FP;
     case PL_RULE_REALIGNED:
         return NEEDS_FP;
     default:
@@ -457,6 +506,7 @@ INLINE unsigned extend(struct way *way, unsigned number, const struct step *step
     unsigned bits = way->detail[number].bits;
     struct word *word = &way->returns[number];
     struct detail *detail = &way->detail[number];
+    uint32_t *place = &way->places[number];
     const uint64_t *factor = &factors[number];
     uint64_t sum = way->sum, sum_at = way->sum_at;
     while (step > steps) {
@@ -467,25 +517,27 @@ INLINE unsigned extend(struct way *way, unsigned number, const struct step *step
                 return 0;
             bits = bits_of(rule, bits & NEEDS_FP);
         } else {
-            bits = ANY_M;
+            bits = ANY_FP;
         }
         at = step->pc.at;
         fp = step->fp;
         uintptr_t pc = step->pc.is;
-        word++, detail++, factor++;
+        word++, detail++, place++, factor++;
         sum += pc * *factor;
         sum_at += at * *factor;
+        *place = (uint32_t) ((at - way->floor) / 8);
         word->at = at;
         word->is = pc;
         detail->fp = fp;
         detail->rule = rule;
         detail->others = (uint16_t) others;
-        detail->bits = (uint16_t) bits;
+        detail->bits = (uint16_t) (PL_ARCH_CALL_PUSHES ? bits : bits | step->above / 8 << ABOVE_SHIFT);
     }
     way->sum = sum;
     way->sum_at = sum_at;
     way->hash = hash_of(sum);
-    way->others = (uint16_t) others;
+    way->others = others;
+    way->pc = word->is;
     way->fp = fp;
     way->fp_mask = bits & NEEDS_FP ? ~(uintptr_t) 0 : 0;
     return (unsigned) (word - way->returns);
@@ -526,11 +578,13 @@ INLINE uint64_t start_of(uint32_t generation)
 INLINE void keep_key(struct pl_trace *trace, struct way *way, unsigned top)
 {
     uint64_t others = 0, others_at = 0;
+    for (unsigned i = 0; i < FIRST; i++)
+        way->places[i] = way->places[FIRST];
     for (unsigned i = FIRST; i <= way->others; i++) {
         others += way->other[i].is * factors[i];
         others_at += way->other[i].at * factors[i];
     }
-    way->base = start_of(way->generation) + way->returns[top].is * factors[top];
+    way->base = start_of(way->generation) + way->pc * factors[top];
     way->layout =
         way->sum_at * FACTOR_AT + others_at * FACTOR_OTHER_AT + (way->fp & way->fp_mask) * FACTOR_FP + trace->salt;
     way->key = way->sum + others * FACTOR_OTHER + way->layout;
@@ -543,17 +597,18 @@ INLINE void keep_key(struct pl_trace *trace, struct way *way, unsigned top)
 
 /* ---- tracing ---- */
 
-/* Marks the way invalid and returns its old top; NONE if it was not valid for this generation. */
-INLINE unsigned open(struct way *way, uint32_t generation)
+/* Marks the way invalid and returns its old top; NONE if it was not valid for this generation, or another stack. */
+INLINE unsigned open(struct way *way, uint32_t generation, uintptr_t floor)
 {
     unsigned top = way->top;
-    if (unlikely(top == 0 || way->generation != generation)) {
+    if (unlikely(way->at == 0 || way->generation != generation || way->floor != floor)) {
         way->generation = generation;
+        way->floor = floor;
         way->sum = start_of(generation);
         way->sum_at = 0;
         top = NONE;
     }
-    way->top = 0;
+    way->at = 0;
     signal_fence();
     return top;
 }
@@ -563,11 +618,12 @@ static NOINLINE uint64_t retrace(struct pl_trace *trace, struct way *way, struct
                                  const struct pl_start *start, uint32_t generation, unsigned change)
 {
     const struct pl_stack_bounds *own = &walk->own;
-    if (unlikely(start->sp - own->proven >= own->hi - own->proven || start->sp % 8))
+    uintptr_t floor = (own->hi & ~(uintptr_t) 7) - FLOOR_BYTES, at_first = start->sp - 8;
+    if (unlikely(start->sp - own->proven >= own->hi - own->proven || start->sp % 8 || at_first - floor >= FLOOR_BYTES))
         return 0;
-    struct step at = {{start->sp - 8, start->pc}, start->fp, 0};
+    struct step at = {{at_first, start->pc}, start->fp, 0, 8};
     struct step *step = trace->steps;
-    unsigned number, old_top = open(way, generation);
+    unsigned number, old_top = open(way, generation, floor);
     const struct word *meeting = &way->returns[old_top];
     for (;;) {
         while (meeting->at < at.pc.at)
@@ -582,6 +638,7 @@ static NOINLINE uint64_t retrace(struct pl_trace *trace, struct way *way, struct
             at.pc.at = meeting->at;
             at.pc.is = meeting->is;
             at.fp = step->fp;
+            at.above = above_of(&way->detail[broken]);
             meeting--;
             change = 0;
         }
@@ -590,7 +647,7 @@ static NOINLINE uint64_t retrace(struct pl_trace *trace, struct way *way, struct
         uint32_t rule = pl_rule_recall(at.pc.is - 1);
         if (unlikely(rule == PL_RULE_MAKE_SPECIAL(PL_SPECIAL_UNKNOWN)))
             rule = at.pc.is ? look_closer(at.pc.is - 1) : STACK_END;
-        put_step(step++, at.pc.at, at.pc.is, at.fp, rule);
+        put_step(step++, at.pc.at, at.pc.is, at.fp, rule, at.above);
         if (unlikely(!leave(&at, rule, own->hi - 8))) {
             number = NONE;
             if (rule == STACK_END || rule == PL_RULE_MAKE_SPECIAL(PL_SPECIAL_END))
@@ -610,15 +667,15 @@ static NOINLINE uint64_t retrace(struct pl_trace *trace, struct way *way, struct
     if (unlikely(is_deep(trace, way) && top < FIRST + WAY_FRAMES && way->turn % DEEP_TRIES == 0))
         trace->slots[slot_of(start)] = 0;
     keep_key(trace, way, top);
-    signal_fence();
     way->top = top;
+    signal_fence();
+    way->at = at_first;
     return way->hash;
 }
 
 INLINE bool top_is_met(const struct way *way, const struct pl_start *start, uint32_t generation)
 {
-    const struct word *top = &way->returns[way->top];
-    return likely(top->at == start->sp - 8 && top->is == start->pc && way->generation == generation &&
+    return likely(way->at == start->sp - 8 && way->pc == start->pc && way->generation == generation &&
                   ((way->fp ^ start->fp) & way->fp_mask) == 0);
 }
 

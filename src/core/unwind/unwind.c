@@ -27,16 +27,18 @@ INLINE unsigned slot_of(uint32_t number)
     return number < HALF ? number : HALF + number % HALF;
 }
 
-/* The frame that a plain rule leads to. */
-struct stride {
-    uintptr_t cfa;
-    uintptr_t fp_below; /* the caller's fp is saved this far below the CFA; 8: fp is unchanged (M = 0) */
-};
-
-INLINE struct stride stride_of(uint32_t rule, uintptr_t sp, uintptr_t fp)
+/* Where a plain rule leads. */
+INLINE struct pl_arch_stride stride_of(uint32_t rule, uintptr_t sp, uintptr_t fp)
 {
-    uintptr_t base = rule & PL_RULE_FP ? fp : sp;
-    return (struct stride){base + 8 * (uintptr_t) PL_RULE_N(rule), 8 + 8 * (uintptr_t) PL_RULE_M(rule)};
+    return pl_arch_stride(rule, rule & PL_RULE_FP ? fp : sp);
+}
+
+/* Are the words that it reads, and the caller's stack pointer, between `floor` and `hi`? */
+INLINE bool is_inside(const struct pl_arch_stride *stride, uintptr_t floor, uintptr_t hi)
+{
+    uintptr_t room = hi - floor;
+    return stride->cfa - floor <= room && stride->pc_at - floor < room && stride->fp_at - floor < room &&
+           stride->cfa % 8 == 0;
 }
 
 /*
@@ -54,13 +56,12 @@ static uint32_t climb(struct pl_walk *walk, struct pl_walk_place *place)
         rule = pl_rule_recall(at.where);
         if (unlikely(PL_RULE_BASE(rule) > PL_RULE_FP))
             break;
-        struct stride stride = stride_of(rule, at.sp, at.fp);
-        uintptr_t room = stride.cfa - at.floor;
-        if (unlikely(room > hi - at.floor || room < stride.fp_below || stride.cfa % 8))
+        struct pl_arch_stride stride = stride_of(rule, at.sp, at.fp);
+        if (unlikely(!is_inside(&stride, at.floor, hi)))
             break;
-        uintptr_t fp = pl_walk_load(stride.cfa - stride.fp_below);
-        at.pc = pl_walk_load(stride.cfa - 8);
-        at.fp = stride.fp_below > 8 ? fp : at.fp;
+        uintptr_t fp = pl_walk_load(stride.fp_at);
+        at.pc = pl_arch_code(pl_walk_load(stride.pc_at));
+        at.fp = stride.fp_at != stride.pc_at ? fp : at.fp;
         at.sp = at.floor = stride.cfa;
         at.where = at.pc - 1;
         at.flags = 0;
@@ -71,9 +72,9 @@ static uint32_t climb(struct pl_walk *walk, struct pl_walk_place *place)
 }
 
 /* Moves up the same stack: the caller's frame begins at cfa. */
-static enum pl_stop arrive(struct pl_walk_place *place, uintptr_t cfa, uintptr_t fp)
+static enum pl_stop arrive(struct pl_walk_place *place, uintptr_t cfa, uintptr_t pc_at, uintptr_t fp)
 {
-    place->pc = pl_walk_load(cfa - 8);
+    place->pc = pl_arch_code(pl_walk_load(pc_at));
     place->sp = place->floor = cfa;
     place->fp = fp;
     place->where = place->pc - 1;
@@ -84,13 +85,14 @@ static enum pl_stop arrive(struct pl_walk_place *place, uintptr_t cfa, uintptr_t
 /* Steps by a plain rule whose frame ends beyond the ground, or whose saved fp lies below the frame. */
 static enum pl_stop step_edge(struct pl_walk *walk, struct pl_walk_place *place, uint32_t rule)
 {
-    struct stride stride = stride_of(rule, place->sp, place->fp);
-    if (stride.cfa % 8 || stride.cfa <= place->floor || !pl_bounds_reach(walk, stride.cfa))
+    struct pl_arch_stride stride = stride_of(rule, place->sp, place->fp);
+    if (stride.cfa % 8 || stride.cfa <= place->floor || !pl_bounds_reach(walk, stride.cfa) ||
+        stride.pc_at - place->floor >= stride.cfa - place->floor)
         return PL_STOP_BOUNDS;
     /* Epilogues pop fp without describing it: if the slot is below sp, fp is in its register again. */
-    bool popped = stride.cfa - place->floor < stride.fp_below;
-    bool unchanged = popped || stride.fp_below == 8;
-    return arrive(place, stride.cfa, unchanged ? place->fp : pl_walk_load(stride.cfa - stride.fp_below));
+    bool popped = stride.fp_at - place->floor >= stride.cfa - place->floor;
+    bool unchanged = popped || stride.fp_at == stride.pc_at;
+    return arrive(place, stride.cfa, stride.pc_at, unchanged ? place->fp : pl_walk_load(stride.fp_at));
 }
 
 static enum pl_stop step_realigned(struct pl_walk *walk, struct pl_walk_place *place, uint32_t rule)
@@ -104,7 +106,7 @@ static enum pl_stop step_realigned(struct pl_walk *walk, struct pl_walk_place *p
     uintptr_t cfa = pl_walk_load(cfa_at);
     if (cfa % 8 || cfa <= place->sp || cfa <= place->floor || !pl_bounds_reach(walk, cfa))
         return PL_STOP_BOUNDS;
-    return arrive(place, cfa, pl_walk_load(fp_at));
+    return arrive(place, cfa, cfa - PL_ARCH_CALL_PUSHES, pl_walk_load(fp_at));
 }
 
 enum pl_stop pl_unwind_turn(struct pl_walk *walk, struct pl_walk_place *place, bool interrupted)
@@ -126,9 +128,9 @@ enum pl_stop pl_unwind_leave_signal(struct pl_walk *walk, struct pl_walk_place *
     uintptr_t frame = place->sp;
     if (frame < walk->ground_lo || !pl_bounds_reach(walk, frame + PL_ARCH_SIGNAL_BYTES))
         return PL_STOP_BOUNDS;
-    place->pc = pl_walk_load(frame + pl_arch_signal_at[PL_ARCH_PC]);
-    place->sp = pl_walk_load(frame + pl_arch_signal_at[PL_ARCH_SP]);
-    place->fp = pl_walk_load(frame + pl_arch_signal_at[PL_ARCH_FP]);
+    place->pc = pl_walk_load(frame + pl_arch_signal_at(PL_ARCH_PC));
+    place->sp = pl_walk_load(frame + pl_arch_signal_at(PL_ARCH_SP));
+    place->fp = pl_walk_load(frame + pl_arch_signal_at(PL_ARCH_FP));
     return pl_unwind_turn(walk, place, true);
 }
 
@@ -141,6 +143,45 @@ static bool plausible(struct pl_walk *walk, uintptr_t pc, uintptr_t fp, uintptr_
            pl_find_module(pc - 1, &pl_walk_scratch(walk)->cfi.module);
 }
 
+/* The stack pointer of a caller that was found by its frame pointer. If a call pushes, it is behind the return address.
+ * If not, the frame record that was followed may be anywhere in the frame: but then the caller's fp points to its own
+ * record, and its rule says how far above its stack pointer that is. */
+static COLD uintptr_t sp_after_guess(struct pl_walk *walk, uintptr_t pc, uintptr_t record, uintptr_t next_fp)
+{
+    uintptr_t least = record + 16;
+    if (PL_ARCH_CALL_PUSHES)
+        return least;
+    uint32_t rule = pl_rule_learn(pc - 1, pl_walk_scratch(walk));
+    if (PL_RULE_BASE(rule) != PL_RULE_SP || !PL_RULE_SAVES_FP(rule))
+        return least;
+    uintptr_t sp = next_fp - pl_arch_stride(rule, 0).fp_at;
+    return sp % 8 == 0 && sp > least && sp - least < GUESS_BYTES_MAX && pl_bounds_reach(walk, sp) ? sp : least;
+}
+
+/* An emulator's signal trampoline, which is in no module. */
+static COLD bool is_stray_trampoline(struct pl_walk *walk, uintptr_t pc)
+{
+    static const char code[] = PL_ARCH_SIGRETURN;
+    union {
+        uint64_t word[2];
+        char byte[16];
+    } is = {{0, 0}};
+    if (!PL_ARCH_SIGRETURN_ANYWHERE || !pl_bounds_may_ask(walk) || !pl_bounds_read(walk, pc & ~7ul, &is.word[0]))
+        return false;
+    if (pc % 8)
+        pl_bounds_read(walk, (pc & ~7ul) + 8, &is.word[1]);
+    for (unsigned i = 0; i < sizeof code - 1; i++)
+        if (pc % 8 + i >= sizeof is || is.byte[pc % 8 + i] != code[i])
+            return false;
+    return true;
+}
+
+bool pl_unwind_is_signal(struct pl_walk *walk, uintptr_t pc, uint32_t rule)
+{
+    return rule == PL_RULE_MAKE_SPECIAL(PL_SPECIAL_SIGNAL) ||
+           (rule == PL_RULE_MAKE_SPECIAL(PL_SPECIAL_NO_MODULE) && is_stray_trampoline(walk, pc));
+}
+
 enum pl_stop pl_unwind_guess(struct pl_walk *walk, struct pl_walk_place *place)
 {
     uintptr_t fp = place->fp;
@@ -149,21 +190,23 @@ enum pl_stop pl_unwind_guess(struct pl_walk *walk, struct pl_walk_place *place)
     if (fp % 8 || fp < place->floor || fp > UINTPTR_MAX - 16 || !pl_bounds_reach(walk, fp + 16))
         return PL_STOP_NO_CFI;
     uintptr_t next_fp = pl_walk_load(fp);
-    uintptr_t pc = pl_walk_load(fp + 8);
+    uintptr_t pc = pl_arch_code(pl_walk_load(fp + 8));
     if (!plausible(walk, pc, fp, next_fp))
         return PL_STOP_NO_CFI;
-    arrive(place, fp + 16, next_fp);
+    arrive(place, sp_after_guess(walk, pc, fp, next_fp), fp + 8, next_fp);
     place->flags = PL_FRAME_GUESS;
     return PL_GO_ON;
 }
 
 static enum pl_stop step_special(struct pl_walk *walk, struct pl_walk_place *place, uint32_t rule)
 {
+    if (pl_unwind_is_signal(walk, place->pc, rule))
+        return pl_unwind_leave_signal(walk, place);
     switch (PL_RULE_CODE(rule)) {
     case PL_SPECIAL_END:
         return PL_STOP_END;
     case PL_SPECIAL_SIGNAL:
-        return pl_unwind_leave_signal(walk, place);
+        break;
     case PL_SPECIAL_REGISTERS:
         return pl_registers_step(walk, place);
     case PL_SPECIAL_NO_TABLE:
@@ -214,7 +257,8 @@ static bool is_astray(struct pl_walk *walk, const struct pl_walk_place *place, u
 {
     bool unknown =
         rule == PL_RULE_MAKE_SPECIAL(PL_SPECIAL_NO_MODULE) || rule == PL_RULE_MAKE_SPECIAL(PL_SPECIAL_NO_TABLE);
-    return unknown && walk->walked > 1 && !place->flags && !follows_call(walk, place->pc);
+    return unknown && walk->walked > 1 && !place->flags && !follows_call(walk, place->pc) &&
+           !pl_unwind_is_signal(walk, place->pc, rule);
 }
 
 static enum pl_stop follow(struct pl_walk *walk, struct pl_walk_place *place)

@@ -12,6 +12,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "core/arch.h"
+#include "core/compiler.h"
 #include "format/format.h"
 
 #define PL_WALK_FRAMES 256 /* frames kept; deeper stacks keep the inner and outer half, with a PL_FRAME_GAP between */
@@ -23,13 +25,14 @@ struct pl_start {
     uintptr_t fp;
 };
 
-/* To be expanded in a function with a frame pointer, which the program has called or a hook has jumped to. */
+/* To be expanded in a function with a frame pointer, which the program has called or a hook has jumped to. If that
+ * function has realigned the stack, its frame is not right below the caller's. */
 #define PL_START_HERE(start)                                                                                           \
     do {                                                                                                               \
         uintptr_t *frame_ = __builtin_frame_address(0);                                                                \
         (start)->fp = frame_[0];                                                                                       \
-        (start)->pc = frame_[1];                                                                                       \
-        (start)->sp = (uintptr_t) (frame_ + 2);                                                                        \
+        (start)->pc = pl_arch_code(frame_[1]);                                                                         \
+        (start)->sp = (uintptr_t) __builtin_dwarf_cfa();                                                               \
     } while (0)
 
 /*
@@ -42,6 +45,7 @@ struct pl_stack_bounds {
     uintptr_t hi;
     uintptr_t proven;
 };
+extern HIDDEN uintptr_t pl_bounds_stack_end; /* of the main thread, if libc does not tell; set by the front end */
 void pl_bounds_find(struct pl_stack_bounds *bounds, uintptr_t sp);
 
 /* One walk and its scratch space. Frames are innermost first; each word is a pc with PL_FRAME_* flags in the top byte
@@ -55,7 +59,7 @@ struct pl_walk {
     uint64_t frame[PL_WALK_FRAMES + 1];
     uintptr_t ground_lo; /* the range around the current frame that this walk may read: see bounds.c */
     uintptr_t ground_hi;
-    uint64_t scratch[512]; /* for the slow path: CFI rows, register files (struct pl_scratch) */
+    uint64_t scratch[PL_ARCH_FRAME_WORDS]; /* for the slow path: CFI rows, register files (struct pl_scratch) */
 };
 
 void pl_unwind(struct pl_walk *walk, const struct pl_start *start);

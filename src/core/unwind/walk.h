@@ -4,6 +4,7 @@
  *
  *   unwind.c      steps from frame to frame by cached rules, and keeps the frames
  *   rules.c       makes the rules and caches them
+ *   code.c        how code without unwind tables returns, from its instructions
  *   ehframe.c     .eh_frame -> the row of registers that a rule is made from
  *   expression.c  DWARF expressions within a row
  *   registers.c   steps with all registers, where a rule is not enough
@@ -14,6 +15,7 @@
 
 #include "core/arch.h"
 #include "core/compiler.h"
+#include "core/unwind/code.h"
 #include "core/unwind/ehframe.h"
 #include "core/unwind/expression.h"
 #include "core/unwind/unwind.h"
@@ -42,6 +44,7 @@ struct pl_scratch {
     uint64_t cfa;
     struct pl_cfi cfi;
     struct pl_machine machine;
+    struct pl_code code;
 };
 _Static_assert(sizeof(struct pl_scratch) <= sizeof(((struct pl_walk *) 0)->scratch), "scratch space is too small");
 
@@ -85,6 +88,9 @@ PL_WALK_LOAD uintptr_t pl_walk_load(uintptr_t address)
 
 /* Steps by frame pointer out of code without unwind tables, if it points to what looks like a frame. */
 enum pl_stop pl_unwind_guess(struct pl_walk *walk, struct pl_walk_place *place);
+
+/* Does this rule, of this pc, lead out of a signal handler's trampoline? */
+bool pl_unwind_is_signal(struct pl_walk *walk, uintptr_t pc, uint32_t rule);
 
 /* Steps out of a signal handler's trampoline into what the signal interrupted. */
 enum pl_stop pl_unwind_leave_signal(struct pl_walk *walk, struct pl_walk_place *place);

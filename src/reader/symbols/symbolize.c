@@ -111,14 +111,36 @@ static void open_jit(struct session *session, struct source *source)
 }
 
 /* The file at the module's path, whatever it is now. */
-static int open_path(struct session *session, const struct pl_module_view *module, struct pl_elf **out)
+static int open_path(struct session *session, const struct pl_elf_options *options, const struct pl_module_view *module,
+                     struct pl_elf **out)
 {
     char path[PATH_MAX], why[PL_WHY_BYTES];
     if (has_suffix(module->path, " (deleted)"))
         return -ENOENT;
     const char *directory = module->path[0] == '/' ? "" : session->profile->directory;
     int length = snprintf(path, sizeof path, "%s%s%s", directory, directory[0] ? "/" : "", module->path);
-    return length < PATH_MAX ? pl_elf_open_with(path, &session->elf_options, out, why) : -ENAMETOOLONG;
+    return length < PATH_MAX ? pl_elf_open_with(path, options, out, why) : -ENAMETOOLONG;
+}
+
+/* The same, below the sysroot or not. Where both have a file, the one that ran is taken. */
+static int open_somewhere(struct session *session, const struct pl_module_view *module, struct pl_elf **out)
+{
+    struct pl_elf_options here = session->elf_options;
+    struct pl_elf *other = NULL;
+    int error = open_path(session, &session->elf_options, module, out);
+    if (!session->options.sysroot_or_here || (!error && is_the_one_that_ran(module, *out)))
+        return error;
+    here.sysroot = NULL;
+    if (open_path(session, &here, module, &other) != 0)
+        return error;
+    if (!error && !is_the_one_that_ran(module, other)) {
+        pl_elf_close(other);
+        return 0;
+    }
+    if (!error)
+        pl_elf_close(*out);
+    *out = other;
+    return 0;
 }
 
 /* The file of the module's name in the directory `beside`, if it is the one that ran. */
@@ -154,7 +176,7 @@ static void drop_stale(struct session *session, const struct pl_module_view *mod
 
 static void open_binary(struct session *session, const struct pl_module_view *module, struct source *source)
 {
-    int error = open_path(session, module, &source->elf);
+    int error = open_somewhere(session, module, &source->elf);
     bool found = error == 0 && is_the_one_that_ran(module, source->elf);
     if (found || open_beside(session, module, source))
         return;

@@ -32,7 +32,8 @@ struct pl_symbolize_counts {
 struct pl_symbolize_options {
     bool force; /* use stale files anyway */
     bool no_debuginfod;
-    const char *sysroot; /* prefix for module paths: a process in another mount namespace (/proc/PID/root), or NULL */
+    const char *sysroot;  /* prefix for module paths: a process in another mount namespace (/proc/PID/root), or NULL */
+    bool sysroot_or_here; /* a file that is not below sysroot, or is another one there, is looked for at its path */
     /* A directory of files that only the profiled processes may have seen at the paths of modules. It is searched by
      * a module's name if there is another file at its path, or none; a file is used if it is the one that ran. Or
      * NULL. */

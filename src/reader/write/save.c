@@ -20,10 +20,11 @@
 #include "reader/write/chunks.h"
 #include "reader/write/save_work.h"
 
-#define PIECES_MAX 20u            /* of a tag's name: a reader reads no more */
-#define TIMELINE_SHIFT_MAX 52u    /* a reader limits larger ones to this */
-#define BYTES_MOST (256ull << 20) /* all of it is in memory first, and a small file can ask for any number of tallies  \
-                                   */
+#define PIECES_MAX 20u         /* of a tag's name: a reader reads no more */
+#define TIMELINE_SHIFT_MAX 52u /* a reader limits larger ones to this */
+#define BYTES_MOST                                                                                                     \
+    (256ull << 20) /* all of it is in memory first, and a small file can ask for any number of tallies                 \
+                    */
 
 uint32_t pl_save_add(struct pl_save_work *save, enum pl_kind kind, const void *record)
 {

@@ -37,8 +37,10 @@ static void turn_into_self(const char *path, const char *how, const char *steps)
         execle(path, path, how, steps, NULL, environ);
     else if (is(how, "fexecve"))
         fexecve(open(path, O_RDONLY), argv, environ);
+#ifdef __GLIBC__ /* musl has no such function */
     else if (is(how, "execveat"))
         execveat(AT_FDCWD, path, argv, environ, 0);
+#endif
     dprintf(2, "%s: %m\n", how);
     exit(1);
 }

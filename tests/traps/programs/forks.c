@@ -75,7 +75,11 @@ static pid_t by_plain_fork(void)
 
 static pid_t by_fork_syscall(void)
 {
+#ifdef SYS_fork
     return end_child((pid_t) syscall(SYS_fork));
+#else
+    return by_fork(); /* this processor's kernel has no such call */
+#endif
 }
 
 static pid_t by_clone_syscall(void)
@@ -105,6 +109,7 @@ static pid_t by_clone(void)
 /* Inline, so that no library can intercept it. */
 static pid_t by_raw_clone(void)
 {
+#if defined(__x86_64__)
     long pid;
     register long a4 __asm__("r10") = 0;
     register long a5 __asm__("r8") = 0;
@@ -112,6 +117,12 @@ static pid_t by_raw_clone(void)
                      : "=a"(pid)
                      : "a"(SYS_clone), "D"(SIGCHLD), "S"(0), "d"(0), "r"(a4), "r"(a5)
                      : "rcx", "r11", "memory");
+#else
+    register long number __asm__("x8") = SYS_clone;
+    register long pid __asm__("x0") = SIGCHLD;
+    register long a2 __asm__("x1") = 0, a3 __asm__("x2") = 0, a4 __asm__("x3") = 0, a5 __asm__("x4") = 0;
+    __asm__ volatile("svc #0" : "+r"(pid) : "r"(number), "r"(a2), "r"(a3), "r"(a4), "r"(a5) : "memory");
+#endif
     return end_child((pid_t) pid);
 }
 

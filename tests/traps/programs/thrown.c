@@ -39,7 +39,11 @@ static int find_code(struct dl_phdr_info *info, size_t bytes, void *path)
 static void on_signal(int number, siginfo_t *info, void *context)
 {
     (void) number, (void) info;
+#if defined(__x86_64__)
     uintptr_t pc = (uintptr_t) ((ucontext_t *) context)->uc_mcontext.gregs[REG_RIP];
+#else
+    uintptr_t pc = (uintptr_t) ((ucontext_t *) context)->uc_mcontext.pc;
+#endif
     if (armed && pc >= code_start && pc < code_end) {
         thrown++;
         siglongjmp(back, 1);

@@ -84,9 +84,14 @@ static void nested(int times)
 /*
  * A signal trampoline without unwind tables, as in musl and Go: it can be recognised only by its instructions.
  */
+#if defined(__x86_64__)
+#define TRAMPOLINE "mov $15, %rax\n\tsyscall"
+#else
+#define TRAMPOLINE "mov x8, #139\n\tsvc #0"
+#endif
 void untabled_trampoline(void);
-__asm__(".text\n\t.p2align 4\n\t.globl untabled_trampoline\n\t.type untabled_trampoline, @function\n\tnop\n"
-        "untabled_trampoline:\n\tmov $15, %rax\n\tsyscall\n\t.size untabled_trampoline, .-untabled_trampoline");
+__asm__(".text\n\t.p2align 4\n\t.globl untabled_trampoline\n\t.type untabled_trampoline, %function\n\tnop\n"
+        "untabled_trampoline:\n\t" TRAMPOLINE "\n\t.size untabled_trampoline, .-untabled_trampoline");
 
 static void own_trampoline(int times)
 {

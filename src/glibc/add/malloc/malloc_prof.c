@@ -186,6 +186,12 @@ main_header (void)
 	  ? headers - sizeof (ElfW (Ehdr)) : 0);
 }
 
+static uint32_t
+page_bytes (void)
+{
+  return GLRO (dl_pagesize);
+}
+
 /* Chunks are at least MINSIZE bytes apart.  */
 static unsigned int
 granule_shift (void)
@@ -294,6 +300,7 @@ const struct __pl_front __pl_front =
     .configure = configure,
     .program = program,
     .main_header = main_header,
+    .page_bytes = page_bytes,
     .granule_shift = granule_shift,
     .allocator = allocator,
     .ending = write_stats,

@@ -15,7 +15,7 @@
 /* Reached by a tail jump from the public function, so that the return
    address is the program's.  */
 #define malloc_prof_cold \
-  __attribute_noinline__ __attribute__ ((cold, noclone))
+  PL_ARCH_ENTRY __attribute_noinline__ __attribute__ ((cold, noclone))
 
 _Static_assert (MINSIZE >= 32, "granule_shift in malloc_prof.c relies on it");
 

@@ -1,0 +1,285 @@
+/* SPDX-License-Identifier: MIT */
+/* hooking.c - see hooking.h. */
+#include "attach/hooking.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#define FUNCTION_MAX (64u << 10)
+#define FUNCTION_UNKNOWN 64u /* bytes to read of a function whose size is not known */
+#define CALL_NS 5000000000ull
+#define PAGE 4096ull
+#define STACK_WORDS 32768 /* of each stack: 256 KiB */
+#define LOWEST (1ull << 20)
+
+#ifndef MAP_FIXED_NOREPLACE
+#define MAP_FIXED_NOREPLACE 0x100000
+#endif
+
+#define OFFSET(member) (hooking->at + offsetof(struct pl_desk, member))
+
+/* ---- the desk ---- */
+
+static bool is_complete(const struct pl_desk *desk)
+{
+    return desk->version == PL_DESK_VERSION && desk->hooks <= PL_DESK_HOOKS && desk->begin && desk->end;
+}
+
+bool pl_hooking_find(struct pl_hooking *hooking, const struct pl_tracee *tracee, const struct pl_loaded *loaded)
+{
+    uint64_t bytes;
+    hooking->problem[0] = 0;
+    if (!pl_loaded_first(loaded, tracee, PL_DESK_SYMBOL, &hooking->at, &bytes))
+        return false;
+    if (bytes == sizeof hooking->desk && pl_tracee_read(tracee, hooking->at, &hooking->desk, bytes) &&
+        is_complete(&hooking->desk))
+        return true;
+    snprintf(hooking->problem, sizeof hooking->problem, "it was attached to by another version of Plimsoll before");
+    return false;
+}
+
+static bool write_patch(const struct pl_hooking *hooking, const struct pl_tracee *tracee, uint32_t i)
+{
+    return pl_tracee_write(tracee, OFFSET(patch) + i * sizeof(struct pl_desk_patch), &hooking->desk.patch[i],
+                           sizeof(struct pl_desk_patch));
+}
+
+/* ---- room for springboards ---- */
+
+/* The end of the free range that lies nearest below the module. */
+static uint64_t find_gap(pid_t pid, uint64_t module, uint64_t bytes)
+{
+    char path[64], line[512];
+    uint64_t from, to, last = LOWEST, gap = 0;
+    snprintf(path, sizeof path, "/proc/%d/maps", pid);
+    FILE *maps = fopen(path, "re");
+    if (!maps)
+        return 0;
+    while (fgets(line, sizeof line, maps)) {
+        if (sscanf(line, "%lx-%lx", &from, &to) != 2 || from > module)
+            break;
+        if (from >= last + bytes + 2 * PAGE && module - from < PL_MACHINE_REACH)
+            gap = from - bytes - PAGE; /* a page between, so that nobody's range grows */
+        last = to;
+    }
+    fclose(maps);
+    return gap;
+}
+
+static uint64_t map_room(struct pl_visitor *visitor, const struct pl_loaded *loaded, uint64_t near, uint64_t bytes)
+{
+    uint64_t map, at = find_gap(visitor->tracee->pid, near, bytes), result = 0;
+    const uint64_t argument[6] = {
+        at, bytes, PROT_READ | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, ~0ull, 0};
+    if (!at || !pl_loaded_first(loaded, visitor->tracee, "mmap", &map, NULL) ||
+        !pl_visitor_call(visitor, map, argument, CALL_NS, &result))
+        return 0;
+    return result == at ? at : 0;
+}
+
+static uint64_t distance(uint64_t a, uint64_t b)
+{
+    return a > b ? a - b : b - a;
+}
+
+/* Room for one function near its entry. */
+static uint64_t take_room(struct pl_hooking *hooking, struct pl_visitor *visitor, const struct pl_loaded *loaded,
+                          const struct pl_loaded_module *module, uint64_t entry)
+{
+    struct pl_desk *desk = &hooking->desk;
+    if (!desk->room || desk->room + PL_MACHINE_ROOM > desk->room_end ||
+        distance(desk->room, entry) > PL_MACHINE_REACH) {
+        uint64_t bytes = (PL_DESK_HOOKS * PL_MACHINE_ROOM + PAGE - 1) & ~(PAGE - 1);
+        desk->room = map_room(visitor, loaded, module->start, bytes);
+        desk->room_end = desk->room ? desk->room + bytes : 0;
+    }
+    uint64_t room = desk->room;
+    desk->room += room ? PL_MACHINE_ROOM : 0;
+    return pl_tracee_write(visitor->tracee, OFFSET(room), &desk->room, 2 * sizeof desk->room) ? room : 0;
+}
+
+/* ---- planning ---- */
+
+static bool fail(struct pl_hooking *hooking, const char *name, const char *why)
+{
+    snprintf(hooking->problem, sizeof hooking->problem, "its %s cannot be hooked: %s", name, why);
+    return false;
+}
+
+/* Functions with several names are hooked once. */
+static const struct pl_desk_patch *same_entry(const struct pl_desk *desk, uint32_t count, uint64_t entry)
+{
+    for (uint32_t i = 0; i < count; i++)
+        if (desk->patch[i].entry == entry)
+            return &desk->patch[i];
+    return NULL;
+}
+
+/* Was the function planned when the process was attached to before, and is it still the same? */
+static bool is_known(const struct pl_desk_patch *patch, const struct pl_tracee *tracee, uint64_t entry)
+{
+    uint8_t there[PL_DESK_CODE_BYTES];
+    return patch->entry == entry && patch->bytes && patch->bytes <= sizeof there &&
+           pl_tracee_read(tracee, entry, there, patch->bytes) &&
+           (!memcmp(there, patch->before, patch->bytes) || !memcmp(there, patch->after, patch->bytes));
+}
+
+static const char *make_plan(struct pl_hooking *hooking, struct pl_visitor *visitor, const struct pl_loaded *loaded,
+                             const struct pl_loaded_module *module, uint32_t i, uint64_t entry, uint64_t bytes)
+{
+    static uint8_t code[FUNCTION_MAX];
+    struct pl_machine_plan plan;
+    bytes = !bytes ? FUNCTION_UNKNOWN : bytes < FUNCTION_MAX ? bytes : FUNCTION_MAX;
+    if (entry < module->code || entry + bytes > module->code_end ||
+        !pl_tracee_read(visitor->tracee, entry, code, bytes))
+        return "its code cannot be read";
+    const struct pl_machine_function function = {
+        .entry = entry,
+        .code = code,
+        .bytes = bytes,
+        .slot = OFFSET(slot) + i * sizeof(uint64_t),
+        .room = take_room(hooking, visitor, loaded, module, entry),
+    };
+    if (!function.room)
+        return "there is no room near it";
+    const char *why = pl_machine_plan(&function, &plan);
+    if (why)
+        return why;
+    hooking->desk.patch[i] = plan.patch;
+    if (!pl_tracee_write(visitor->tracee, function.room, plan.room, sizeof plan.room))
+        return "its springboard cannot be written";
+    return NULL;
+}
+
+static bool plan_one(struct pl_hooking *hooking, struct pl_visitor *visitor, const struct pl_loaded *loaded,
+                     const struct pl_loaded_module *module, uint32_t i)
+{
+    const struct pl_desk_hook *hook = &hooking->desk.hook[i];
+    struct pl_desk_patch *patch = &hooking->desk.patch[i];
+    uint64_t bytes = 0, entry = pl_loaded_find(visitor->tracee, module, hook->name, &bytes), real = entry;
+    const struct pl_desk_patch *same = entry ? same_entry(&hooking->desk, i, entry) : NULL;
+    const char *why = entry ? NULL : "it is not exported";
+    if (!entry || !hook->hook || same) {
+        real = same ? same->body : entry;
+        *patch = (struct pl_desk_patch){0};
+    } else {
+        if (!is_known(patch, visitor->tracee, entry))
+            why = make_plan(hooking, visitor, loaded, module, i, entry, bytes);
+        if (why)
+            *patch = (struct pl_desk_patch){0};
+        real = why ? 0 : patch->body;
+    }
+    if (why && hook->needed)
+        return fail(hooking, hook->name, why);
+    hooking->desk.slot[i] = patch->body;
+    return (write_patch(hooking, visitor->tracee, i) &&
+            pl_tracee_write(visitor->tracee, (uintptr_t) hook->real, &real, sizeof real)) ||
+           fail(hooking, hook->name, "its memory cannot be written");
+}
+
+bool pl_hooking_plan(struct pl_hooking *hooking, struct pl_visitor *visitor, const struct pl_loaded *loaded)
+{
+    uint64_t address;
+    const struct pl_loaded_module *module[PL_DESK_FAMILIES] = {
+        [PL_DESK_MALLOC] = pl_loaded_first(loaded, visitor->tracee, "malloc", &address, NULL),
+        [PL_DESK_LIBC] = pl_loaded_first(loaded, visitor->tracee, "gnu_get_libc_version", &address, NULL),
+    };
+    for (uint32_t i = 0; i < hooking->desk.hooks; i++) {
+        uint32_t family = hooking->desk.hook[i].family;
+        if (family < PL_DESK_FAMILIES && module[family] && !plan_one(hooking, visitor, loaded, module[family], i))
+            return false;
+    }
+    /* The slots lead to the functions themselves before any entry leads to the slots. */
+    return pl_tracee_write(visitor->tracee, hooking->at, hooking->desk.slot, sizeof hooking->desk.slot) ||
+           fail(hooking, "malloc", "its memory cannot be written");
+}
+
+/* ---- threads ---- */
+
+static bool is_inside_patch(const struct pl_desk *desk, uint64_t pc)
+{
+    for (uint32_t i = 0; i < desk->hooks; i++)
+        if (desk->patch[i].entry && pc > desk->patch[i].entry && pc < desk->patch[i].entry + desk->patch[i].bytes)
+            return true;
+    return false;
+}
+
+/* The registers that the kernel saved for a signal handler lie on the stack, too. So every word of it is looked at. */
+static bool stack_leads_inside(const struct pl_desk *desk, const struct pl_tracee *tracee, uint64_t sp)
+{
+    static uint64_t word[STACK_WORDS];
+    size_t words = 0;
+    for (const size_t chunk = PAGE / sizeof *word; words + chunk <= STACK_WORDS; words += chunk)
+        if (!pl_tracee_read(tracee, (sp & ~7ull) + words * sizeof *word, word + words, chunk * sizeof *word))
+            break;
+    uint64_t low = UINT64_MAX, high = 0;
+    for (uint32_t i = 0; i < desk->hooks; i++)
+        if (desk->patch[i].entry) {
+            low = desk->patch[i].entry < low ? desk->patch[i].entry : low;
+            high = desk->patch[i].entry > high ? desk->patch[i].entry : high;
+        }
+    for (size_t i = 0; i < words; i++)
+        if (word[i] > low && word[i] < high + PL_DESK_CODE_BYTES && is_inside_patch(desk, word[i]))
+            return true;
+    return false;
+}
+
+bool pl_hooking_is_in_the_way(const struct pl_hooking *hooking, const struct pl_tracee *tracee,
+                              const struct pl_tracee_thread *thread)
+{
+    return is_inside_patch(&hooking->desk, pl_machine_pc(&thread->registers)) ||
+           stack_leads_inside(&hooking->desk, tracee, pl_machine_sp(&thread->registers));
+}
+
+bool pl_hooking_is_inside(const struct pl_hooking *hooking, const struct pl_tracee *tracee,
+                          const struct pl_tracee_thread *thread)
+{
+    const struct pl_desk *desk = &hooking->desk;
+    uint64_t pc = pl_machine_pc(&thread->registers);
+    uint16_t inside = 0;
+    if (pc >= desk->code && pc < desk->code_end)
+        return true;
+    for (uint32_t i = 0; i < desk->hooks; i++) /* before its hook */
+        if (desk->patch[i].entry && pc >= desk->patch[i].springboard && pc < desk->patch[i].body)
+            return true;
+    uint64_t at = pl_machine_thread_pointer(&thread->registers) + (uint64_t) desk->inside;
+    return pl_tracee_read(tracee, at, &inside, sizeof inside) && inside;
+}
+
+/* ---- switching ---- */
+
+static bool write_slots(struct pl_hooking *hooking, const struct pl_tracee *tracee, bool on)
+{
+    struct pl_desk *desk = &hooking->desk;
+    for (uint32_t i = 0; i < desk->hooks; i++)
+        desk->slot[i] = !desk->patch[i].entry ? 0 : on ? desk->hook[i].hook : desk->patch[i].body;
+    desk->state = on ? PL_DESK_ATTACHED : PL_DESK_BEGUN;
+    return pl_tracee_write(tracee, hooking->at, desk, offsetof(struct pl_desk, rest_of_page));
+}
+
+static bool write_entries(const struct pl_hooking *hooking, const struct pl_tracee *tracee, bool on)
+{
+    for (uint32_t i = 0; i < hooking->desk.hooks; i++) {
+        const struct pl_desk_patch *patch = &hooking->desk.patch[i];
+        if (patch->entry && !pl_tracee_write(tracee, patch->entry, on ? patch->after : patch->before, patch->bytes))
+            return false;
+    }
+    return true;
+}
+
+/* Until the slots change, the entries lead to the functions themselves, by way of their springboards. */
+bool pl_hooking_switch_on(struct pl_hooking *hooking, const struct pl_tracee *tracee)
+{
+    if (write_entries(hooking, tracee, true) && write_slots(hooking, tracee, true))
+        return true;
+    write_entries(hooking, tracee, false);
+    return fail(hooking, "malloc", "its code cannot be written");
+}
+
+bool pl_hooking_switch_off(struct pl_hooking *hooking, const struct pl_tracee *tracee)
+{
+    return (write_slots(hooking, tracee, false) && write_entries(hooking, tracee, false)) ||
+           fail(hooking, "malloc", "its code cannot be written");
+}

@@ -1,0 +1,243 @@
+/* SPDX-License-Identifier: MIT */
+/* moment.c - see moment.h. */
+#include "attach/moment.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ptrace.h>
+#include <sys/syscall.h>
+
+#include "attach/backtrace.h"
+
+#define STACK_BYTES (96u << 10) /* for dlopen() and for what our runtime does at its start */
+
+/* Calls in which a thread may wait for long. Allocators and the loader do not make them, except for futex. */
+static const long waits[] = {
+    SYS_read,
+    SYS_poll,
+    SYS_ppoll,
+    SYS_select,
+    SYS_pselect6,
+    SYS_epoll_wait,
+    SYS_epoll_pwait,
+    SYS_accept,
+    SYS_accept4,
+    SYS_recvfrom,
+    SYS_recvmsg,
+    SYS_recvmmsg,
+    SYS_wait4,
+    SYS_waitid,
+    SYS_pause,
+    SYS_rt_sigsuspend,
+    SYS_rt_sigtimedwait,
+    SYS_nanosleep,
+    SYS_clock_nanosleep,
+    SYS_connect,
+    SYS_sendto,
+    SYS_sendmsg,
+    SYS_write,
+    SYS_semop,
+    SYS_semtimedop,
+    SYS_msgrcv,
+    SYS_flock,
+    SYS_futex,
+    441 /* epoll_pwait2 */,
+};
+
+/* Functions of libc that wait for a futex and are not malloc's or the loader's locks. */
+static const char *const futex_waits[] = {
+    "pthread_cond_wait", "pthread_cond_timedwait", "pthread_cond_clockwait",
+    "pthread_join",      "pthread_timedjoin_np",   "sem_wait",
+    "sem_timedwait",     "sem_clockwait",          "pthread_barrier_wait",
+    "syscall",
+};
+
+static const char *const allocating[] = {
+    "malloc",  "free",      "calloc",   "realloc",     "posix_memalign", "aligned_alloc", "memalign", "valloc",
+    "pvalloc", "mallinfo2", "mallinfo", "malloc_trim", "malloc_info",    "malloc_stats",  "mallopt",  "reallocarray",
+};
+
+struct look {
+    struct pl_tracee *tracee;
+    struct pl_loaded *loaded;
+    const struct pl_loaded_module *libc, *allocator;
+    uint64_t futex_wait[sizeof futex_waits / sizeof *futex_waits];
+    uint64_t allocates[sizeof allocating / sizeof *allocating];
+    struct pl_backtrace stack;
+};
+
+static bool is_among(uint64_t function, const uint64_t *list, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        if (list[i] && list[i] == function)
+            return true;
+    return false;
+}
+
+#define AMONG(function, list) is_among(function, list, sizeof(list) / sizeof *(list))
+
+static bool is_wait(long call)
+{
+    for (size_t i = 0; i < sizeof waits / sizeof *waits; i++)
+        if (waits[i] == call)
+            return true;
+    return false;
+}
+
+static bool is_loader(const struct look *look, const struct pl_loaded_module *module)
+{
+    return module->start == look->loaded->loader;
+}
+
+/* ---- one thread ---- */
+
+static bool touches_loader(const struct look *look)
+{
+    for (size_t i = 0; i < look->stack.frames; i++)
+        if (is_loader(look, look->stack.frame[i].module))
+            return true;
+    return false;
+}
+
+static bool touches_allocator(const struct look *look)
+{
+    for (size_t i = 0; i < look->stack.frames; i++)
+        if (AMONG(look->stack.frame[i].function, look->allocates))
+            return true;
+    return false;
+}
+
+/* Which function of libc has code outside of libc called? */
+static size_t outermost_of_libc(const struct look *look)
+{
+    size_t i = 0;
+    while (i + 1 < look->stack.frames && look->stack.frame[i + 1].module == look->libc)
+        i++;
+    return i;
+}
+
+static bool waits_in_libc(const struct look *look, long call)
+{
+    size_t last = outermost_of_libc(look);
+    const struct pl_backtrace_frame *caller = last + 1 < look->stack.frames ? &look->stack.frame[last + 1] : NULL;
+    bool by_allocator = caller && look->allocator != look->libc && caller->module == look->allocator;
+    bool quiet = call != SYS_futex || AMONG(look->stack.frame[last].function, look->futex_wait);
+    bool sleeps = call == SYS_futex || call == SYS_nanosleep || call == SYS_clock_nanosleep;
+    return is_wait(call) && quiet && !(by_allocator && sleeps);
+}
+
+/* In a restartable sequence, which would have to be restarted, a thread must not be disturbed. */
+static bool in_sequence(const struct look *look, const struct pl_tracee_thread *thread)
+{
+#ifdef PTRACE_GET_RSEQ_CONFIGURATION
+    struct __ptrace_rseq_configuration at;
+    uint64_t sequence = 0;
+    const uint64_t offset = 8; /* of rseq_cs */
+    if (ptrace(PTRACE_GET_RSEQ_CONFIGURATION, thread->tid, sizeof at, &at) == sizeof at && at.rseq_abi_pointer)
+        pl_tracee_read(look->tracee, at.rseq_abi_pointer + offset, &sequence, sizeof sequence);
+    return sequence != 0;
+#else
+    (void) look, (void) thread;
+    return true;
+#endif
+}
+
+static enum pl_moment_obstacle judge(struct look *look, const struct pl_tracee_thread *thread)
+{
+    long call = pl_machine_call(&thread->registers);
+    if (!look->stack.complete || !look->stack.frames)
+        return PL_MOMENT_UNKNOWN;
+    if (touches_loader(look))
+        return PL_MOMENT_LOADER;
+    const struct pl_loaded_module *module = look->stack.frame[0].module;
+    bool safe = module == look->libc ? waits_in_libc(look, call) && !touches_allocator(look)
+                                     : module != look->allocator && !in_sequence(look, thread);
+    return safe ? PL_MOMENT_NONE : PL_MOMENT_INSIDE;
+}
+
+/* ---- stacks ---- */
+
+/* The frame must fit into what is mapped; the calls need more, unless the kernel will extend the stack. */
+static bool has_room(pid_t pid, uint64_t sp)
+{
+    char path[64], line[512];
+    uint64_t from, to, room = 0;
+    snprintf(path, sizeof path, "/proc/%d/maps", pid);
+    FILE *maps = fopen(path, "re");
+    if (!maps)
+        return false;
+    while (fgets(line, sizeof line, maps))
+        if (sscanf(line, "%lx-%lx", &from, &to) == 2 && sp > from && sp <= to)
+            room = strstr(line, "[stack]") ? sp - from + STACK_BYTES - (32u << 10) : sp - from;
+    fclose(maps);
+    return room >= STACK_BYTES;
+}
+
+struct pl_tracee_thread *pl_moment_any(struct pl_tracee *tracee, bool (*may)(const struct pl_tracee_thread *, void *),
+                                       void *context)
+{
+    for (size_t i = 0; i < tracee->count; i++) {
+        struct pl_tracee_thread *thread = &tracee->thread[i];
+        if (!thread->gone && !thread->group && may(thread, context) &&
+            has_room(tracee->pid, pl_machine_sp(&thread->registers)))
+            return thread;
+    }
+    return NULL;
+}
+
+/* ---- all threads ---- */
+
+static void prepare(struct look *look, struct pl_tracee *tracee, struct pl_loaded *loaded)
+{
+    uint64_t address;
+    *look = (struct look){.tracee = tracee, .loaded = loaded};
+    for (size_t i = 0; i < loaded->count && !look->libc; i++)
+        if (pl_loaded_is(&loaded->module[i], "libc.so") || pl_loaded_is(&loaded->module[i], "libc-2."))
+            look->libc = &loaded->module[i];
+    look->allocator = pl_loaded_first(loaded, tracee, "malloc", &address, NULL);
+    for (size_t i = 0; look->libc && i < sizeof futex_waits / sizeof *futex_waits; i++)
+        look->futex_wait[i] = pl_loaded_find(tracee, look->libc, futex_waits[i], NULL);
+    for (size_t i = 0; i < sizeof allocating / sizeof *allocating; i++)
+        pl_loaded_first(loaded, tracee, allocating[i], &look->allocates[i], NULL);
+}
+
+/* Every stack is looked at, even if the first one is safe: another thread may hold the loader's lock and wait. */
+static struct pl_tracee_thread *search(struct look *look, enum pl_moment_obstacle *why)
+{
+    struct pl_tracee_thread *best = NULL;
+    bool best_waits = false, loader_busy = false;
+    *why = PL_MOMENT_UNKNOWN;
+    for (size_t i = 0; i < look->tracee->count; i++) {
+        struct pl_tracee_thread *thread = &look->tracee->thread[i];
+        if (thread->gone)
+            continue;
+        pl_backtrace(look->tracee, look->loaded, &thread->registers, &look->stack);
+        bool waiting = pl_machine_call(&thread->registers) >= 0;
+        loader_busy |= touches_loader(look);
+        enum pl_moment_obstacle obstacle = thread->group ? PL_MOMENT_INSIDE : judge(look, thread);
+        if (obstacle == PL_MOMENT_NONE && !has_room(look->tracee->pid, pl_machine_sp(&thread->registers)))
+            obstacle = PL_MOMENT_STACK;
+        if (obstacle == PL_MOMENT_NONE && (!best || (waiting && !best_waits))) {
+            best = thread;
+            best_waits = waiting;
+        }
+        if (!best && obstacle != PL_MOMENT_UNKNOWN)
+            *why = obstacle;
+    }
+    if (loader_busy)
+        *why = PL_MOMENT_LOADER;
+    return loader_busy ? NULL : best;
+}
+
+struct pl_tracee_thread *pl_moment_find(struct pl_tracee *tracee, struct pl_loaded *loaded,
+                                        enum pl_moment_obstacle *why)
+{
+    static struct look look;
+    prepare(&look, tracee, loaded);
+    if (!look.libc || !pl_loaded_consistent(loaded, tracee)) {
+        *why = PL_MOMENT_LOADER;
+        return NULL;
+    }
+    return search(&look, why);
+}

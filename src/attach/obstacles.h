@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * obstacles.h - why a process cannot be attached to, found out before anything is done to it. One row for each.
+ */
+#ifndef PL_OBSTACLES_H
+#define PL_OBSTACLES_H
+
+#include <stdbool.h>
+#include <sys/types.h>
+
+#define PL_OBSTACLES_BYTES 512
+
+/* True: there is one, and `why` says which and what to do. */
+bool pl_obstacles_find(pid_t pid, char why[PL_OBSTACLES_BYTES]);
+
+/* The same, but only: is there such a process at all? */
+bool pl_obstacles_gone(pid_t pid, char why[PL_OBSTACLES_BYTES]);
+
+/* A variable of the environment that the process was started with; NULL: not set, or it cannot be read. */
+char *pl_obstacles_environment(pid_t pid, const char *name);
+
+#endif

@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * entries.h - hooks for functions that are entered by a jump in their first bytes, not by the name that a caller looks
+ * up: in a process that was attached to, and for an allocator that is linked into the program.
+ *
+ * An allocator's own functions call each other, and all of these calls come here. Only the outermost is the program's,
+ * so a thread's word `inside` says where it is:
+ *
+ *   OUTSIDE ──► VISIT ──► REAL        VISIT: in the slow half of a hook. REAL: in the allocator, on behalf of a hook:
+ *       └───────────────────┘         calls of other hooks are the allocator's own, and only forwarded
+ *
+ * A thread that is OUTSIDE and whose pc is not in our code does not need us any more once no entry leads here.
+ */
+#ifndef PL_ENTRIES_H
+#define PL_ENTRIES_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "core/compiler.h"
+#include "format/desk.h"
+
+enum pl_entry_inside {
+    PL_ENTRY_OUTSIDE = 0,
+    PL_ENTRY_VISIT = 1,
+    PL_ENTRY_REAL = 2,
+};
+
+struct pl_entry_tls {
+    uint16_t inside; /* enum pl_entry_inside */
+    uint16_t family;
+    uint32_t sp; /* the lower half of the stack pointer of the frame that set it */
+};
+extern HIDDEN __thread struct pl_entry_tls pl_entry_tls INITIAL_EXEC;
+
+/* Adds the allocation functions to the list; returns how many there are then. */
+uint32_t pl_entries_list(struct pl_desk_hook *hook, uint32_t hooks);
+
+/* Makes pl_next lead to the functions' own code. */
+void pl_entries_start(void);
+
+/* A jump out of frames up to this stack pointer. */
+void pl_entries_thrown(uintptr_t sp);
+
+#endif

@@ -1,0 +1,177 @@
+# SPDX-License-Identifier: MIT
+"""refusals - a process that cannot be attached to is left as it was, and one line says what is in the way."""
+
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+from subjects import BUILD, PLIMSOLL, SOURCE, SUBJECT, Place, Subject, environment
+import claims
+from claims import Skip, claim
+from patience import await_true
+
+
+def refuse(place, pid, *words, command="attach", status=1, prefix=()):
+    """The command fails with one line that contains these words."""
+    whole = [str(word) for word in (*prefix, PLIMSOLL, command, pid, *(("--wait", "300ms")))]
+    done = subprocess.run(whole, cwd=place.path, env=environment(), capture_output=True, text=True)
+    assert done.returncode == status, (done.returncode, done.stderr)
+    assert done.stderr.count("\n") == 1, done.stderr
+    for word in words:
+        assert word in done.stderr, (word, done.stderr)
+
+
+@claim
+def what_is_no_process():
+    with Place() as place:
+        ended = subprocess.Popen(["true"])
+        ended.wait()
+        refuse(place, ended.pid, "there is no such process")
+        refuse(place, ended.pid, "there is no such process", command="detach")
+        refuse(place, "server", "not a PID", status=2)
+        refuse(place, "0", "not a PID", status=2)
+
+
+@claim
+def a_zombie():
+    with Place() as place:
+        ended = subprocess.Popen(["true"])
+        await_true(lambda: "State:\tZ" in Path(f"/proc/{ended.pid}/status").read_text())
+        refuse(place, ended.pid, "zombie")
+        ended.wait()
+
+
+@claim
+def a_thread_of_the_kernel():
+    if Path("/proc/2/comm").exists() and Path("/proc/2/comm").read_text() == "kthreadd\n":
+        with Place() as place:
+            refuse(place, 2, "thread of the kernel" if os.geteuid() == 0 else "process 2")
+    else:
+        raise Skip("no thread of the kernel is visible here")
+
+
+@claim
+def a_thread_of_a_process():
+    with Place() as place, Subject("churn", 1) as subject:
+        thread = next(int(t) for t in os.listdir(f"/proc/{subject.pid}/task") if int(t) != subject.pid)
+        refuse(place, thread, f"a thread of process {subject.pid}")
+
+
+@claim
+def a_process_that_is_stopped_stays_stopped():
+    with Place() as place, Subject("churn", 1) as subject:
+        os.kill(subject.pid, signal.SIGSTOP)
+        await_true(lambda: subject.status("State").startswith("T"))
+        refuse(place, subject.pid, "is stopped", f"kill -CONT {subject.pid}")
+        assert subject.status("State").startswith("T")
+        os.kill(subject.pid, signal.SIGCONT)
+        await_true(lambda: not subject.status("State").startswith("T"))
+        subject.is_well()
+
+
+@claim
+def a_process_that_is_traced():
+    if not shutil.which("strace"):
+        raise Skip("strace is not installed")
+    with Place() as place, Subject("churn", 1) as subject:
+        with subprocess.Popen(["strace", "-qq", "-p", str(subject.pid), "-e", "trace=none"]) as strace:
+            await_true(lambda: subject.status("TracerPid") == str(strace.pid))
+            refuse(place, subject.pid, f"process {strace.pid} traces it already")
+            strace.terminate()
+        subject.is_well()
+
+
+@claim
+def a_static_program():
+    with Place() as place:
+        program = place.path / "static"
+        text = "#include <stdio.h>\n#include <unistd.h>\nint main(void){puts(\"ready\");fflush(stdout);pause();}\n"
+        done = subprocess.run(["cc", "-static", "-xc", "-", "-o", program], input=text, text=True, capture_output=True)
+        if done.returncode:
+            raise Skip("no static program can be linked here")
+        with Subject(command=(program,)) as subject:
+            refuse(place, subject.pid, "statically linked")
+            subject.is_well()
+
+
+@claim
+def a_32_bit_program():
+    with Place() as place:
+        program = place.path / "small"
+        text = "int main(void){for(;;);}\n"
+        done = subprocess.run(["cc", "-m32", "-nostdlib", "-static", "-xc", "-", "-o", program, "-Wl,-emain"], input=text,
+                              text=True, capture_output=True)
+        if done.returncode:
+            raise Skip("no 32-bit program can be linked here")
+        with subprocess.Popen([program]) as process:
+            await_true(lambda: os.readlink(f"/proc/{process.pid}/exe") == str(program))
+            refuse(place, process.pid, "32-bit")
+            process.kill()
+
+
+@claim
+def a_sandbox():
+    with Place() as place, Subject("sandbox") as subject:
+        refuse(place, subject.pid, "seccomp")
+        subject.is_well()
+
+
+@claim
+def a_vfork_child():
+    with Place() as place, Subject("vforked") as subject:
+        child = int(subject.ready.split()[1])
+        refuse(place, child, "shares its memory")
+        os.kill(child, signal.SIGKILL)
+
+
+@claim
+def a_process_that_is_profiled_already():
+    with Place() as place, Subject("ledger", 1) as subject:
+        place.attach(subject.pid, "-o", "one.plim")
+        refuse(place, subject.pid, "profiled already")
+        place.detach(subject.pid)
+        refuse(place, subject.pid, "was not attached to", command="detach")
+    library = BUILD / "libplimsoll.so"
+    with Place() as place, Subject(command=("env", f"LD_PRELOAD={library}", SUBJECT, "ledger", 1)) as subject:
+        refuse(place, subject.pid, "profiled already")
+
+
+@claim
+def a_process_of_another_user():
+    if os.geteuid() != 0 or not shutil.which("setpriv"):
+        raise Skip("this needs root and setpriv")
+    probe = ("setpriv", "--reuid=65534", "--regid=65534", "--clear-groups")
+    with Place() as place, Subject("ledger", 1) as subject:
+        os.chmod(place.path, 0o777)
+        if subprocess.run([*probe, "test", "-x", PLIMSOLL]).returncode:
+            raise Skip("another user cannot reach the build directory")
+        refuse(place, subject.pid, "belongs to user 0", prefix=probe)
+        subject.is_well()
+
+
+@claim
+def a_moment_that_does_not_come():
+    # A process whose only thread is in uninterruptible wait for its vfork child cannot be stopped.
+    with Place() as place, Subject("vforked") as subject:
+        refuse(place, subject.pid, "does not stop")
+        assert subject.process.poll() is None
+        os.kill(int(subject.ready.split()[1]), signal.SIGKILL)
+        await_true(lambda: subject.status("State")[0] == "S")
+        subject.is_well()
+
+
+@claim
+def an_attach_without_a_pid():
+    with Place() as place:
+        done = place.plimsoll("attach")
+        assert done.returncode == 2 and "needs the PID" in done.stderr, done.stderr
+        done = place.plimsoll("attach", "1", "2")
+        assert done.returncode == 2 and "takes one PID" in done.stderr, done.stderr
+
+
+if __name__ == "__main__":
+    sys.exit(claims.main())

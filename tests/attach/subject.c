@@ -1,0 +1,326 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * subject.c - a program to attach to. `subject MODE [THREADS]` prints `ready` and does what its mode says:
+ *
+ *   churn    THREADS threads allocate without pause and verify the contents of their blocks
+ *   ledger   obeys lines on stdin, and answers each with `done`:
+ *              keep N    every thread allocates N blocks in kept_block() and keeps them
+ *              drop      frees all of them
+ *              work N    every thread N times: malloc, calloc, realloc twice, aligned_alloc, and frees
+ *              load P    loads the plugin P and lets it allocate 1,000 blocks
+ *              fork      a child makes 5,000 allocations in forked_block() and exits
+ *              exec P    becomes the program P
+ *   waits    threads wait in nanosleep, poll, read, a condition variable; `fault` if a call is interrupted
+ *   signals  a timer interrupts a thread that allocates; the handler counts
+ *   sandbox  enters seccomp and sleeps
+ *   vforked  a vfork child sleeps before exec
+ */
+#include <dlfcn.h>
+#include <errno.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
+#include <poll.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/time.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#define SLOTS 64
+#define NOINLINE __attribute__((noinline))
+
+static int threads = 4;
+
+static void say(const char *word)
+{
+    if (write(1, word, strlen(word)) < 0)
+        _exit(1);
+}
+
+static void fault(const char *what)
+{
+    fprintf(stderr, "fault: %s: %s\n", what, strerror(errno));
+    say("fault\n");
+    abort();
+}
+
+/* ---- churn ---- */
+
+static void verify(const unsigned char *block, size_t bytes, unsigned char mark)
+{
+    for (size_t i = 0; i < bytes; i++)
+        if (block[i] != mark)
+            fault("a block has changed");
+}
+
+static void *churn(void *argument)
+{
+    unsigned seed = (unsigned) (size_t) argument * 7919 + 1;
+    unsigned char *block[SLOTS] = {NULL};
+    size_t bytes[SLOTS] = {0};
+    for (;;) {
+        seed = seed * 1103515245 + 12345;
+        unsigned i = seed >> 16 & (SLOTS - 1);
+        size_t n = (seed >> 8) % 2000 + 1;
+        if (block[i])
+            verify(block[i], bytes[i], (unsigned char) (i + bytes[i]));
+        if (block[i] && seed & 0x100) {
+            block[i] = realloc(block[i], n);
+        } else if (block[i]) {
+            free(block[i]);
+            block[i] = NULL;
+            continue;
+        } else {
+            block[i] = seed & 0x200 ? calloc(1, n) : seed & 0x400 ? aligned_alloc(64, (n + 63) & ~63ul) : malloc(n);
+        }
+        if (!block[i])
+            fault("no memory");
+        bytes[i] = n;
+        memset(block[i], (int) (i + n), n);
+    }
+    return NULL;
+}
+
+/* ---- ledger ---- */
+
+static pthread_barrier_t begin, end;
+static char order[16];
+static unsigned long amount;
+
+struct kept {
+    void **block;
+    unsigned long count;
+};
+
+NOINLINE void *kept_block(size_t n)
+{
+    void *block = malloc(n);
+    memset(block, 1, n);
+    return block;
+}
+
+NOINLINE void work(unsigned long times)
+{
+    for (unsigned long i = 0; i < times; i++) {
+        char *a = malloc(100), *b = calloc(10, 10), *c = realloc(NULL, 50), *d = aligned_alloc(64, 128);
+        memset(a, 1, 100);
+        c = realloc(c, 5000);
+        memset(c, 2, 5000);
+        free(a);
+        free(b);
+        free(c);
+        free(d);
+    }
+}
+
+static void *obey(void *argument)
+{
+    struct kept *kept = argument;
+    for (;;) {
+        pthread_barrier_wait(&begin);
+        if (!strcmp(order, "keep"))
+            for (unsigned long i = 0; i < amount; i++)
+                kept->block[kept->count++] = kept_block(100);
+        else if (!strcmp(order, "drop"))
+            while (kept->count)
+                free(kept->block[--kept->count]);
+        else if (!strcmp(order, "work"))
+            work(amount);
+        pthread_barrier_wait(&end);
+    }
+    return NULL;
+}
+
+NOINLINE void forked_block(void)
+{
+    for (int i = 0; i < 5000; i++)
+        free(malloc(64));
+}
+
+static void let_child_work(void)
+{
+    int status = 0;
+    pid_t child = fork();
+    if (child == 0) {
+        forked_block();
+        exit(0);
+    }
+    if (waitpid(child, &status, 0) != child || status)
+        fault("the child failed");
+}
+
+static void load(const char *path)
+{
+    void *plugin = dlopen(path, RTLD_NOW);
+    void (*allocate)(int) = plugin ? (void (*)(int)) dlsym(plugin, "plugin_allocate") : NULL;
+    if (!allocate)
+        fault(dlerror());
+    allocate(1000);
+    dlclose(plugin);
+}
+
+static void keep_ledger(void)
+{
+    char line[512], path[480];
+    pthread_barrier_init(&begin, NULL, (unsigned) threads + 1);
+    pthread_barrier_init(&end, NULL, (unsigned) threads + 1);
+    for (int i = 0; i < threads; i++) {
+        pthread_t thread;
+        struct kept *kept = calloc(1, sizeof *kept);
+        kept->block = calloc(1000000, sizeof *kept->block);
+        pthread_create(&thread, NULL, obey, kept);
+    }
+    say("ready\n");
+    for (size_t n = 0; read(0, line + n, 1) == 1;) {
+        if (line[n++] != '\n')
+            continue;
+        line[n] = 0;
+        n = 0;
+        amount = 0;
+        path[0] = 0;
+        sscanf(line, "%15s %lu", order, &amount);
+        sscanf(line, "%*s %479s", path);
+        if (!strcmp(order, "load"))
+            load(path);
+        else if (!strcmp(order, "fork"))
+            let_child_work();
+        else if (!strcmp(order, "exec"))
+            execl(path, path, "-c", "exit 7", NULL);
+        else {
+            pthread_barrier_wait(&begin);
+            pthread_barrier_wait(&end);
+        }
+        say("done\n");
+    }
+}
+
+/* ---- waits ---- */
+
+static void *wait_in_nanosleep(void *unused)
+{
+    for (struct timespec time = {1000, 0};;)
+        if (nanosleep(&time, NULL))
+            fault("nanosleep");
+    return unused;
+}
+
+static void *wait_in_poll(void *unused)
+{
+    int pair[2];
+    if (pipe(pair))
+        fault("pipe");
+    for (struct pollfd one = {pair[0], POLLIN, 0};;)
+        if (poll(&one, 1, 1000000) < 0)
+            fault("poll");
+    return unused;
+}
+
+static void *wait_in_read(void *unused)
+{
+    int pair[2];
+    char byte;
+    if (pipe(pair))
+        fault("pipe");
+    if (read(pair[0], &byte, 1) < 0)
+        fault("read");
+    return unused;
+}
+
+static void *wait_in_condition(void *unused)
+{
+    static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
+    static pthread_cond_t condition = PTHREAD_COND_INITIALIZER;
+    pthread_mutex_lock(&mutex);
+    for (;;)
+        pthread_cond_wait(&condition, &mutex);
+    return unused;
+}
+
+/* ---- signals ---- */
+
+static volatile sig_atomic_t alarms;
+
+static void count_alarm(int signal)
+{
+    (void) signal;
+    alarms++;
+}
+
+static void be_interrupted(void)
+{
+    struct itimerval often = {{0, 1000}, {0, 1000}};
+    signal(SIGALRM, count_alarm);
+    setitimer(ITIMER_REAL, &often, NULL);
+    say("ready\n");
+    churn(NULL);
+}
+
+/* ---- confined, vforked ---- */
+
+static void enter_sandbox(void)
+{
+    struct sock_filter allow = BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW);
+    struct sock_fprog program = {1, &allow};
+    prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
+    if (prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program))
+        fault("seccomp");
+    say("ready\n");
+    for (;;)
+        pause();
+}
+
+static void vfork_child(void)
+{
+    pid_t child = vfork();
+    if (child == 0) {
+        char line[32];
+        int bytes = snprintf(line, sizeof line, "ready %d\n", getpid());
+        if (write(1, line, (size_t) bytes) < 0)
+            _exit(1);
+        for (;;)
+            pause();
+    }
+}
+
+static void start(void *(*function)(void *), size_t argument)
+{
+    pthread_t thread;
+    if (pthread_create(&thread, NULL, function, (void *) argument))
+        fault("pthread_create");
+}
+
+int main(int argc, char **argv)
+{
+    const char *mode = argc > 1 ? argv[1] : "";
+    if (argc > 2)
+        threads = atoi(argv[2]);
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    if (!strcmp(mode, "ledger"))
+        keep_ledger();
+    else if (!strcmp(mode, "signals"))
+        be_interrupted();
+    else if (!strcmp(mode, "sandbox"))
+        enter_sandbox();
+    else if (!strcmp(mode, "vforked"))
+        vfork_child();
+    else if (!strcmp(mode, "churn")) {
+        for (int i = 0; i < threads; i++)
+            start(churn, (size_t) i);
+        say("ready\n");
+    } else if (!strcmp(mode, "waits")) {
+        void *(*const all[])(void *) = {wait_in_nanosleep, wait_in_poll, wait_in_read, wait_in_condition};
+        for (size_t i = 0; i < 4; i++)
+            start(all[i], 0);
+        say("ready\n");
+        wait_in_nanosleep(NULL);
+    }
+    for (;;)
+        pause();
+}
