@@ -15,8 +15,9 @@
 
 #include "analysis/figure.h"
 
-#define HEAP_COUNTS 2.0        /* times the peak: what a heap may take up */
-#define HEAP_COUNTS_KNOWN 1.25 /* the same, if the program is known to keep another heap: that is the likelier reason  \
+#define HEAP_COUNTS 2.0 /* times the peak: what a heap may take up */
+#define HEAP_COUNTS_KNOWN                                                                                              \
+    1.25                       /* the same, if the program is known to keep another heap: that is the likelier reason  \
                                 */
 #define USUAL_BYTES (8 << 20)  /* tables, the profiler */
 #define PROFILE_COUNTS 1.5     /* times the profile: what the profiler keeps to find its records again */

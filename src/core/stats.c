@@ -15,6 +15,7 @@
 #include "core/records/eras.h"
 #include "core/records/scopes.h"
 #include "core/records/smalls.h"
+#include "core/records/tallies.h"
 #include "core/text.h"
 
 #define ANY UINT32_MAX
@@ -56,20 +57,26 @@ static bool peak_is_now(const struct pl_process *process)
     return live >= (int64_t) load_relaxed(&pl_file_header(&process->file)->peak.bytes);
 }
 
-static void read_tally(const struct pl_process *process, const struct pl_tally *tally, struct blocks *out)
+static const struct pl_remote *remote_at(const struct pl_process *process, uint32_t number)
 {
-    const struct pl_remote *remote = tally->remote ? record_at(process, PL_KIND_REMOTE, tally->remote) : NULL;
-    uint64_t gone = tally->freed_calls + (remote ? remote->calls : 0);
-    uint64_t gone_bytes = tally->freed_bytes + (remote ? remote->bytes : 0);
-    /* Read after the freed figures, so that no free is seen without its allocation. */
-    uint64_t made = tally->calls, made_bytes = tally->bytes;
-    uint64_t peak = made_bytes - gone_bytes;
-    if (!peak_is_now(process)) {
-        peak = has_saved(process, tally->era) ? tally->peak_bytes : made_bytes;
-        peak -= has_saved(process, tally->freed_era) ? tally->peak_freed_bytes : tally->freed_bytes;
-        if (remote)
-            peak -= has_saved(process, remote->era) ? remote->peak_bytes : remote->bytes;
-    }
+    return number ? record_at(process, PL_KIND_REMOTE, number) : NULL;
+}
+
+/* Adds the frees of other threads, and what they had freed at the peak. */
+static void add_remote(const struct pl_process *process, const struct pl_remote *remote, uint64_t *gone,
+                       uint64_t *gone_bytes, uint64_t *at_peak)
+{
+    if (!remote)
+        return;
+    uint64_t bytes = load_relaxed(&remote->bytes);
+    *gone += load_relaxed(&remote->calls);
+    *gone_bytes += bytes;
+    *at_peak += has_saved(process, remote->era) ? remote->peak_bytes : bytes;
+}
+
+static void put_exact(struct blocks *out, uint64_t made, uint64_t made_bytes, uint64_t gone, uint64_t gone_bytes,
+                      uint64_t peak)
+{
     *out = (struct blocks){
         .made = (double) made,
         .made_bytes = (double) made_bytes,
@@ -79,25 +86,37 @@ static void read_tally(const struct pl_process *process, const struct pl_tally *
     };
 }
 
+/* `other` is a remote record of the small record that the tally has replaced, if it is not the tally's own. */
+static void read_tally(const struct pl_process *process, const struct pl_tally *tally, uint32_t other,
+                       struct blocks *out)
+{
+    uint32_t own = load_acquire(&tally->remote);
+    const struct pl_remote *remotes[] = {remote_at(process, own), remote_at(process, other == own ? 0 : other)};
+    uint64_t gone = tally->freed_calls, gone_bytes = tally->freed_bytes, remote_at_peak = 0;
+    for (unsigned i = 0; i < sizeof remotes / sizeof *remotes; i++)
+        add_remote(process, remotes[i], &gone, &gone_bytes, &remote_at_peak);
+    /* Read after the freed figures, so that no free is seen without its allocation. */
+    uint64_t made = tally->calls, made_bytes = tally->bytes;
+    uint64_t peak = made_bytes - gone_bytes;
+    if (!peak_is_now(process)) {
+        peak = has_saved(process, tally->era) ? tally->peak_bytes : made_bytes;
+        peak -= has_saved(process, tally->freed_era) ? tally->peak_freed_bytes : tally->freed_bytes;
+        peak -= remote_at_peak;
+    }
+    put_exact(out, made, made_bytes, gone, gone_bytes, peak);
+}
+
 static void read_small(const struct pl_process *process, const struct pl_small *small, struct blocks *out)
 {
-    const struct pl_remote *remote = small->remote ? record_at(process, PL_KIND_REMOTE, small->remote) : NULL;
-    uint64_t gone = small->freed_calls + (remote ? remote->calls : 0);
-    uint64_t gone_bytes = small->freed_bytes + (remote ? remote->bytes : 0);
+    uint64_t gone = small->freed_calls, gone_bytes = small->freed_bytes, remote_at_peak = 0;
+    add_remote(process, remote_at(process, load_acquire(&small->remote)), &gone, &gone_bytes, &remote_at_peak);
     uint64_t made = small->calls, made_bytes = small->bytes;
     uint64_t peak = made_bytes - gone_bytes;
     if (!peak_is_now(process)) {
         peak = has_saved(process, small->era) ? small->peak_bytes : made_bytes - small->freed_bytes;
-        if (remote)
-            peak -= has_saved(process, remote->era) ? remote->peak_bytes : remote->bytes;
+        peak -= remote_at_peak;
     }
-    *out = (struct blocks){
-        .made = (double) made,
-        .made_bytes = (double) made_bytes,
-        .gone = (double) gone,
-        .gone_bytes = (double) gone_bytes,
-        .peak_bytes = (double) (int64_t) peak,
-    };
+    put_exact(out, made, made_bytes, gone, gone_bytes, peak);
 }
 
 static void read_row(const struct pl_process *process, const struct pl_row *row, struct blocks *out)
@@ -125,30 +144,35 @@ static void show(const struct pl_process *process, uint32_t thread, uint32_t sit
     see(context, thread, record->tag, blocks);
 }
 
-static void each_tally(const struct pl_process *process, see_blocks *see, void *context)
+/* Tallies that no small record leads to. */
+static void each_first_tally(const struct pl_process *process, see_blocks *see, void *context)
 {
     uint16_t reset = (uint16_t) load_relaxed(&process->resets);
     for (uint32_t i = 1; i < count_of(process, PL_KIND_TALLY); i++) {
         const struct pl_tally *tally = record_at(process, PL_KIND_TALLY, i);
         struct blocks blocks;
         uint32_t site = load_acquire(&tally->site);
-        if (!site || tally->reset != reset)
+        if (!site || tally->reset != reset || !pl_tally_is_first(process, site))
             continue;
-        read_tally(process, tally, &blocks);
+        read_tally(process, tally, 0, &blocks);
         show(process, tally->thread, site, &blocks, see, context);
     }
 }
 
-/* After the tallies: a record that grows meanwhile is then counted once or not at all. */
+/* A record that grows meanwhile is counted once: the one load in pl_small_grown() decides between it and its tally. */
 static void each_small(const struct pl_process *process, see_blocks *see, void *context)
 {
     uint16_t reset = (uint16_t) load_relaxed(&process->resets);
     for (uint32_t i = 1; i < count_of(process, PL_KIND_SMALL); i++) {
         const struct pl_small *small = record_at(process, PL_KIND_SMALL, i);
         struct blocks blocks;
-        if (!load_acquire(&small->site) || small->reset != reset || pl_small_grown(process, small))
+        if (!load_acquire(&small->site) || small->reset != reset)
             continue;
-        read_small(process, small, &blocks);
+        const struct pl_tally *tally = pl_small_grown(process, small);
+        if (tally)
+            read_tally(process, tally, load_acquire(&small->remote), &blocks);
+        else
+            read_small(process, small, &blocks);
         show(process, small->thread, pl_small_site(small), &blocks, see, context);
     }
 }
@@ -368,7 +392,7 @@ static bool is_exact(const struct pl_process *process, const struct sum *sum)
 
 static void add_up(const struct pl_process *process, struct sum *sum)
 {
-    each_tally(process, add_blocks, sum);
+    each_first_tally(process, add_blocks, sum);
     each_small(process, add_blocks, sum);
     each_row(process, add_blocks, sum);
     put_blocks(&sum->blocks, sum->to);
@@ -661,7 +685,7 @@ static void find_shares(const struct shares *all, const struct rests *rests)
     struct pl_arch_fp_state fp;
     pl_arch_fp_enter(&fp);
     share_rests(all, rests);
-    each_tally(all->process, share_blocks, (void *) (uintptr_t) all);
+    each_first_tally(all->process, share_blocks, (void *) (uintptr_t) all);
     each_small(all->process, share_blocks, (void *) (uintptr_t) all);
     each_row(all->process, share_blocks, (void *) (uintptr_t) all);
     pl_arch_fp_leave(&fp);

@@ -3,10 +3,11 @@
  * test_smalls.c - tests what smalls.h and format.h say about small records: a record says of its calls what a tally
  * would say; it grows before it would have to say less; and at any instruction of that, each call counts once.
  *
- * This program includes file.c, so that each test can begin with the tables of a new process. The tests set era, cohort
- * and time.
+ * This program includes file.c, so that each test can begin with the tables of a new process, and stats.c, to step
+ * through its loops. The tests set era, cohort and time.
  */
 #include "core_tests.h"
+#include "../lib/step.h"
 
 #include <signal.h>
 #include <sys/ptrace.h>
@@ -18,6 +19,7 @@
 #include "core/records/smalls.h"
 #include "core/records/sums.h"
 #include "core/records/tallies.h"
+#include "core/stats.c"
 
 #define LIMIT (64u << 20)
 #define SHIFT 11
@@ -362,6 +364,59 @@ static void a_kill_at_any_instruction_of_growing_counts_every_call_once(void **s
     assert_true(steps > 100);
 }
 
+/* ---- counting while a record grows ---- */
+
+static struct pl_small *growing, before_growing;
+static uint64_t tallies_before_growing;
+static unsigned reads;
+
+static void grow_meanwhile(void)
+{
+    pl_small_grow(&process, growing);
+}
+
+/* Afterwards the record is again one that has not grown. */
+static void count_while_it_grows(void)
+{
+    struct pl_stats stats = {.exact = 0};
+    struct sum sum = {.thread = ANY, .tag = ANY, .to = &stats};
+    step_begin();
+    add_up(&process, &sum);
+    step_end();
+    assert_int_equal(stats.freed_blocks, 4 + 3);
+    assert_int_equal(stats.live_blocks, 10 + 5 - 4 - 3);
+    assert_int_equal(stats.freed_bytes, 16 * (4 + 3));
+    assert_int_equal(stats.live_bytes, 16 * (10 + 5 - 4 - 3));
+    struct pl_tally *tally = pl_small_grown(&process, growing);
+    if (tally)
+        memset(tally, 0, sizeof *tally);
+    header()->count[PL_KIND_TALLY] = tallies_before_growing;
+    *growing = before_growing;
+    reads++;
+}
+
+static void a_record_that_grows_while_it_is_read_counts_once(void **state)
+{
+    (void) state;
+    void *at;
+    struct pl_small *other = new_small();
+    growing = new_small();
+    pl_file_append(&process.file, PL_KIND_SITE, &at);
+    pl_file_append(&process.file, PL_KIND_SITE, &at);
+    for (int i = 0; i < 10; i++)
+        assert_true(pl_small_allocated(&process, growing, 16) && (i % 2 || pl_small_allocated(&process, other, 16)));
+    for (int i = 0; i < 4; i++)
+        assert_true(pl_small_freed(&process, growing, 16, 1, 1, false));
+    struct pl_remote *remote = pl_tally_small_remote(&process, other);
+    remote->calls = 3;
+    remote->bytes = 3 * 16;
+    assert_non_null(pl_small_grow(&process, other));
+    before_growing = *growing;
+    tallies_before_growing = header()->count[PL_KIND_TALLY];
+    at_each_step(5, ALL_STEPS, grow_meanwhile, count_while_it_grows);
+    assert_true(reads > 1 || !STEP_INTERRUPTS);
+}
+
 #define TEST(test) cmocka_unit_test_setup_teardown(test, start, end)
 
 int main(void)
@@ -381,6 +436,7 @@ int main(void)
         TEST(a_number_from_outside_leads_nowhere),
         TEST(a_full_file_leaves_the_record_as_it_is),
         TEST(a_kill_at_any_instruction_of_growing_counts_every_call_once),
+        TEST(a_record_that_grows_while_it_is_read_counts_once),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

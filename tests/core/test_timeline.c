@@ -70,23 +70,28 @@ static int end(void **state)
     return 0;
 }
 
-static struct pl_tally *add_tally(uint64_t calls, uint64_t bytes)
+static void *append(enum pl_kind kind)
 {
     void *at;
-    assert_int_not_equal(pl_file_append(&process.file, PL_KIND_TALLY, &at), 0);
-    struct pl_tally *tally = at;
+    assert_int_not_equal(pl_file_append(&process.file, kind, &at), 0);
+    return at;
+}
+
+/* A tally at a site of its own that no small record leads to. */
+static struct pl_tally *add_tally(uint64_t calls, uint64_t bytes)
+{
+    struct pl_tally *tally = append(PL_KIND_TALLY);
+    struct pl_site *site = append(PL_KIND_SITE);
+    site->kind = PL_SITE_OTHER_SIZES;
     tally->calls = calls;
     tally->bytes = bytes;
-    tally->site = tally->number = (uint32_t) header()->count[PL_KIND_TALLY] - 1; /* each tally has its own site */
-    header()->count[PL_KIND_SITE] = tally->site + 1;
+    tally->site = tally->number = (uint32_t) header()->count[PL_KIND_TALLY] - 1;
     return tally;
 }
 
 static struct pl_row *add_row(uint64_t samples, double objects, double space)
 {
-    void *at;
-    assert_int_not_equal(pl_file_append(&process.file, PL_KIND_ROW, &at), 0);
-    struct pl_row *row = at;
+    struct pl_row *row = append(PL_KIND_ROW);
     row->allocated = (struct pl_sums){.samples = samples, .objects = objects, .space = space};
     row->site = 1;
     return row;

@@ -30,6 +30,7 @@ static volatile long step_taken, step_target, step_spacing;
 static void (*volatile step_act)(void);
 
 #if defined(__x86_64__)
+#define STEP_INTERRUPTS true
 static __attribute__((noinline)) void step_begin(void)
 {
     if (step_taken < step_target)
@@ -48,6 +49,7 @@ static void stop_stepping(ucontext_t *interrupted)
     interrupted->uc_mcontext.gregs[REG_EFL] &= ~TRAP_FLAG;
 }
 #else
+#define STEP_INTERRUPTS false
 static void step_begin(void)
 {
 }

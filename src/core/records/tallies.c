@@ -122,6 +122,12 @@ static uint32_t write_tally(struct pl_process *process, struct pl_thread *thread
     return pl_tally_place(process, tally);
 }
 
+bool pl_tally_is_first(const struct pl_process *process, uint32_t site)
+{
+    const struct pl_site *record = pl_file_record(&process->file, PL_KIND_SITE, site);
+    return site == PL_SITE_OVERFLOW || record->kind == PL_SITE_OTHER_SIZES;
+}
+
 uint32_t pl_tally_overflow(struct pl_process *process, struct pl_thread *thread)
 {
     if (!thread->overflow_tally)
@@ -170,6 +176,8 @@ static uint32_t resolve(struct pl_process *process, struct pl_thread *thread, ui
     if (place)
         return place;
     uint32_t site = pl_row_site(process, stack, pl_tls.tag);
+    if (site == PL_SITE_OVERFLOW)
+        return pl_tally_overflow(process, thread);
     place = stack == PL_STACK_OTHER ? write_tally(process, thread, site) : pl_small_write(process, thread, site);
     return place ? pl_map_settle(slot, place) : pl_tally_overflow(process, thread);
 }

@@ -107,6 +107,9 @@ INLINE uint32_t pl_tally_find(struct pl_process *process, struct pl_thread *thre
 /* The same for allocations outside of the recorded sizes: the stack is not unwound. */
 uint32_t pl_tally_other(struct pl_process *process, struct pl_thread *thread);
 
+/* Are tallies of this site made without a small record? Only those of stacks that cannot be told apart. */
+bool pl_tally_is_first(const struct pl_process *process, uint32_t site);
+
 /* The record that was found last has grown. */
 INLINE void pl_tally_replace(struct pl_tracker *tracker, uint32_t small, uint32_t tally)
 {

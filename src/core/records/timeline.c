@@ -20,6 +20,7 @@
 #include "core/memory.h"
 #include "core/process.h"
 #include "core/records/smalls.h"
+#include "core/records/tallies.h"
 #include "core/sys.h"
 #include "core/text.h"
 #include "format/settings.h"
@@ -328,41 +329,55 @@ static uint64_t less(uint64_t made, uint64_t gone)
     return made > gone ? made - gone : 0;
 }
 
-static void count_tally(const struct pl_file *file, struct census *census, uint32_t number,
-                        const struct pl_tally *tally)
+/* Frees by other threads; none if `number` is 0. */
+static void count_remote(const struct pl_file *file, uint32_t number, struct share *gone)
 {
-    uint64_t gone_calls = 0, gone_bytes = 0;
-    uint32_t other = load_acquire(&tally->remote);
-    const struct pl_remote *remote = other ? pl_file_record(file, PL_KIND_REMOTE, other) : NULL;
-    if (tally->reset != (uint16_t) census->resets)
+    const struct pl_remote *remote = number ? pl_file_record(file, PL_KIND_REMOTE, number) : NULL;
+    if (!remote || !in_file(file, remote))
         return;
-    if (remote && in_file(file, remote)) {
-        gone_calls = load_relaxed(&remote->calls);
-        gone_bytes = load_relaxed(&remote->bytes);
-    }
-    gone_calls += load_relaxed(&tally->freed_calls);
-    gone_bytes += load_relaxed(&tally->freed_bytes);
-    struct share share = {.calls = load_relaxed(&tally->calls), .allocated = load_relaxed(&tally->bytes)};
-    share.objects = less(share.calls, gone_calls);
-    share.bytes = less(share.allocated, gone_bytes);
-    count(census, number, tally->site, &share);
+    gone->calls += load_relaxed(&remote->calls);
+    gone->bytes += load_relaxed(&remote->bytes);
 }
 
+/* `other` is a remote record of the small record that the tally has replaced, if it is not the tally's own. */
+static void count_tally(const struct pl_file *file, struct census *census, const struct pl_tally *tally, uint32_t other)
+{
+    uint32_t own = load_acquire(&tally->remote);
+    struct share gone = {.calls = load_relaxed(&tally->freed_calls), .bytes = load_relaxed(&tally->freed_bytes)};
+    count_remote(file, own, &gone);
+    count_remote(file, other == own ? 0 : other, &gone);
+    struct share share = {.calls = load_relaxed(&tally->calls), .allocated = load_relaxed(&tally->bytes)};
+    share.objects = less(share.calls, gone.calls);
+    share.bytes = less(share.allocated, gone.bytes);
+    count(census, tally->number, tally->site, &share);
+}
+
+/* A record that grows meanwhile is counted once: the one load in pl_small_grown() decides between it and its tally. */
 static void count_small(const struct pl_process *process, struct census *census, uint32_t number,
                         const struct pl_small *small)
 {
     const struct pl_file *file = &process->file;
-    uint32_t other = load_acquire(&small->remote);
-    const struct pl_remote *remote = other ? pl_file_record(file, PL_KIND_REMOTE, other) : NULL;
-    bool has_remote = remote && in_file(file, remote);
-    if (small->reset != (uint16_t) census->resets || pl_small_grown(process, small))
+    const struct pl_tally *tally = pl_small_grown(process, small);
+    uint32_t remote = load_acquire(&small->remote);
+    if (small->reset != (uint16_t) census->resets)
         return;
-    uint64_t gone_calls = load_relaxed(&small->freed_calls) + (has_remote ? load_relaxed(&remote->calls) : 0);
-    uint64_t gone_bytes = load_relaxed(&small->freed_bytes) + (has_remote ? load_relaxed(&remote->bytes) : 0);
+    if (tally) {
+        count_tally(file, census, tally, remote);
+        return;
+    }
+    struct share gone = {.calls = load_relaxed(&small->freed_calls), .bytes = load_relaxed(&small->freed_bytes)};
+    count_remote(file, remote, &gone);
     struct share share = {.calls = load_relaxed(&small->calls), .allocated = load_relaxed(&small->bytes)};
-    share.objects = less(share.calls, gone_calls);
-    share.bytes = less(share.allocated, gone_bytes);
+    share.objects = less(share.calls, gone.calls);
+    share.bytes = less(share.allocated, gone.bytes);
     count(census, number | PL_COMPOSITION_SMALL, pl_small_site(small), &share);
+}
+
+/* The other tallies are counted where a small record leads to them. */
+static void count_first_tally(const struct pl_process *process, struct census *census, const struct pl_tally *tally)
+{
+    if (tally->reset == (uint16_t) census->resets && pl_tally_is_first(process, tally->site))
+        count_tally(&process->file, census, tally, 0);
 }
 
 static double now_in(const double *sum)
@@ -407,7 +422,7 @@ static void count_kind(const struct pl_process *process, struct census *census, 
             if (!load_acquire((const uint32_t *) (const void *) at)) /* not published */
                 continue;
             if (kind == PL_KIND_TALLY)
-                count_tally(file, census, first + i, (const void *) at);
+                count_first_tally(process, census, (const void *) at);
             else if (kind == PL_KIND_SMALL)
                 count_small(process, census, first + i, (const void *) at);
             else
@@ -416,7 +431,6 @@ static void count_kind(const struct pl_process *process, struct census *census, 
     }
 }
 
-/* Small records after tallies: one that grows meanwhile is counted once or not at all. */
 static void count_all(const struct pl_process *process, struct census *census)
 {
     struct pl_arch_fp_state fp;

@@ -193,7 +193,8 @@ static uint32_t make_rule(uintptr_t where, struct pl_scratch *scratch)
             return PL_RULE_MAKE_SPECIAL(PL_SPECIAL_SIGNAL);
         if (is_planted(scratch, where + 1))
             return PL_RULE_MAKE_SPECIAL(PL_SPECIAL_END);
-        return pl_rule_reads_code && PL_ARCH_CALL_PUSHES ? read_rule(scratch, where) : PL_RULE_MAKE_SPECIAL(PL_SPECIAL_NO_TABLE);
+        return pl_rule_reads_code && PL_ARCH_CALL_PUSHES ? read_rule(scratch, where)
+                                                         : PL_RULE_MAKE_SPECIAL(PL_SPECIAL_NO_TABLE);
     case PL_CFI_BAD:
         break;
     }
