@@ -76,7 +76,8 @@ on_terminal() {
     PLIMSOLL_OVERHEAD=0.1 LD_PRELOAD=$library "$(program cli-leaky)" 100 60 >up &
     started=$!
     await grep -q up up
-    LD_PRELOAD=$library bash -c 'echo up; sleep 600; : a command that is longer than a narrow terminal allows' >long &
+    mkfifo quiet
+    LD_PRELOAD=$library bash -c 'echo up; read <>quiet; : a command that is longer than a narrow terminal allows' >long &
     long=$!
     await grep -q up long
     for columns in 80 64; do
@@ -85,7 +86,6 @@ on_terminal() {
         [ "$(wc -l <rows)" = 2 ]
         fails grep -E "^.{$((columns + 1))}" rows
     done
-    pkill -9 -P $long
     kill -9 $long
     wait $long || true
     kill -9 $started

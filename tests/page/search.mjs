@@ -55,6 +55,24 @@ export const claims = {
     await view.until(view.graph, ({ matches }) => Number(matches ?? 0) === 0, "no match");
   },
 
+  "a search that was cleared does not come back, however late the page gets to it": async (sight) => {
+    const view = await sight.open("leaky", { hash: "metric=allocated" });
+    await view.page.locator("#search").evaluate(async (input) => {
+      const painted = () => new Promise((resolve) => requestAnimationFrame(() => setTimeout(resolve)));
+      input.focus();
+      input.value = "main";
+      input.dispatchEvent(new Event("input", { bubbles: true }));
+      await painted();
+      await painted();
+      for (const end = performance.now() + 200; performance.now() < end; ); /* the page is busy: the pause is over */
+      input.dispatchEvent(new KeyboardEvent("keydown", { key: "Escape", bubbles: true }));
+      await new Promise((resolve) => setTimeout(resolve, 400)); /* comes after every timer that was set before */
+    });
+    assert.equal(await view.page.inputValue("#search"), "");
+    assert.equal(Number((await view.graph()).matches ?? 0), 0);
+    assert.ok(!view.page.url().includes("search="), view.page.url());
+  },
+
   "a search does not scroll; Enter scrolls to the match and shows its tooltip": async (sight) => {
     const view = await sight.open("leaky", { hash: "metric=allocated", height: 480 });
     const top = () => view.page.locator("#flame").evaluate((canvas) => canvas.getBoundingClientRect().top + scrollY);

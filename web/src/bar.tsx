@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // bar.tsx - the bar at the top: the title, and the selection that all views follow.
 
-import { useEffect, useRef, useState } from "preact/hooks";
+import { useEffect, useState } from "preact/hooks";
 import type { Liveness } from "./app";
 import type { Header } from "./data/header";
 import type { Profile } from "./data/profile";
@@ -12,6 +12,7 @@ import { METRICS, metricTitle, type Metric } from "./model/figures/metric";
 import { GROUPINGS, type Grouping } from "./state";
 import { About, Help } from "./views/dialogs";
 import { Choice } from "./views/choice";
+import { useTyped } from "./views/typed";
 import { useTheme } from "./theme";
 
 const GROUPING_TITLES: Record<Grouping, string> = { stack: "Stack", tag: "Tag", thread: "Thread" };
@@ -60,32 +61,25 @@ function describeProblem(problem: string, shown: string): string {
 }
 
 function Search({ look }: { look: Look }) {
-  const [typed, setTyped] = useState(look.state.search);
-  const input = useRef<HTMLInputElement>(null);
-  const problem = searchProblem(typed);
+  const apply = (search: string) => searchProblem(search) === null && look.set({ search });
+  const { text, type, enter } = useTyped(look.state.search, apply);
+  const problem = searchProblem(text);
   const valid = problem === null;
-  useEffect(() => setTyped(look.state.search), [look.state.search]);
-  useEffect(() => {
-    if (!valid || typed === look.state.search) return;
-    const timer = setTimeout(() => look.set({ search: typed }), 120);
-    return () => clearTimeout(timer);
-  }, [typed]);
   return (
     <label class="search">
       <span class="hidden">Search functions, a regular expression</span>
       <input
-        ref={input}
         id="search"
         type="search"
         placeholder="Search ( / )"
-        value={typed}
+        value={text}
         aria-invalid={!valid}
         spellcheck={false}
         autocomplete="off"
-        onInput={(event) => setTyped(event.currentTarget.value)}
+        onInput={(event) => type(event.currentTarget.value)}
         onKeyDown={(event) => {
-          if (event.key === "Escape") setTyped(""), look.set({ search: "" }), event.currentTarget.blur();
-          if (event.key === "Enter" && valid) look.set({ search: typed });
+          if (event.key === "Escape") enter(""), event.currentTarget.blur();
+          if (event.key === "Enter") enter(event.currentTarget.value);
           event.stopPropagation();
         }}
       />

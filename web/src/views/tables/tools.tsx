@@ -5,19 +5,12 @@ import type { ComponentChildren } from "preact";
 import { useEffect, useState } from "preact/hooks";
 import { copyText } from "../../copy";
 import type { Look } from "../../look";
+import { useTyped } from "../typed";
 
-const PAUSE_MS = 120;
 const SAID_MS = 2000;
 
-/** The typed text is shown at once, and applied after a pause. */
 export function FilterBox({ look, id, invalid }: { look: Look; id: string; invalid: boolean }) {
-  const [typed, setTyped] = useState(look.state.filter);
-  useEffect(() => setTyped(look.state.filter), [look.state.filter]);
-  useEffect(() => {
-    if (typed === look.state.filter) return;
-    const timer = setTimeout(() => look.set({ filter: typed }), PAUSE_MS);
-    return () => clearTimeout(timer);
-  }, [typed]);
+  const { text, type } = useTyped(look.state.filter, (filter) => look.set({ filter }));
   return (
     <label class="table-filter">
       <span class="hidden">Filter rows: text, or a regular expression between slashes</span>
@@ -25,9 +18,9 @@ export function FilterBox({ look, id, invalid }: { look: Look; id: string; inval
         id={`${id}-filter`}
         type="search"
         placeholder="Filter, or /regex/"
-        value={typed}
+        value={text}
         aria-invalid={invalid}
-        onInput={(event) => setTyped(event.currentTarget.value)}
+        onInput={(event) => type(event.currentTarget.value)}
       />
       {invalid && <span role="status" class="table-invalid">not a regular expression</span>}
     </label>
