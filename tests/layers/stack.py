@@ -11,6 +11,7 @@ Calls into other libraries (the real allocator, the loader) are not followed: th
 usage: stack.py [--show]
 """
 
+import functools
 import re
 import subprocess
 import sys
@@ -58,20 +59,25 @@ FUNCTION = re.compile(r"^([0-9a-f]+) <(.+)>:$")
 BRANCH = re.compile(r"^\s+[0-9a-f]+:\t(?:notrack |bnd )?(call|j[a-z]+)\s+(?:([0-9a-f]+) <([^>+]+)(\+0x\w+)?>|(\*.*))")
 
 
+@functools.cache
+def usage_of(command):
+    """What the compiler says of each function of one object: lines `place TAB bytes TAB kind`."""
+    with tempfile.TemporaryDirectory() as directory:
+        made = Path(directory) / "object.o"
+        subprocess.run(re.sub(r" -o \S+", f" -o {made}", command) + " -fstack-usage -mno-red-zone -g0", shell=True,
+                       check=True, cwd=BUILD)
+        return made.with_suffix(".su").read_text().splitlines()
+
+
 def frame_bytes(library):
     """function -> size of its frame, return address included. Where names repeat across files, the largest."""
     frames = {}
-    with tempfile.TemporaryDirectory() as directory:
-        for number, entry in enumerate(runtime_commands(library)):
-            made = Path(directory) / f"{number}.o"
-            command = re.sub(r" -o \S+", f" -o {made}", entry["command"]) + " -fstack-usage -mno-red-zone"
-            subprocess.run(command, shell=True, check=True, cwd=BUILD)
-        for usage in Path(directory).glob("*.su"):
-            for line in usage.read_text().splitlines():
-                where, size, kind = line.split("\t")
-                name = where.split(":")[-1]
-                size = int(size) if kind in ("static", "dynamic,bounded") else LIMIT_BYTES * 1000
-                frames[name] = max(size, frames.get(name, 0))
+    for entry in runtime_commands(library):  # most objects are in every library, and are compiled once
+        for line in usage_of(entry["command"]):
+            where, size, kind = line.split("\t")
+            name = where.split(":")[-1]
+            size = int(size) if kind in ("static", "dynamic,bounded") else LIMIT_BYTES * 1000
+            frames[name] = max(size, frames.get(name, 0))
     return frames
 
 
