@@ -20,7 +20,7 @@ from tables import table
 MODULES = 15
 STACKS = 200_000
 PLACES = 60_000
-FORMATS = ("json", "pprof", "speedscope", "collapsed", "callgrind", "dhat", "massif", "csv", "dot", "svg", "page")
+FORMATS = ("json", "pprof", "otlp", "speedscope", "collapsed", "callgrind", "dhat", "massif", "csv", "dot", "svg", "page")
 CPU_RATIO_MAX = 4
 MEMORY_RATIO_MAX = 2.5
 SYMBOLIZE = Path(__file__).resolve().parent / "symbolize"

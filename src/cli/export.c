@@ -60,9 +60,13 @@ static const char *const words[] = {
 static const char *const by_words[] = {"stack", "tag", "thread", "thread,tag", NULL};
 #define BY_NOT_GIVEN (-1)
 
+/* In the order of enum pl_digest_figures. */
+static const char *const figures_words[] = {"all", "live", "allocated", NULL};
+
 static struct {
     int format;
     int by;
+    int figures;
     struct pl_select select;
     double threshold;
     const char *output;
@@ -94,6 +98,9 @@ static const struct pl_option options[] = {
     {.name = "threshold", .letter = 't', .takes = "PCT", .fallback = "0; more for pictures and massif",
      .help = "combine stacks, or tags, with a smaller share of the total; they stay in the totals",
      .type = &pl_type_percent, .into = &given.threshold},
+    {.name = "figures", .takes = "WHICH", .fallback = "all", .help = "for stores of profiles (pprof and otlp), which "
+     "tell them apart by the duration: `live` memory at the end, with duration 0, or what was `allocated` in the run",
+     .type = &pl_type_choice, .into = &given.figures, .choices = figures_words},
     {.name = "diff-base", .takes = "FILE|PID", .help = "write the difference vs this profile of the same program; "
      "figures may be negative (json, pprof, collapsed, csv, dot and svg)", .type = &pl_type_text,
      .into = &given.base},
@@ -164,6 +171,8 @@ static enum pl_exit check_options(void)
 {
     if (given.select.merge && !is(PL_EXPORT_TAGS))
         return pl_say_usage("--merge-threads is for tag trees; add --format tags-json, tags-dot or tags-svg");
+    if (given.figures != PL_FIGURES_ALL && !is(PL_EXPORT_FIGURES))
+        return pl_say_usage("--figures is for stores of profiles; add --format pprof or otlp");
     if (given.base && !is(PL_EXPORT_SIGNED))
         return refuse_difference();
     if (given.base && (pl_select_in_time(&given.select)))
@@ -199,6 +208,7 @@ static struct pl_export_options make_options(const struct pl_profile *profile, c
         .metric = pl_select_metric(&given.select, usual_metric(profile)),
         .threshold = percent / 100,
         .by = given.by == BY_NOT_GIVEN ? PL_FLAT_BY_STACK : (unsigned) given.by,
+        .figures = (enum pl_digest_figures) given.figures,
     };
 }
 

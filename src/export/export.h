@@ -8,6 +8,7 @@
 #include <stdio.h>
 
 #include "analysis/tags/tagtree.h"
+#include "export/digest.h"
 #include "export/flat.h"
 #include "reader/profile.h"
 
@@ -22,6 +23,7 @@ enum pl_export_trait {
     PL_EXPORT_BY_NODE = 1u << 6,    /* the format itself combines small ones, node by node: flat has them all */
     PL_EXPORT_OVER_TIME = 1u << 7,  /* the heap over time: of live memory, unless told otherwise */
     PL_EXPORT_WHOLE = 1u << 8,      /* it has everything: nothing is grouped, and nothing left out */
+    PL_EXPORT_FIGURES = 1u << 9,    /* for stores, which tell what is live from what was allocated */
 };
 
 /*
@@ -30,8 +32,10 @@ enum pl_export_trait {
  */
 #define PL_EXPORT_FORMATS(X)                                                                                           \
     X(json, "json", PL_EXPORT_WHOLE | PL_EXPORT_SIGNED, 0, "everything, in the schema of docs/json.md")                \
-    X(pprof, "pprof", PL_EXPORT_STACKS | PL_EXPORT_APART | PL_EXPORT_SIGNED | PL_EXPORT_BINARY, 0,                     \
+    X(pprof, "pprof", PL_EXPORT_STACKS | PL_EXPORT_APART | PL_EXPORT_SIGNED | PL_EXPORT_BINARY | PL_EXPORT_FIGURES, 0, \
       "for go tool pprof, and other readers of profile.proto")                                                         \
+    X(otlp, "otlp", PL_EXPORT_STACKS | PL_EXPORT_APART | PL_EXPORT_BINARY | PL_EXPORT_FIGURES, 0,                      \
+      "OpenTelemetry profiles: a request of OTLP")                                                                     \
     X(speedscope, "speedscope", PL_EXPORT_STACKS, 0, "for speedscope.app, a profile for each metric")                  \
     X(collapsed, "collapsed", PL_EXPORT_STACKS | PL_EXPORT_ONE_METRIC | PL_EXPORT_SIGNED, 0,                           \
       "a line for each stack, for flamegraph.pl and many others")                                                      \
@@ -51,11 +55,12 @@ enum pl_export_trait {
 
 /* What formats need to know besides the profile. */
 struct pl_export_options {
-    const char *selection;      /* which part of a profile this is, in words; NULL: all of it */
-    enum pl_metric metric;      /* the one of ONE_METRIC, and of the tree's order; for others the one to show first */
-    double threshold;           /* a fraction of the whole */
-    unsigned by;                /* enum pl_flat_by */
-    const struct pl_flat *flat; /* of STACKS: threshold (except for BY_NODE) and `by` have been applied */
+    const char *selection; /* which part of a profile this is, in words; NULL: all of it */
+    enum pl_metric metric; /* the one of ONE_METRIC, and of the tree's order; for others the one to show first */
+    double threshold;      /* a fraction of the whole */
+    unsigned by;           /* enum pl_flat_by */
+    enum pl_digest_figures figures;     /* of formats for stores, PL_EXPORT_FIGURES; others have all */
+    const struct pl_flat *flat;         /* of STACKS: threshold (except for BY_NODE) and `by` have been applied */
     const struct pl_tag_forest *forest; /* of TAGS: grown for `metric`; formats apply the threshold */
 };
 

@@ -1,17 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * pprof.c - a profile for `go tool pprof`: profile.proto, gzipped.
+ * pprof.c - a digest for `go tool pprof`: profile.proto, gzipped.
  *
- * A sample is a row of the flat profile: locations, a value for each metric, and labels. Strings, functions, mappings
- * and locations are written when they are first needed, and have numbers from then on; readers accept them in any
- * order. So only these numbers are kept.
- *
- * A frame is one location: its address, and a line for each function that runs there, the innermost first. What is not
- * code, and has no address (tags and threads in front of a stack, "(12 more below 0.5%)"), is a location of one line.
+ * A sample is a row of the digest: locations, a value for each metric, and labels. Strings, functions, mappings and
+ * locations are written when they are first needed, and have numbers from then on; readers accept them in any order.
  *
  * In a difference each sample is written twice, as `pprof -diff_base` does it: the values now, and the values before,
  * negative and marked as the base. They add up to the change, and pprof shows percentages of the base.
  */
+#include "export/pprof.h"
+
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -36,26 +34,20 @@ enum { LOCATION_ID = 1, LOCATION_MAPPING, LOCATION_ADDRESS, LOCATION_LINE };
 enum { LINE_FUNCTION = 1, LINE_NUMBER };
 enum { FUNCTION_ID = 1, FUNCTION_NAME, FUNCTION_SYSTEM_NAME, FUNCTION_FILE };
 
-/* The facts known about a mapping's code, in the order of the fields from MAPPING_HAS on. */
-enum { HAS_FUNCTIONS = 1, HAS_FILES = 2, HAS_LINES = 4, HAS_INLINED = 8 };
-#define HAS_BITS 4
+#define HAS_BITS 4 /* of struct pl_digest_mapping, in the order of the fields from MAPPING_HAS on */
 
-/* Strings that are not the profile's: names of metrics, units, labels, comments. */
+/* Strings that are not the digest's: names of metrics, units, labels. */
 #define OWN_STRINGS 64
 
 struct writer {
-    const struct pl_profile *profile;
-    const struct pl_export_options *options;
-    const struct pl_flat *flat;
+    const struct pl_pprof *what;
+    const struct pl_digest *digest;
     FILE *gzip;
     struct pl_arena *arena;
     struct pl_index texts;
     const char **text; /* by number */
     uint32_t strings, mappings, functions, locations;
-    uint32_t *mapping_of, *function_of;             /* module, function -> number; 0: not written yet */
-    uint32_t *location_of_frame, *location_of_line; /* likewise */
-    uint8_t *has;                                   /* by module */
-    uint32_t *frame, *line;                         /* of the current stack */
+    uint32_t *mapping_of, *function_of, *location_of; /* digest's number -> number; 0: not written yet */
     struct pl_proto string, mapping, function, location, sample, other;
 };
 
@@ -91,7 +83,7 @@ static bool is_text(const void *context, uint32_t number)
     return !strcmp(wanted->writer->text[number], wanted->text);
 }
 
-/* The number of a text that lives as long as the profile. */
+/* The number of a text that lives as long as the digest. */
 static uint32_t string_of(struct writer *writer, const char *text)
 {
     struct wanted wanted = {writer, text};
@@ -103,85 +95,55 @@ static uint32_t string_of(struct writer *writer, const char *text)
     return *slot - 1;
 }
 
+static void add_string(struct writer *writer, struct pl_proto *message, unsigned field, uint32_t text)
+{
+    pl_proto_number(message, field, string_of(writer, writer->digest->text[text]));
+}
+
 /* --- mappings --- */
 
-/* Code that belongs to no file has no mapping. Modules are mapped from the beginning of their files. */
 static uint32_t mapping_of(struct writer *writer, uint32_t number)
 {
-    const struct pl_module_view *module = &writer->profile->module[number];
+    const struct pl_digest_mapping *from = &writer->digest->mapping[number];
     struct pl_proto *mapping = &writer->mapping;
-    if (writer->mapping_of[number] || !*module->path)
+    uint64_t base = writer->what->relative ? from->bias : 0;
+    if (writer->mapping_of[number])
         return writer->mapping_of[number];
     writer->mapping_of[number] = ++writer->mappings;
     size_t begun = pl_proto_begin(mapping, PROFILE_MAPPING);
     pl_proto_number(mapping, MAPPING_ID, writer->mappings);
-    pl_proto_number(mapping, MAPPING_START, (int64_t) module->start);
-    pl_proto_number(mapping, MAPPING_LIMIT, (int64_t) module->end);
-    pl_proto_number(mapping, MAPPING_FILE, string_of(writer, module->path));
-    pl_proto_number(mapping, MAPPING_BUILD_ID, string_of(writer, module->build_id));
-    for (unsigned i = 0; i < HAS_BITS; i++)
-        pl_proto_number(mapping, MAPPING_HAS + i, writer->has[number] >> i & 1);
+    pl_proto_number(mapping, MAPPING_START, (int64_t) (from->start - base));
+    pl_proto_number(mapping, MAPPING_LIMIT, (int64_t) (from->end - base));
+    add_string(writer, mapping, MAPPING_FILE, from->path);
+    add_string(writer, mapping, MAPPING_BUILD_ID, from->build_id);
+    for (unsigned i = 0; i < HAS_BITS && !writer->what->no_names; i++)
+        pl_proto_number(mapping, MAPPING_HAS + i, from->has >> i & 1);
     write_message(writer, mapping, begun);
     return writer->mappings;
 }
 
-/* pprof looks for names itself if a mapping has none at all. */
-static void find_what_is_known(struct writer *writer)
-{
-    for (uint32_t i = 0; i < writer->profile->frames; i++) {
-        const struct pl_frame_view *frame = &writer->profile->frame[i];
-        for (uint32_t p = 0; p < frame->places; p++)
-            writer->has[frame->module] |=
-                (uint8_t) ((*frame->place[p].function ? HAS_FUNCTIONS : 0) | (*frame->place[p].file ? HAS_FILES : 0) |
-                           (frame->place[p].line ? HAS_LINES | HAS_INLINED : 0));
-    }
-}
-
-/* The first mapping must be the program: readers rely on that. */
-static void write_program(struct writer *writer)
-{
-    const struct pl_profile *profile = writer->profile;
-    for (uint32_t i = 0; i < profile->modules; i++)
-        if (!strcmp(profile->module[i].path, profile->executable))
-            mapping_of(writer, i);
-}
-
 /* --- functions --- */
-
-static bool is_identifier(const char *name)
-{
-    return name[strspn(name, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_.$@")] == 0;
-}
-
-/* If name and symbol are the same, pprof demangles the name, and cuts off what looks like parameters. So where there is
- * no symbol, none is written. */
-static const char *symbol_of(const struct pl_flat_function *function)
-{
-    bool same = !strcmp(function->linkage, function->name);
-    return same && !is_identifier(function->name) ? "" : function->linkage;
-}
 
 static uint32_t function_of(struct writer *writer, uint32_t number)
 {
-    const struct pl_flat_function *function = &writer->flat->function[number];
-    struct pl_proto *message = &writer->function;
+    const struct pl_digest_function *from = &writer->digest->function[number];
+    struct pl_proto *function = &writer->function;
     if (writer->function_of[number])
         return writer->function_of[number];
     writer->function_of[number] = ++writer->functions;
-    size_t begun = pl_proto_begin(message, PROFILE_FUNCTION);
-    pl_proto_number(message, FUNCTION_ID, writer->functions);
-    pl_proto_number(message, FUNCTION_NAME, string_of(writer, function->name));
-    pl_proto_number(message, FUNCTION_SYSTEM_NAME, string_of(writer, symbol_of(function)));
-    pl_proto_number(message, FUNCTION_FILE, string_of(writer, function->file)); /* where it begins is not known */
-    write_message(writer, message, begun);
+    size_t begun = pl_proto_begin(function, PROFILE_FUNCTION);
+    pl_proto_number(function, FUNCTION_ID, writer->functions);
+    add_string(writer, function, FUNCTION_NAME, from->name);
+    add_string(writer, function, FUNCTION_SYSTEM_NAME, from->symbol);
+    add_string(writer, function, FUNCTION_FILE, from->file); /* where it begins is not known */
+    write_message(writer, function, begun);
     return writer->functions;
 }
 
 /* --- locations --- */
 
-static void add_line(struct writer *writer, uint32_t number)
+static void add_line(struct writer *writer, const struct pl_digest_line *line)
 {
-    const struct pl_flat_line *line = &writer->flat->line[number];
     struct pl_proto *location = &writer->location;
     size_t begun = pl_proto_begin(location, LOCATION_LINE);
     pl_proto_number(location, LINE_FUNCTION, function_of(writer, line->function));
@@ -189,61 +151,46 @@ static void add_line(struct writer *writer, uint32_t number)
     pl_proto_end(location, begun);
 }
 
-/* Where the call is, not where it returns to: a return address may belong to the next line, or the next function. */
-static uint64_t address_of(const struct pl_profile *profile, const struct pl_frame_view *frame)
+static void add_address(struct writer *writer, const struct pl_digest_location *from)
 {
-    bool returns = !(frame->flags & PL_FRAME_EXACT) && frame->address > 0;
-    return profile->module[frame->module].bias + frame->address - returns;
+    bool mapped = from->mapping != PL_FLAT_NONE;
+    uint64_t bias = mapped && !writer->what->relative ? writer->digest->mapping[from->mapping].bias : 0;
+    if (from->address == PL_DIGEST_NOWHERE)
+        return;
+    if (mapped)
+        pl_proto_number(&writer->location, LOCATION_MAPPING, mapping_of(writer, from->mapping));
+    pl_proto_number(&writer->location, LOCATION_ADDRESS, (int64_t) (bias + from->address));
 }
 
-static uint32_t location_of_frame(struct writer *writer, uint32_t number)
+/* Of code in a file the reader can find the names itself; of other locations nobody can. */
+static bool is_named(const struct writer *writer, const struct pl_digest_location *location)
 {
-    const struct pl_frame_view *frame = &writer->profile->frame[number];
+    return !writer->what->no_names || location->mapping == PL_FLAT_NONE;
+}
+
+static uint32_t location_of(struct writer *writer, uint32_t number)
+{
+    const struct pl_digest_location *from = &writer->digest->location[number];
     struct pl_proto *location = &writer->location;
-    const uint32_t *line;
-    if (writer->location_of_frame[number])
-        return writer->location_of_frame[number];
-    writer->location_of_frame[number] = ++writer->locations;
+    if (writer->location_of[number])
+        return writer->location_of[number];
+    writer->location_of[number] = ++writer->locations;
     size_t begun = pl_proto_begin(location, PROFILE_LOCATION);
     pl_proto_number(location, LOCATION_ID, writer->locations);
-    if (!(frame->flags & PL_FRAME_GAP)) {
-        pl_proto_number(location, LOCATION_MAPPING, mapping_of(writer, frame->module));
-        pl_proto_number(location, LOCATION_ADDRESS, (int64_t) address_of(writer->profile, frame));
-    }
-    uint32_t lines = pl_flat_frame_lines(writer->flat, number, &line);
-    for (uint32_t i = 0; i < lines; i++)
-        add_line(writer, line[i]);
+    add_address(writer, from);
+    for (uint32_t i = 0; i < from->lines && is_named(writer, from); i++)
+        add_line(writer, &writer->digest->line[from->line + i]);
     write_message(writer, location, begun);
-    return writer->locations;
-}
-
-static uint32_t location_of_line(struct writer *writer, uint32_t number)
-{
-    if (writer->location_of_line[number])
-        return writer->location_of_line[number];
-    writer->location_of_line[number] = ++writer->locations;
-    size_t begun = pl_proto_begin(&writer->location, PROFILE_LOCATION);
-    pl_proto_number(&writer->location, LOCATION_ID, writer->locations);
-    add_line(writer, number);
-    write_message(writer, &writer->location, begun);
     return writer->locations;
 }
 
 /* --- samples --- */
 
-/* Innermost first: the frames, and then those lines of the stack that no frame accounts for. */
-static void add_locations(struct writer *writer, uint32_t stack)
+static void add_locations(struct writer *writer, const struct pl_digest_row *row)
 {
-    uint32_t frames = pl_flat_frames(writer->flat, stack, writer->frame);
-    uint32_t front = pl_flat_stack(writer->flat, stack, writer->line);
-    const uint32_t *line;
     size_t begun = pl_proto_begin(&writer->sample, SAMPLE_LOCATION);
-    for (uint32_t i = 0; i < frames; i++) {
-        pl_proto_element(&writer->sample, location_of_frame(writer, writer->frame[i]));
-        front -= pl_flat_frame_lines(writer->flat, writer->frame[i], &line);
-    }
-    while (front-- > 0)
-        pl_proto_element(&writer->sample, location_of_line(writer, writer->line[front]));
+    for (uint32_t i = 0; i < row->depth; i++)
+        pl_proto_element(&writer->sample, location_of(writer, writer->digest->stacked[row->stack + i]));
     pl_proto_end(&writer->sample, begun);
 }
 
@@ -259,10 +206,10 @@ static void add_label(struct writer *writer, const char *key, const char *text)
 }
 
 /* As in heap profiles of Go: the mean size of blocks, for --tagfocus=64kb:. Of a difference there is none. */
-static void add_block_size(struct writer *writer, const struct pl_flat_row *row)
+static void add_block_size(struct writer *writer, const struct pl_digest_row *row)
 {
     int64_t blocks = row->value[PL_METRIC_ALLOC_OBJECTS];
-    if (writer->profile->difference || blocks <= 0)
+    if (!writer->what->block_sizes || writer->digest->base || blocks <= 0)
         return;
     size_t begun = pl_proto_begin(&writer->sample, SAMPLE_LABEL);
     pl_proto_number(&writer->sample, LABEL_KEY, string_of(writer, "bytes"));
@@ -271,44 +218,44 @@ static void add_block_size(struct writer *writer, const struct pl_flat_row *row)
     pl_proto_end(&writer->sample, begun);
 }
 
-static void write_sample(struct writer *writer, const struct pl_flat_row *row, const int64_t value[PL_METRIC_COUNT],
-                         bool base)
+static void write_sample(struct writer *writer, const struct pl_digest_row *row, bool base)
 {
-    const struct pl_profile *profile = writer->profile;
+    if (!pl_digest_row_counts(row, writer->what->view.metrics))
+        return;
     size_t begun = pl_proto_begin(&writer->sample, PROFILE_SAMPLE);
-    add_locations(writer, row->stack);
+    add_locations(writer, row);
     size_t values = pl_proto_begin(&writer->sample, SAMPLE_VALUE);
     for (int m = 0; m < PL_METRIC_COUNT; m++)
-        pl_proto_element(&writer->sample, value[m]);
+        if (writer->what->view.metrics >> m & 1)
+            pl_proto_element(&writer->sample, row->value[m]);
     pl_proto_end(&writer->sample, values);
-    add_label(writer, "tag", profile->tag[row->tag].path);
-    if (row->thread != PL_FLAT_NONE)
-        add_label(writer, "thread", profile->thread[row->thread].name);
+    add_label(writer, "tag", writer->digest->text[row->tag]);
+    add_label(writer, "thread", writer->digest->text[row->thread]);
     if (base)
         add_label(writer, "pprof::base", "true");
     add_block_size(writer, row);
     write_message(writer, &writer->sample, begun);
 }
 
-static bool has_any(const int64_t value[PL_METRIC_COUNT])
+static void write_change(struct writer *writer, const struct pl_digest_row *row, const int64_t base[PL_METRIC_COUNT])
 {
-    for (int m = 0; m < PL_METRIC_COUNT; m++)
-        if (value[m])
-            return true;
-    return false;
+    struct pl_digest_row now = *row, before = *row;
+    for (int m = 0; m < PL_METRIC_COUNT; m++) {
+        now.value[m] = row->value[m] + base[m];
+        before.value[m] = -base[m];
+    }
+    write_sample(writer, &now, false);
+    write_sample(writer, &before, true);
 }
 
-static void write_row(struct writer *writer, const struct pl_flat_row *row)
+static void write_rows(struct writer *writer)
 {
-    int64_t now[PL_METRIC_COUNT], before[PL_METRIC_COUNT];
-    for (int m = 0; m < PL_METRIC_COUNT; m++) {
-        now[m] = row->value[m] + row->base[m];
-        before[m] = -row->base[m];
-    }
-    if (has_any(now))
-        write_sample(writer, row, now, false);
-    if (has_any(before))
-        write_sample(writer, row, before, true);
+    const struct pl_digest_view *view = &writer->what->view;
+    for (uint32_t i = 0; i < view->rows; i++)
+        if (writer->digest->base)
+            write_change(writer, &view->row[i], writer->digest->base[i]);
+        else
+            write_sample(writer, &view->row[i], false);
 }
 
 /* --- the profile as a whole --- */
@@ -323,91 +270,46 @@ static void add_type(struct writer *writer, unsigned field, const char *type, co
 
 static void add_types(struct writer *writer)
 {
-    for (int m = 0; m < PL_METRIC_COUNT; m++) {
-        bool bytes = !strcmp(pl_metric_info[m].unit, "bytes");
-        add_type(writer, PROFILE_SAMPLE_TYPE, pl_metric_info[m].key, bytes ? "bytes" : "count");
-    }
+    for (int m = 0; m < PL_METRIC_COUNT; m++)
+        if (writer->what->view.metrics >> m & 1)
+            add_type(writer, PROFILE_SAMPLE_TYPE, pl_metric_info[m].key, pl_digest_unit(m));
     pl_proto_number(&writer->other, PROFILE_DEFAULT_SAMPLE_TYPE,
-                    string_of(writer, pl_metric_info[writer->options->metric].key));
-}
-
-/* Bytes from one sample to the next. Only for information: values are scaled already. */
-static int64_t period_of(const struct pl_profile *profile)
-{
-    const struct pl_header *header = &profile->header;
-    uint64_t interval = header->mode == PL_MODE_SAMPLED ? header->interval_bytes : header->automatic.interval_bytes;
-    return profile->exact || interval < 1 || interval > INT64_MAX ? 1 : (int64_t) interval;
-}
-
-static void add_comment(struct writer *writer, const char *label, const char *text)
-{
-    char *comment;
-    int bytes = asprintf(&comment, "%s: %s", label, text);
-    pl_grow_check(bytes < 0 ? NULL : comment, 1, 1);
-    pl_proto_number(&writer->other, PROFILE_COMMENT, write_string(writer, comment));
-    free(comment);
-}
-
-static void add_command(struct writer *writer)
-{
-    char *command = NULL;
-    size_t bytes = 0;
-    FILE *words = pl_grow_check(open_memstream(&command, &bytes), 1, 1);
-    for (const char **word = writer->profile->argv; *word; word++)
-        fprintf(words, "%s%s", word == writer->profile->argv ? "" : " ", *word);
-    if (fclose(words) == 0)
-        add_comment(writer, "command", command);
-    free(command);
-}
-
-static void add_comments(struct writer *writer)
-{
-    char method[256];
-    pl_describe_method(writer->profile, method, sizeof method);
-    add_command(writer);
-    add_comment(writer, "exporter", "plimsoll " PL_EXPORT_VERSION);
-    add_comment(writer, "figures", method);
-    if (writer->options->selection)
-        add_comment(writer, "selection", writer->options->selection);
-    if (writer->profile->merged)
-        add_comment(writer, "peak", "the sum of the peaks of several profiles");
+                    string_of(writer, pl_metric_info[writer->what->view.metric].key));
 }
 
 static void write_whole(struct writer *writer)
 {
-    const struct pl_profile *profile = writer->profile;
-    double duration_ns = profile->duration_s * 1e9;
+    const struct pl_digest_view *view = &writer->what->view;
     add_types(writer);
     add_type(writer, PROFILE_PERIOD_TYPE, "space", "bytes");
-    pl_proto_number(&writer->other, PROFILE_PERIOD, period_of(profile));
-    pl_proto_number(&writer->other, PROFILE_TIME_NANOS, (int64_t) profile->header.start_realtime_ns);
-    pl_proto_number(&writer->other, PROFILE_DURATION_NANOS, duration_ns < 9e18 ? llround(duration_ns) : 0);
-    add_comments(writer);
+    pl_proto_number(&writer->other, PROFILE_PERIOD, writer->digest->period);
+    pl_proto_number(&writer->other, PROFILE_TIME_NANOS, (int64_t) view->time_ns);
+    pl_proto_number(&writer->other, PROFILE_DURATION_NANOS, (int64_t) view->duration_ns);
+    for (const char *const *comment = writer->what->comment; comment && *comment; comment++)
+        pl_proto_number(&writer->other, PROFILE_COMMENT, string_of(writer, *comment));
     write_fields(writer, &writer->other);
 }
 
 /* --- all of it --- */
 
-static uint32_t *numbers(struct pl_arena *arena, uint32_t count)
+static uint32_t count_comments(const struct pl_pprof *what)
 {
-    return pl_arena_alloc(arena, (count + 1ull) * sizeof(uint32_t));
+    uint32_t count = 0;
+    while (what->comment && what->comment[count])
+        count++;
+    return count;
 }
 
 static void make_room(struct writer *writer)
 {
-    const struct pl_profile *profile = writer->profile;
-    const struct pl_flat *flat = writer->flat;
+    const struct pl_digest *digest = writer->digest;
     struct pl_arena *arena = writer->arena = pl_arena_new();
-    uint32_t strings = 3 * flat->functions + 2 * profile->modules + profile->tags + profile->threads + OWN_STRINGS;
+    uint32_t strings = digest->texts + OWN_STRINGS + count_comments(writer->what);
     writer->texts = pl_index_new(arena, strings);
     writer->text = pl_arena_alloc(arena, strings * sizeof *writer->text);
-    writer->mapping_of = numbers(arena, profile->modules);
-    writer->has = pl_arena_alloc(arena, profile->modules + 1ull);
-    writer->function_of = numbers(arena, flat->functions);
-    writer->location_of_frame = numbers(arena, profile->frames);
-    writer->location_of_line = numbers(arena, flat->lines);
-    writer->frame = numbers(arena, flat->depth_max);
-    writer->line = numbers(arena, flat->depth_max);
+    writer->mapping_of = pl_arena_alloc(arena, digest->mappings * sizeof(uint32_t));
+    writer->function_of = pl_arena_alloc(arena, digest->functions * sizeof(uint32_t));
+    writer->location_of = pl_arena_alloc(arena, digest->locations * sizeof(uint32_t));
 }
 
 static void clear(struct writer *writer)
@@ -421,17 +323,72 @@ static void clear(struct writer *writer)
     pl_arena_free(writer->arena);
 }
 
-void pl_export_pprof(const struct pl_profile *profile, const struct pl_export_options *options, FILE *out)
+void pl_pprof_write(const struct pl_pprof *what, FILE *out)
 {
-    struct writer writer = {.profile = profile, .options = options, .flat = options->flat};
+    struct writer writer = {.what = what, .digest = what->view.digest};
     writer.gzip = pl_gzip_open(out);
     make_room(&writer);
     string_of(&writer, ""); /* number 0 */
-    find_what_is_known(&writer);
     write_whole(&writer);
-    write_program(&writer);
-    for (uint32_t i = 0; i < writer.flat->rows; i++)
-        write_row(&writer, &writer.flat->row[i]);
+    if (writer.digest->mappings)
+        mapping_of(&writer, 0); /* readers expect the program there */
+    write_rows(&writer);
     fclose(writer.gzip);
     clear(&writer);
+}
+
+/* --- the export --- */
+
+#define COMMENTS_MAX 5
+
+/* Texts for people who read the file. */
+struct comments {
+    char *text[COMMENTS_MAX + 1];
+    uint32_t count;
+};
+
+static void add_comment(struct comments *comments, const char *label, const char *text)
+{
+    char *comment;
+    int bytes = asprintf(&comment, "%s: %s", label, text);
+    comments->text[comments->count++] = pl_grow_check(bytes < 0 ? NULL : comment, 1, 1);
+}
+
+static void add_command(struct comments *comments, const struct pl_profile *profile)
+{
+    char *command = NULL;
+    size_t bytes = 0;
+    FILE *words = pl_grow_check(open_memstream(&command, &bytes), 1, 1);
+    for (const char **word = profile->argv; *word; word++)
+        fprintf(words, "%s%s", word == profile->argv ? "" : " ", *word);
+    if (fclose(words) == 0)
+        add_comment(comments, "command", command);
+    free(command);
+}
+
+static void add_comments(struct comments *comments, const struct pl_profile *profile, const char *selection)
+{
+    char method[256];
+    pl_describe_method(profile, method, sizeof method);
+    add_command(comments, profile);
+    add_comment(comments, "exporter", "plimsoll " PL_EXPORT_VERSION);
+    add_comment(comments, "figures", method);
+    if (selection)
+        add_comment(comments, "selection", selection);
+    if (profile->merged)
+        add_comment(comments, "peak", "the sum of the peaks of several profiles");
+}
+
+void pl_export_pprof(const struct pl_profile *profile, const struct pl_export_options *options, FILE *out)
+{
+    struct pl_digest *digest = pl_digest_new(profile, options->flat, false);
+    struct comments comments = {.count = 0};
+    add_comments(&comments, profile, options->selection);
+    struct pl_pprof pprof = {.view = pl_digest_whole(digest, profile, options->figures, options->metric),
+                             .comment = (const char *const *) comments.text,
+                             .block_sizes = true};
+    pl_pprof_write(&pprof, out);
+    while (comments.count)
+        free(comments.text[--comments.count]);
+    pl_digest_free(digest);
 }

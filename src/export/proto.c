@@ -18,6 +18,7 @@
 
 enum wire {
     WIRE_VARINT = 0,
+    WIRE_FIXED = 1,
     WIRE_BYTES = 2,
 };
 
@@ -77,6 +78,23 @@ void pl_proto_number(struct pl_proto *proto, unsigned field, int64_t number)
 void pl_proto_element(struct pl_proto *proto, int64_t number)
 {
     put_varint(proto, (uint64_t) number);
+}
+
+void pl_proto_fixed(struct pl_proto *proto, unsigned field, uint64_t number)
+{
+    unsigned char bytes[sizeof number];
+    for (unsigned i = 0; i < sizeof bytes; i++)
+        bytes[i] = (unsigned char) (number >> 8 * i);
+    put_key(proto, field, WIRE_FIXED);
+    put(proto, bytes, sizeof bytes);
+}
+
+void pl_proto_bytes(struct pl_proto *proto, unsigned field, const void *data, size_t bytes)
+{
+    put_key(proto, field, WIRE_BYTES);
+    put_varint(proto, bytes);
+    if (bytes)
+        put(proto, data, bytes);
 }
 
 size_t pl_proto_begin(struct pl_proto *proto, unsigned field)

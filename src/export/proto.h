@@ -25,6 +25,12 @@ void pl_proto_number(struct pl_proto *proto, unsigned field, int64_t number);
  */
 void pl_proto_text(struct pl_proto *proto, unsigned field, const char *text);
 
+/* A field of bytes, also if there are none. */
+void pl_proto_bytes(struct pl_proto *proto, unsigned field, const void *data, size_t bytes);
+
+/* A field of 8 bytes (fixed64), also if it is 0. */
+void pl_proto_fixed(struct pl_proto *proto, unsigned field, uint64_t number);
+
 /* A message, or an array. Returns what to end it with. */
 size_t pl_proto_begin(struct pl_proto *proto, unsigned field);
 void pl_proto_end(struct pl_proto *proto, size_t begun);

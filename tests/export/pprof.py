@@ -9,18 +9,18 @@ import subprocess
 import sys
 
 # First, because it adds tests/lib to the path.
-from exporting import (METRICS, PROFILES, PROGRAMS, WORDS, after, as_json, before, exact, export, hostile, record, same,
-                    sampled, tool, totals)
+from exporting import (METRICS, PLIMSOLL, PROFILES, PROGRAMS, WORDS, after, as_json, before, exact, export, hostile,
+                    record, run, same, sampled, tool, totals)
 import claims
 from claims import claim
-from pprofs import Pprof, one, rows_of_json, saved, show, top
+from pprofs import exported, one, rows_of_json, saved, show, top
 
 UNITS = ("count", "bytes", "count", "bytes", "count", "bytes", "count")
 
 
 @functools.cache
 def pprof(profile, *options):
-    return Pprof(profile, *options)
+    return exported(profile, *options)
 
 
 def only(found):
@@ -202,6 +202,21 @@ def names_of_4000_characters_and_hostile_names_are_kept():
                  "\"double\" 'single' `back`", "日本語の関数 Käse \U0001f9c0", "escape \x1b[31m bell \x07 delete \x7f",
                  "not UTF-8: \ufffd \ufffd( \ufffd\ufffd\ufffd \ufffd\ufffd\ufffd"):
         assert name in names, name
+
+
+@claim
+def live_figures_and_allocated_ones_are_told_apart_by_the_duration():
+    process = as_json(exact())["process"]
+    whole, end_ns = totals(exact()), process["start_unix_ns"] + process["duration_s"] * 1e9
+    for which, metrics, time_ns in (("live", METRICS[2:4], end_ns), ("allocated", METRICS[:2], process["start_unix_ns"])):
+        found = pprof(exact(), "--figures", which)
+        assert [name for name, _ in found.types] == list(metrics) and found.default_type() == metrics[1], found.types
+        assert found.totals() == {metric: whole[metric] for metric in metrics}
+        assert bool(one(found.all, "duration_nanos")) == (which == "allocated")
+        assert abs(one(found.all, "time_nanos") - time_ns) < 1000, which
+        assert all(any(sample["value"]) for sample in found.samples), "a sample without figures"
+    said = run(PLIMSOLL, "export", "--format", "csv", "--figures", "live", exact(), status=2).stderr.decode()
+    assert "--figures is for stores of profiles; add --format pprof or otlp" in said, said
 
 
 # ---- shown by go tool pprof ----

@@ -9,7 +9,7 @@ import subprocess
 from collections import Counter
 
 import stacks
-from exporting import HERE, METRICS, PATIENCE_S, as_json, environment, export, place, run, sites, tool
+from exporting import HERE, PATIENCE_S, as_json, environment, export, place, run, sites, tool
 
 # ---- protoc ----
 
@@ -17,8 +17,8 @@ PIECE = re.compile(r'(\w+)(?: \{|: (?:"((?:[^"\\]|\\.)*)"|(\S+)))$')
 
 
 def unescape(text):
-    """The text without C escapes."""
-    return text.encode().decode("unicode_escape").encode("latin-1").decode()
+    """The text without C escapes. Bytes that are no text become surrogates."""
+    return text.encode().decode("unicode_escape").encode("latin-1").decode(errors="surrogateescape")
 
 
 def parse(lines):
@@ -40,21 +40,25 @@ def parse(lines):
     return message
 
 
-def decode(packed):
-    """An export, decoded by protoc."""
-    command = [tool("protoc"), f"--proto_path={HERE}", "--decode=perftools.profiles.Profile", "profile.proto"]
-    done = subprocess.run(command, input=gzip.decompress(packed), capture_output=True, env=environment(),
-                          timeout=PATIENCE_S)
+def protoc(data, message, file):
+    """A message, decoded by protoc."""
+    command = [tool("protoc"), f"--proto_path={HERE}", f"--decode={message}", file]
+    done = subprocess.run(command, input=data, capture_output=True, env=environment(), timeout=PATIENCE_S)
     assert done.returncode == 0 and not done.stderr, f"protoc: {done.stderr.decode(errors='replace')[:1000]}"
     return parse(iter(done.stdout.decode().splitlines()))
 
 
-class Pprof:
-    """An export for pprof. Missing fields are 0, as in protocol buffers."""
+def decode(packed):
+    """An export, decoded by protoc."""
+    return protoc(gzip.decompress(packed), "perftools.profiles.Profile", "profile.proto")
 
-    def __init__(self, profile, *options):
-        self.packed = export(profile, "pprof", *options)
-        self.all = decode(self.packed)
+
+class Pprof:
+    """A profile in pprof's format. Missing fields are 0, as in protocol buffers."""
+
+    def __init__(self, packed):
+        self.packed = packed
+        self.all = decode(packed)
         self.strings = self.all["string_table"]
         self.types = [(self.text(type, "type"), self.text(type, "unit")) for type in self.all["sample_type"]]
         self.samples = self.all.get("sample", [])
@@ -75,8 +79,9 @@ class Pprof:
         return self.text(self.all, "default_sample_type")
 
     def totals(self):
+        names = [name for name, _ in self.types]
         sums = [sum(values) for values in zip(*(sample["value"] for sample in self.samples))]
-        return dict(zip(METRICS, sums or [0] * len(METRICS)))
+        return dict(zip(names, sums or [0] * len(names)))
 
     def lines(self, sample):
         """(location, function, line) of a sample, innermost first."""
@@ -98,8 +103,12 @@ class Pprof:
         for sample in self.samples:
             labels = self.labels(sample)
             key = (self.names(sample), labels.get("tag", ""), labels.get("thread", ""))
-            table.setdefault(key, Counter()).update(dict(zip(METRICS, sample["value"])))
+            table.setdefault(key, Counter()).update(dict(zip((name for name, _ in self.types), sample["value"])))
         return table
+
+
+def exported(profile, *options):
+    return Pprof(export(profile, "pprof", *options))
 
 
 def one(message, field):
