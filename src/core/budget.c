@@ -38,6 +38,7 @@
 
 #define STEP_MOST 8.0         /* T changes by at most this factor at a look */
 #define INTERVAL_LEAST 4096.0 /* with a smaller T, counting everything would cost no more */
+#define CRAMPED_LEAST 65536.0 /* the same, if memory is scarce: each live sample needs some */
 #define INTERVAL_MOST ((double) PL_SAMPLE_MAX)
 
 /* ---- arithmetic ---- */
@@ -142,13 +143,18 @@ static void learn_costs(struct pl_budget *b, const struct stretch *s)
 
 /* ---- the decision ---- */
 
+static double least_interval(const struct pl_budget *b)
+{
+    return load_relaxed(&b->cramped) ? CRAMPED_LEAST : INTERVAL_LEAST;
+}
+
 /* The T at which sampling this much charge per ns costs what it may. */
 static double interval_for(const struct pl_budget *b, double charge_rate)
 {
     double overdrawn = smaller(b->balance_ns, 0) / PAY_BACK;
     double may_cost = larger(AIM * b->overhead - b->other_rate + overdrawn, AIM_LEAST * b->overhead);
     double interval = charge_rate * larger(b->sample_ns, SAMPLE_NS_LEAST) / may_cost;
-    return between(INTERVAL_LEAST, interval, INTERVAL_MOST);
+    return between(least_interval(b), interval, INTERVAL_MOST);
 }
 
 static void leave_exact(struct pl_budget *b, const struct stretch *s)
@@ -163,7 +169,7 @@ static void leave_exact(struct pl_budget *b, const struct stretch *s)
 static bool exact_fits(const struct pl_budget *b)
 {
     double cost = b->calls_worst * larger(b->call_ns, CALL_NS_LEAST);
-    return cost < EXACT_MOST * b->overhead && b->balance_ns >= b->most_ns / 2;
+    return cost < EXACT_MOST * b->overhead && b->balance_ns >= b->most_ns / 2 && !load_relaxed(&b->cramped);
 }
 
 /* With a positive balance, T falls as soon as the program allocates less and rises only with the mean rate. In debt, T
@@ -178,7 +184,7 @@ static void follow(struct pl_budget *b, const struct stretch *s)
 {
     double old = (double) b->interval_bytes;
     double new = between(old / STEP_MOST, interval_for(b, rate_to_follow(b, s)), old * STEP_MOST);
-    b->interval_bytes = (uint64_t) (int64_t) between(INTERVAL_LEAST, new, INTERVAL_MOST);
+    b->interval_bytes = (uint64_t) (int64_t) between(least_interval(b), new, INTERVAL_MOST);
 }
 
 void pl_budget_start(struct pl_budget *budget, uint64_t overhead_ppm, uint64_t credit_ns)
@@ -242,6 +248,6 @@ void pl_budget_decide(struct pl_budget *budget, const struct pl_budget_reading *
         budget->exact = true;
     else if (!budget->exact)
         follow(budget, &s);
-    else if (budget->balance_ns < 0)
+    else if (budget->balance_ns < 0 || load_relaxed(&budget->cramped))
         leave_exact(budget, &s);
 }

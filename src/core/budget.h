@@ -69,6 +69,7 @@ struct pl_budget {
 
     /* The decision. */
     bool exact;
+    bool cramped; /* there was no memory to follow a block: exact mode ends, and does not return. Set by any thread */
     uint64_t interval_bytes; /* T, when not exact */
 
     /* The fields below belong to the thread that is looking. */

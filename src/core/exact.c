@@ -326,13 +326,24 @@ static COLD void forget_missed(struct pl_process *process, struct pl_thread *thr
         pl_exact_missed(process, thread, &missed);
 }
 
-static COLD uint64_t *no_slab(struct pl_process *process, void *block)
+/* Auto mode goes on with samples, which need less memory: this visit looks as it ends. */
+static void give_up_following(struct pl_process *process, struct pl_thread *thread)
+{
+    pl_file_lost(&process->file, PL_LOSS_LIVE_FULL);
+    if (pl_config.mode != PL_MODE_AUTO || load_relaxed(&process->budget.cramped))
+        return;
+    store_relaxed(&process->budget.cramped, true);
+    store_relaxed(&process->budget.next_look, 0);
+    thread->untimed = 0;
+}
+
+static COLD uint64_t *no_slab(struct pl_process *process, struct pl_thread *thread, void *block)
 {
     if (!process->blocks.granule_shift) /* asked here because the allocator is known by now */
         process->blocks.granule_shift = pl_front.granule_shift();
     if (pl_block_make(&process->blocks, (uintptr_t) block))
         return pl_block_slab(&process->blocks, (uintptr_t) block);
-    pl_file_lost(&process->file, PL_LOSS_LIVE_FULL);
+    give_up_following(process, thread);
     return NULL;
 }
 
@@ -364,7 +375,7 @@ static uint64_t *slot_for(struct pl_process *process, struct pl_thread *thread, 
     uintptr_t address = (uintptr_t) block;
     uint64_t *slab = pl_block_slab(&process->blocks, address);
     if (!slab)
-        slab = no_slab(process, block);
+        slab = no_slab(process, thread, block);
     if (!slab)
         return NULL;
     uint64_t *slot = pl_block_slot(&process->blocks, slab, address, size);

@@ -534,6 +534,26 @@ static void exact_mode_is_left_when_the_credit_is_spent_and_the_file_records_it(
     assert_true(automatic()->spent_ns >= CREDIT_NS);
 }
 
+/* The account is full and the program idle, but there is no room for what exact mode needs. */
+static void where_blocks_cannot_be_followed_sampling_begins_and_exact_mode_does_not_return(void **state)
+{
+    (void) state;
+    begin(PL_MODE_AUTO);
+    process.budget.cramped = true;
+    process.budget.next_look = 0;
+    spend(0.1, 100);
+    assert_int_equal(process.counting, PL_COUNT_NOTHING);
+    assert_true(process.interval_bytes >= 65536);
+    assert_int_equal(automatic()->left, 1);
+    for (uint64_t seconds = 1; seconds < 100; seconds++)
+        pl_budget_decide(&process.budget, &(struct pl_budget_reading){.cpu_ns = seconds * 1000000000ull});
+    assert_false(process.budget.exact);
+    assert_true(process.budget.interval_bytes >= 65536);
+    process.budget.cramped = false;
+    pl_budget_decide(&process.budget, &(struct pl_budget_reading){.cpu_ns = 101ull * 1000000000});
+    assert_true(process.budget.exact);
+}
+
 static void an_exiting_process_stays_in_exit_mode(void **state)
 {
     (void) state;
@@ -753,6 +773,7 @@ int main(void)
         cmocka_unit_test(no_steady_program_makes_it_oscillate),
         cmocka_unit_test(impossible_readings_leave_a_valid_budget),
         cmocka_unit_test(exact_mode_is_left_when_the_credit_is_spent_and_the_file_records_it),
+        cmocka_unit_test(where_blocks_cannot_be_followed_sampling_begins_and_exact_mode_does_not_return),
         cmocka_unit_test(an_exiting_process_stays_in_exit_mode),
         cmocka_unit_test(external_control_overrides_the_mode_until_it_is_withdrawn),
         cmocka_unit_test(time_spent_on_external_orders_is_not_charged_to_the_budget),
