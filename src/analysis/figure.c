@@ -117,13 +117,14 @@ const char *pl_figure_plural(const char *figure)
     return strcmp(last ? last + 1 : figure, "1") == 0 ? "" : "s";
 }
 
-void pl_figure_slack(char out[2 * PL_FIGURE_BYTES], double peak_bytes, double slack_bytes)
+void pl_figure_slack(char out[2 * PL_FIGURE_BYTES], double peak_bytes, double slack_bytes, double allocated_bytes)
 {
-    char slack[PL_FIGURE_BYTES];
-    pl_figure_bytes(slack, slack_bytes);
+    char text[PL_FIGURE_BYTES];
+    bool vague = slack_bytes >= peak_bytes;
+    pl_figure_bytes(text, vague ? fmin(peak_bytes + slack_bytes, allocated_bytes) : slack_bytes);
     *out = 0;
     if (slack_bytes > peak_bytes * SLACK_MATTERS)
-        snprintf(out, 2 * PL_FIGURE_BYTES, ", to within %s", slack);
+        snprintf(out, 2 * PL_FIGURE_BYTES, ", %s %s", vague ? "at most" : "to within", text);
 }
 
 void pl_figure_percent(char out[PL_FIGURE_BYTES], double fraction)

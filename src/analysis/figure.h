@@ -27,8 +27,9 @@ void pl_figure_span(char out[PL_FIGURE_BYTES], double seconds);     /* 1.5 µs; 
 /* The plural s for the word after a figure: "1 block", "at most 1 block", "2 blocks". */
 const char *pl_figure_plural(const char *figure);
 
-/* ", to within 256 KiB": how far a peak may be off; "" if that is less than 1%. */
-void pl_figure_slack(char out[2 * PL_FIGURE_BYTES], double peak_bytes, double slack_bytes);
+/* ", to within 256 KiB": how far a peak may be off; "" if that is less than 1%. If it may be off by more than itself,
+ * ", at most 5.4 MiB": no more than all that was allocated. */
+void pl_figure_slack(char out[2 * PL_FIGURE_BYTES], double peak_bytes, double slack_bytes, double allocated_bytes);
 
 /* In the unit of the metric. */
 void pl_figure_metric(char out[PL_FIGURE_BYTES], enum pl_metric metric, double value);

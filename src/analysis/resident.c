@@ -30,6 +30,9 @@
     "Python keeps small objects in arenas of its own; with PYTHONMALLOC=malloc in the environment each object is a "   \
     "call of malloc, and this report shows the interpreter's code that made it; memray shows Python functions"
 #define V8 "JavaScript objects live in the heap of V8: node --heap-prof shows them"
+#define GCC "GCC keeps what it compiles in a garbage-collected heap of its own: -fmem-report shows it"
+#define PHP                                                                                                            \
+    "PHP maps its memory in chunks of 2 MiB; with USE_ZEND_ALLOC=0 in the environment each block is a call of malloc"
 
 /* Programs that manage most of their memory themselves, by the name of a module or of the program, and how to see it.
  */
@@ -42,6 +45,11 @@ static const struct manager {
     {"libjvm.so", "Java objects live in the heap of the JVM, which only its own tools show"},
     {"libnode.so*", V8},
     {"node", V8},
+    {"cc1", GCC},
+    {"cc1plus", GCC},
+    {"lto1", GCC},
+    {"php[0-9.]*", PHP},
+    {"libphp*.so", PHP},
 };
 
 static const char *name_of(const char *path)

@@ -32,9 +32,15 @@ bool pl_traits_lossy(const struct pl_profile *profile)
     return losses[PL_LOSS_THREADS] || losses[PL_LOSS_TAGS] || pl_filefull_lost(&profile->header) || profile->damage;
 }
 
+bool pl_traits_seen(const struct pl_profile *profile)
+{
+    const char *other = profile->bypass[PL_BYPASS_MALLOC];
+    return profile->total[PL_METRIC_ALLOC_OBJECTS].value > 0 || !other || !*other;
+}
+
 bool pl_traits_recorded(const struct pl_profile *profile)
 {
-    bool nothing = profile->exact && !(profile->total[PL_METRIC_ALLOC_OBJECTS].value > 0);
+    bool nothing = profile->exact && !(profile->total[PL_METRIC_ALLOC_OBJECTS].value > 0) && pl_traits_seen(profile);
     return profile->samples > 0 || profile->exact_calls > 0 || nothing;
 }
 

@@ -21,6 +21,9 @@ bool pl_traits_behind(const struct pl_profile *profile);
 /* Threads, scopes or records were lost, so even calls and bytes are too low or charged to another tag. */
 bool pl_traits_lossy(const struct pl_profile *profile);
 
+/* False if calls of the program's malloc go past Plimsoll, and none was seen. */
+bool pl_traits_seen(const struct pl_profile *profile);
+
 /* There are figures by site, or the program allocated nothing. */
 bool pl_traits_recorded(const struct pl_profile *profile);
 

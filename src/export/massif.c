@@ -378,12 +378,15 @@ static void put_head(const struct massif *massif, const struct pl_export_options
 {
     const struct pl_metric_info *info = pl_describe_metric(massif->profile, options->metric);
     char *command = pl_wording_command(massif->profile), *subtitle = pl_label_subtitle(massif->profile, options);
-    char slack[2 * PL_FIGURE_BYTES] = "";
+    const struct pl_estimate *total = massif->profile->total;
+    char slack[2 * PL_FIGURE_BYTES] = "", peak[PL_FIGURE_BYTES];
     if (is_bounded(massif))
-        pl_figure_slack(slack, massif->profile->total[PL_METRIC_PEAK_SPACE].value, massif->profile->peak_slack_bytes);
+        pl_figure_slack(slack, total[PL_METRIC_PEAK_SPACE].value, massif->profile->peak_slack_bytes,
+                        total[PL_METRIC_ALLOC_SPACE].value);
+    pl_figure_bytes(peak, total[PL_METRIC_PEAK_SPACE].value);
     fprintf(massif->out, "desc: plimsoll: %s, %s; ", info->word, info->help);
     put_text(massif->out, subtitle);
-    fprintf(massif->out, "%s%s\ncmd: ", *slack ? " · the peak is known" : "", *slack ? strchr(slack, ' ') : "");
+    fprintf(massif->out, "%s%s%s\ncmd: ", *slack ? " · peak " : "", *slack ? peak : "", slack);
     put_text(massif->out, command);
     fputs("\ntime_unit: ms\n", massif->out);
     free(subtitle);

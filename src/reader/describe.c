@@ -279,9 +279,12 @@ bool pl_describe_bypass(const struct pl_profile *profile, enum pl_bypass how, ch
         [PL_BYPASS_LINKED] = "%.200s has an allocator linked in: allocations that go directly to it were not seen",
     };
     const char *module = profile->bypass[how];
-    if (module && *module)
-        snprintf(out, bytes, words[how], module); /* NOLINT: the words are above */
-    return module && *module;
+    if (!module || !*module)
+        return false;
+    if (!strcmp(module, "/proc/self/exe")) /* a browser starts its helpers by this name */
+        module = profile->executable;
+    snprintf(out, bytes, words[how], module); /* NOLINT: the words are above */
+    return true;
 }
 
 static bool is_bypassed_by(const struct pl_profile *profile, enum pl_bypass how)
@@ -402,8 +405,9 @@ static void say_mixed(const struct pl_profile *profile, char *out, size_t bytes)
     print_count(calls, profile->recorded_calls);
     print_bytes(interval, mean_interval(profile));
     if (automatic->left <= 1 && automatic->returned == 0 && profile->merged == 0 && profile->header.requests == 0)
-        snprintf(out, bytes, "exact for the first %s allocations%s, then sampled about every %s; ± = 95%% confidence",
-                 counted, since(profile), interval);
+        snprintf(out, bytes, "exact for the first %s%s%s, then sampled about every %s; ± = 95%% confidence",
+                 profile->exact_calls == 1 ? "" : counted,
+                 profile->exact_calls == 1 ? "allocation" : " allocations", since(profile), interval);
     else
         snprintf(out, bytes, "exact for %s of %s allocations%s, the rest sampled about every %s; ± = 95%% confidence",
                  counted, calls, since(profile), interval);

@@ -126,6 +126,7 @@ int main(void) {
     COLUMNS=200 expect 0 "$plimsoll" report behind.plim
     [[ ${lines[1]} == "no allocation was seen"* ]]
     [[ ${lines[2]} == "the program's malloc is that of $jemalloc, which does not call Plimsoll's: its allocations were not seen" ]]
+    shows "allocated    not known: no allocation was seen" "never freed  not known: no allocation was seen"
     LD_PRELOAD="$jemalloc:$library" expect 0 "$plimsoll" run --exact -- ./allocating
     says "exact: 1,0"
 }

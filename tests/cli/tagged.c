@@ -19,6 +19,7 @@
  *   even     200 tags with the same figures
  *   many     2,345,678 more calls, under one more tag
  *   rough    threads report their memory to each other only every 256 KiB
+ *   rougher  the same, every 64 MiB
  *   lucky    three samples estimate 195 blocks, where 100 were allocated
  *   one      a process that allocated once
  */
@@ -229,6 +230,12 @@ static void rough(struct forge *forge)
     forge_header(forge)->batch_bytes = 256 << 10;
 }
 
+static void rougher(struct forge *forge)
+{
+    exact(forge);
+    forge_header(forge)->batch_bytes = 64 << 20;
+}
+
 static void lucky(struct forge *forge)
 {
     begin(forge, PL_MODE_SAMPLED);
@@ -304,6 +311,7 @@ static const struct forge_scenario which[] = {
     {"odd", "", odd},     {"deep", "", deep},       {"crowd", "", crowd},   {"many", "", many},
     {"one", "", one},     {"lucky", "", lucky},     {"rough", "", rough},   {"killed", "", killed},
     {"lost", "", lost},   {"nested", "", nested},   {"turns", "", turns},   {"even", "", even},
+    {"rougher", "", rougher},
 };
 
 int main(int argc, char **argv)

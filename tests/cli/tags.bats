@@ -116,9 +116,18 @@ line() {
     expect 0 "$plimsoll" report rough.plim
     grep -E 'peak +1\.0 MiB, to within 512 KiB, in 1,020 blocks at ' <<<"$output"
     expect 0 "$plimsoll" report --by tag --metric peak rough.plim
-    shows "The peak of the whole heap is known to within 512 KiB, as several threads allocate."
+    shows "The peak of the whole heap is 1.0 MiB, to within 512 KiB, as several threads allocate."
     expect 0 "$plimsoll" report --by tag rough.plim
     [[ $output != *"to within"* ]]
+}
+
+@test "a peak that is uncertain by more than itself is at most all that was allocated" {
+    tagged rougher
+    expect 0 "$plimsoll" report rougher.plim
+    grep -E 'allocated +5\.8 MiB in ' <<<"$output"
+    grep -E 'peak +1\.0 MiB, at most 5\.8 MiB, in 1,020 blocks at ' <<<"$output"
+    expect 0 "$plimsoll" report --by tag --metric peak rougher.plim
+    shows "The peak of the whole heap is 1.0 MiB, at most 5.8 MiB, as several threads allocate."
 }
 
 @test "an estimate of live bytes does not exceed the allocated bytes" {

@@ -174,8 +174,8 @@ def moments_above_the_peak_are_lowered_if_late_batches_explain_them():
     heap = [int(one["mem_heap_B"]) for one in snapshots if one["heap_tree"] == "empty"]
     peak = [int(one["mem_heap_B"]) for one in snapshots if one["heap_tree"] == "peak"]
     assert heap == [8_000, 10_000, 30_000] and peak == [10_000], (heap, peak)
-    assert head["desc"].endswith("the peak is known to within 8.0 KiB"), head
-    assert "is known" not in parse("allocated over time")[0]["desc"], parse("allocated over time")[0]
+    assert head["desc"].endswith("peak 9.8 KiB, to within 8.0 KiB"), head
+    assert "to within" not in parse("allocated over time")[0]["desc"], parse("allocated over time")[0]
 
 
 @claim

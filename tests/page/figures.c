@@ -62,8 +62,8 @@ static void print_pair(double value, double other)
     char out[2 * PL_FIGURE_BYTES];
     print_estimate("estimate-bytes", PL_METRIC_INUSE_SPACE, value, other);
     print_estimate("estimate-count", PL_METRIC_INUSE_OBJECTS, value, other);
-    pl_figure_slack(out, value, other);
-    print("slack", value, other, 0, out);
+    pl_figure_slack(out, value, other, 1.5 * value);
+    print("slack", value, other, 1.5 * value, out);
 }
 
 /* Between 1e-10 and 1e17, uniform on a logarithmic scale. */

@@ -63,11 +63,15 @@ describe("histograms", () => {
     assert.equal(quantile([0, 10], [0, 16], 0.5), 24);
     assert.equal(quantile([10, 10, 0], [0, 16, 32], 0.75), 24);
     assert.equal(quantile([], [], 0.5), 0);
-    const counts = sumHistogram(TWO().sites.sizes, null, SIZE_BUCKETS);
-    const extremes = extremesOf(TWO().sites, null);
-    assert.deepEqual(extremes, { smallest: 20, largest: 160 });
-    assert.equal(sizeQuantile(counts, 0.99, extremes), 160);
-    assert.equal(sizeQuantile(counts, 0.01, extremes), 20);
+  });
+
+  test("quantiles of sizes are interpolated only where sites do not know their sizes", () => {
+    const { sites } = TWO();
+    assert.deepEqual(extremesOf(sites, null), { smallest: 20, largest: 160 });
+    assert.deepEqual(sizeQuantile(sites, null, 0.5), { bytes: 20, exact: true });
+    assert.deepEqual(sizeQuantile(sites, null, 10.5 / 14), { bytes: 45, exact: false }); // a quarter of 40 to 63
+    assert.deepEqual(sizeQuantile(sites, Uint8Array.of(0, 1), 0.99), { bytes: 160, exact: false }); // of 128 to 160
+    assert.deepEqual(sizeQuantile(sites, Uint8Array.of(0, 0), 0.5), { bytes: 0, exact: false });
   });
 
   test("labels are those of reports", () => {

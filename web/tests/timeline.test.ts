@@ -7,7 +7,7 @@ import type { Estimates, Moment } from "../src/data/header";
 import { wholeDataset } from "../src/model/figures/dataset";
 import { printCommand, printTime, processFacts } from "../src/model/overview/facts";
 import { findFindings } from "../src/model/overview/findings";
-import { headlines, quantile } from "../src/model/overview/headlines";
+import { headlines } from "../src/model/overview/headlines";
 import { findLosses } from "../src/model/overview/losses";
 import {
   allocatedBy,
@@ -190,12 +190,6 @@ test("the caption of an interval has allocations, and whether live memory grew o
   assert.match(less, /of the selection: .* live shrank by 2\.0 KiB/);
   assert.match(captionStretch({ since: 0, until: 1 }, estimates({}), false), /live did not change/);
   assert.match(captionStretch({ since: 0, until: 1 }, estimates({ inuse_space: 4096 }, 1024), false), /± 1\.0 KiB/);
-});
-
-test("quantiles are interpolated within buckets", () => {
-  assert.equal(quantile([0, 16, 32], [0, 100, 0], 0.5), 24);
-  assert.equal(quantile([0, 16, 32], [50, 0, 50], 0.99), 32 + 32 * 0.98);
-  assert.equal(quantile([0, 16], [], 0.5), 0);
 });
 
 function lookAt(profile: ReturnType<typeof buildProfile>, included?: Uint8Array) {

@@ -90,8 +90,8 @@ const struct pl_topic pl_topics[] = {
      "was freed, but this much may be live without having been sampled. More samples make ± narrower: n samples give "
      "about ±200/√n percent.\n"
      "\n"
-     "\"About\" marks a value from a histogram whose buckets double in size: half of all sizes (p50) lie below about "
-     "48 B. With several threads, the peak is exact to within the bytes that threads have not yet added to the total; "
+     "\"About\" marks a value from a histogram whose buckets double in size, such as a median size (p50) or lifetime, "
+     "and some other estimates. With several threads, the peak is exact to within the bytes that threads have not yet added to the total; "
      "`plimsoll report --peak` states how many."},
     {"files", "where profiles are while a program runs, and afterwards",
      "While a process runs, its profile is a memory-mapped file on tmpfs: in /dev/shm, or in $XDG_RUNTIME_DIR, or else "

@@ -14,6 +14,7 @@
 
 #include "analysis/metric.h"
 #include "analysis/narrow.h"
+#include "analysis/quantile.h"
 #include "analysis/traits.h"
 #include "cli/report/histogram.h"
 #include "cli/report/views.h"
@@ -27,6 +28,7 @@
 #define FILES_SHARE 0.25     /* of RSS */
 #define REALLOC_MATTERS 0.05 /* of all bytes: if reallocs copy less, there is no line about them */
 #define TEMPORARY_MATTERS 0.001
+#define PERCENT_LEAST 0.0005 /* reads as 0.0% */
 
 /* `strong` is the figure, `rest` the text that follows it. If `label` is NULL, there is no fact. */
 struct fact {
@@ -56,6 +58,11 @@ static const char *exactness(const struct pl_profile *profile, const struct pl_e
                                                    : "  exact";
 }
 
+static const char *about(const struct pl_profile *profile)
+{
+    return pl_traits_estimated(profile) ? "about " : "";
+}
+
 /* --- the facts --- */
 
 static struct fact allocated(const struct pl_view *view)
@@ -68,6 +75,8 @@ static struct fact allocated(const struct pl_view *view)
     pl_figure_bytes(bytes, space->value);
     pl_figure_exact(calls, (uint64_t) profile->total[PL_METRIC_ALLOC_OBJECTS].value);
     pl_figure_bytes(rate, timed ? space->value / seconds : 0);
+    if (!pl_traits_seen(profile))
+        return make_fact("allocated", "", pl_say_print("not known: no allocation was seen"));
     return make_fact("allocated", bytes,
                      pl_say_print(" in %s call%s%s%s%s%s", calls, pl_figure_plural(calls), timed ? " (" : "",
                                   timed ? rate : "", timed ? "/s)" : "", exactness(profile, space)));
@@ -122,7 +131,7 @@ static struct fact peak(const struct pl_view *view)
                          pl_say_print(" in %s block%s at %s, when the whole heap was largest", blocks,
                                       pl_figure_plural(blocks), when));
     char slack[2 * PL_FIGURE_BYTES];
-    pl_figure_slack(slack, space->value, profile->peak_slack_bytes);
+    pl_figure_slack(slack, space->value, profile->peak_slack_bytes, profile->total[PL_METRIC_ALLOC_SPACE].value);
     char *beyond = beyond_memory(profile, space), *strong = pl_say_print("%s%s", least(profile), bytes);
     struct fact fact = make_fact("peak", strong,
                                  pl_say_print("%s%s in %s block%s at %s%s%s", slack, *slack ? "," : "", blocks,
@@ -161,7 +170,9 @@ static struct fact live(const struct pl_view *view)
     pl_figure_estimate(blocks, PL_METRIC_INUSE_OBJECTS, &profile->total[PL_METRIC_INUSE_OBJECTS]);
     if (!pl_traits_recorded(profile))
         return make_fact(pl_metric_live_word(profile), "",
-                         pl_say_print("not known: no allocation was %s", profile->exact ? "recorded" : "sampled"));
+                         pl_say_print("not known: no allocation was %s", !pl_traits_seen(profile) ? "seen"
+                                                                         : profile->exact         ? "recorded"
+                                                                                                  : "sampled"));
     char *strong = pl_say_print("%s%s", least(profile), bytes);
     struct fact fact =
         make_fact(pl_metric_live_word(profile), strong,
@@ -181,27 +192,39 @@ static struct fact reallocs(const struct pl_view *view)
     pl_figure_bytes(moved, spread->realloc_moved);
     pl_figure_count(calls, spread->realloc_calls);
     pl_figure_count(in_place, spread->realloc_in_place);
-    return make_fact(
-        "realloc", calls,
-        pl_say_print(" call%s copied %s; %s of them stayed in place", pl_figure_plural(calls), moved, in_place));
+    char *strong = pl_say_print("%s%s", about(profile), calls);
+    struct fact fact = make_fact("realloc", strong,
+                                 pl_say_print(" call%s copied %s%s; %s%s of them stayed in place",
+                                              pl_figure_plural(calls), about(profile), moved, about(profile), in_place));
+    free(strong);
+    return fact;
 }
 
-/* Quantiles are interpolated, so they say "about". If all sizes are equal, the size is exact. */
+/* "p50 48 B", or "p50 about 48 B". The caller frees it. */
+static char *print_quantile(const struct pl_profile *profile, const char *name, double fraction)
+{
+    struct pl_quantile quantile = pl_quantile_of_sizes(profile, fraction);
+    char bytes[PL_FIGURE_BYTES];
+    pl_figure_bytes(bytes, quantile.bytes);
+    return pl_say_print("%s %s%s", name, quantile.exact ? about(profile) : "about ", bytes);
+}
+
 static struct fact sizes(const struct pl_view *view)
 {
     const struct pl_profile *profile = view->profile;
     const struct pl_spread *spread = &profile->spread;
     struct pl_scale scale = pl_histogram_sizes();
-    char half[PL_FIGURE_BYTES], most[PL_FIGURE_BYTES], largest[PL_FIGURE_BYTES];
-    double low = (double) spread->smallest, high = (double) spread->largest;
+    char largest[PL_FIGURE_BYTES];
     if (!(pl_histogram_sum(&scale, spread->sizes) > 0) || spread->largest == 0)
         return (struct fact){0};
-    pl_figure_bytes(half, fmin(fmax(pl_histogram_quantile(&scale, spread->sizes, 0.5), low), high));
-    pl_figure_bytes(most, fmin(fmax(pl_histogram_quantile(&scale, spread->sizes, 0.99), low), high));
-    pl_figure_bytes(largest, high);
+    pl_figure_bytes(largest, (double) spread->largest);
     if (spread->smallest == spread->largest)
         return make_fact("size", largest, pl_say_print(", all of them"));
-    return make_fact("size", "", pl_say_print("p50 about %s · p99 about %s · max %s", half, most, largest));
+    char *half = print_quantile(profile, "p50", 0.5), *most = print_quantile(profile, "p99", 0.99);
+    struct fact fact = make_fact("size", "", pl_say_print("%s · %s · max %s", half, most, largest));
+    free(most);
+    free(half);
+    return fact;
 }
 
 /* The part of RSS that no heap explains, if it is large: ", 50.2 MiB of it files and shared memory". The caller frees
@@ -240,12 +263,16 @@ static struct fact rss(const struct pl_view *view)
 static struct fact temporary(const struct pl_view *view)
 {
     const struct pl_profile *profile = view->profile;
-    char share[PL_FIGURE_BYTES];
-    double part = pl_metric_share(profile, PL_METRIC_ALLOC_OBJECTS, profile->total[PL_METRIC_TEMP_OBJECTS].value);
+    const struct pl_estimate *calls = &profile->total[PL_METRIC_TEMP_OBJECTS];
+    char share[PL_FIGURE_BYTES], error[PL_FIGURE_BYTES];
+    double part = pl_metric_share(profile, PL_METRIC_ALLOC_OBJECTS, calls->value);
     if (!(part >= TEMPORARY_MATTERS))
         return (struct fact){0};
+    double off = pl_metric_share(profile, PL_METRIC_ALLOC_OBJECTS, calls->error);
     pl_figure_percent(share, part);
-    return make_fact("temporary", share, pl_say_print(" of calls"));
+    pl_figure_percent(error, off);
+    bool known = off < PERCENT_LEAST;
+    return make_fact("temporary", share, pl_say_print("%s%s of calls", known ? "" : " ± ", known ? "" : error));
 }
 
 /* --- layout --- */

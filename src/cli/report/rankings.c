@@ -40,13 +40,13 @@ static char *print_held(const struct pl_profile *profile)
 static void put_one(const struct pl_view *view, const char *all, const char *part)
 {
     const struct pl_profile *whole = view->whole;
-    char when[PL_FIGURE_BYTES], slack[PL_FIGURE_BYTES];
-    bool rough = whole->peak_slack_bytes > 0;
+    char when[PL_FIGURE_BYTES], slack[2 * PL_FIGURE_BYTES];
     pl_figure_span(when, whole->peak_s);
-    pl_figure_bytes(slack, whole->peak_slack_bytes);
-    pl_print_paragraph(view, "The heap was largest %s after the start: %s%s%s%s%s%s.", when, all,
-                       rough ? ", to within " : "", rough ? slack : "", rough ? ", as several threads allocate" : "",
-                       view->selection ? "; of that, selected: " : "", view->selection ? part : "");
+    pl_figure_slack(slack, whole->total[PL_METRIC_PEAK_SPACE].value, whole->peak_slack_bytes,
+                    whole->total[PL_METRIC_ALLOC_SPACE].value);
+    pl_print_paragraph(view, "The heap was largest %s after the start: %s%s%s%s%s.", when, all, slack,
+                       *slack ? ", as several threads allocate" : "", view->selection ? "; of that, selected: " : "",
+                       view->selection ? part : "");
 }
 
 static void put_peak(const struct pl_view *view)

@@ -302,12 +302,13 @@ static void put_folded(const struct pl_tag_table *table)
 /* The peak of a tag is what it held at the peak of the whole heap. With several threads, that is only roughly known. */
 static void put_slack(const struct pl_view *view, enum pl_metric metric)
 {
-    char slack[2 * PL_FIGURE_BYTES];
-    const struct pl_profile *whole = view->whole;
-    pl_figure_slack(slack, whole->total[PL_METRIC_PEAK_SPACE].value, whole->peak_slack_bytes);
+    char slack[2 * PL_FIGURE_BYTES], peak[2 * PL_FIGURE_BYTES];
+    const struct pl_estimate *total = view->whole->total;
+    pl_figure_slack(slack, total[PL_METRIC_PEAK_SPACE].value, view->whole->peak_slack_bytes,
+                    total[PL_METRIC_ALLOC_SPACE].value);
+    pl_figure_estimate(peak, PL_METRIC_PEAK_SPACE, &total[PL_METRIC_PEAK_SPACE]);
     if (*slack && (metric == PL_METRIC_PEAK_SPACE || metric == PL_METRIC_PEAK_OBJECTS))
-        pl_print_paragraph(view, "The peak of the whole heap is known %s, as several threads allocate.",
-                           slack + strlen(", "));
+        pl_print_paragraph(view, "The peak of the whole heap is %s%s, as several threads allocate.", peak, slack);
 }
 
 /* Claims "exact" only if nothing was lost. */

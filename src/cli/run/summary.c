@@ -118,7 +118,7 @@ static char *print_figures(const struct pl_collected *main, const char *fate)
     bool peaked = main->peak_space.value > 0, sampled = main->samples > 0;
     const char *least = main->unfollowed ? "at least " : "";
     char slack[2 * PL_FIGURE_BYTES];
-    pl_figure_slack(slack, main->peak_space.value, main->peak_slack_bytes);
+    pl_figure_slack(slack, main->peak_space.value, main->peak_slack_bytes, (double) main->bytes);
     return pl_say_print("%s%s%s%s; %s%s %s (%s block%s)%s%s%s", peaked ? "; peak " : "", peaked ? least : "",
                         peaked ? peak : "", peaked ? slack : "", least, live, fate, blocks, pl_figure_plural(blocks),
                         sampled ? ", from " : "", sampled ? samples : "",

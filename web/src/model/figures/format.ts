@@ -127,9 +127,17 @@ export function plural(figure: string): string {
   return /(^| )1$/.test(figure) ? "" : "s";
 }
 
-/** ", to within 256 KiB": how far a peak may be off, if that matters; else "". */
-export function formatSlack(peakBytes: number, slackBytes: number): string {
-  return slackBytes > peakBytes * SLACK_MATTERS ? `, to within ${formatBytes(slackBytes)}` : "";
+/** "1 block", "2 blocks" */
+export function counted(figure: string, noun: string): string {
+  return `${figure} ${noun}${plural(figure)}`;
+}
+
+/** ", to within 256 KiB": how far a peak may be off, if that matters; else "". If it may be off by more than itself,
+ * ", at most 5.4 MiB": no more than all that was allocated. */
+export function formatSlack(peakBytes: number, slackBytes: number, allocatedBytes: number): string {
+  if (!(slackBytes > peakBytes * SLACK_MATTERS)) return "";
+  if (slackBytes < peakBytes) return `, to within ${formatBytes(slackBytes)}`;
+  return `, at most ${formatBytes(Math.min(peakBytes + slackBytes, allocatedBytes))}`;
 }
 
 /** 38.1% */

@@ -3,6 +3,7 @@
 
 import type { Header, ProcessInfo, Sampling } from "../../data/header";
 import {
+  counted,
   formatBytes,
   formatCount,
   formatExact,
@@ -10,7 +11,6 @@ import {
   formatSeconds,
   formatSetting,
   formatSpan,
-  plural,
 } from "../figures/format";
 
 export interface Fact {
@@ -73,18 +73,27 @@ export function runFacts({ process, extent }: Header): Fact[] {
 
 const REALLOC_MATTERS = 0.05; /* of all bytes: as in reports */
 
+/** Some figures are estimates. With a sampling interval of one byte every allocation is counted, so none is. */
+export function isEstimated({ sampling }: Header): boolean {
+  return !sampling.exact && !(sampling.mode === "sampled" && sampling.interval_bytes <= 1);
+}
+
 /** Calls by function, and how much reallocs copied. */
-export function callFacts({ totals }: Header): Fact[] {
+export function callFacts(header: Header): Fact[] {
+  const { totals } = header;
   const called = Object.entries(totals.functions).filter(([, calls]) => calls > 0);
   const { calls, in_place, moved_bytes } = totals.reallocs;
   const facts: Fact[] = [];
   if (called.length > 0)
     facts.push({ term: "Calls", text: called.map(([name, count]) => `${name} ${formatExact(count)}`).join(" · ") });
   if (totals.alloc_space.value > 0 && moved_bytes / totals.alloc_space.value >= REALLOC_MATTERS) {
-    const all = formatCount(calls);
+    const about = isEstimated(header) ? "about " : "";
+    const all = counted(formatCount(calls), "call");
+    const moved = formatBytes(moved_bytes);
+    const kept = formatCount(in_place);
     facts.push({
       term: "Realloc",
-      text: `${all} call${plural(all)} copied ${formatBytes(moved_bytes)}; ${formatCount(in_place)} of them stayed in place`,
+      text: `${about}${all} copied ${about}${moved}; ${about}${kept} of them stayed in place`,
     });
   }
   return facts;

@@ -7,6 +7,7 @@ import type { Profile } from "../../data/profile";
 import type { Look } from "../../look";
 import { estimateSides } from "../figures/dataset";
 import {
+  counted,
   formatBytes,
   formatChangeEstimate,
   formatEstimate,
@@ -14,10 +15,11 @@ import {
   formatPercent,
   formatSlack,
   formatSpan,
-  plural,
 } from "../figures/format";
 import { metricInfo, metricTitle, type Metric } from "../figures/metric";
+import { extremesOf, sizeQuantile } from "../tables/histograms";
 import { describeStretch, highestRss } from "../time/timeline";
+import { isEstimated } from "./facts";
 
 export interface Headline {
   label: string;
@@ -31,26 +33,6 @@ export interface Headline {
 }
 
 type Subject = Pick<Look, "profile" | "dataset" | "included" | "narrowed" | "totals">;
-
-/** Assumes uniform values within a bucket. The last bucket has no end: it is assumed to end at twice its start. */
-export function quantile(from: readonly number[], counts: ArrayLike<number>, fraction: number): number {
-  let all = 0;
-  for (let i = 0; i < counts.length; i++) all += counts[i];
-  let below = 0;
-  for (let i = 0; i < counts.length; i++) {
-    if (counts[i] > 0 && below + counts[i] >= fraction * all) {
-      const start = from[i];
-      const end = i + 1 < from.length ? from[i + 1] : 2 * start;
-      return start + ((end - start) * (fraction * all - below)) / counts[i];
-    }
-    below += counts[i];
-  }
-  return 0;
-}
-
-function counted(figure: string, word: string): string {
-  return `${figure} ${word}${plural(figure)}`;
-}
 
 // --- of one run ---
 
@@ -94,12 +76,12 @@ function peak(subject: Subject): Headline | null {
   if (subject.dataset.kind === "interval" || !(space.value > 0)) return null;
   const when = formatSpan(header.peak.time_s);
   const partial = header.extent.selection !== null || subject.narrowed;
+  const slack = formatSlack(space.value, header.peak.slack_bytes, header.totals.alloc_space.value);
   const note = header.extent.merged
     ? `sum of the peaks of ${header.extent.merged} profiles`
     : partial
       ? `at ${when}, when the whole heap was largest`
-      : `at ${when}${formatSlack(space.value, header.peak.slack_bytes)}`;
-  const slack = formatSlack(space.value, header.peak.slack_bytes);
+      : `at ${when}${slack}`;
   return {
     label: partial ? "Held at the peak" : "Peak",
     value: formatEstimate("bytes", space),
@@ -177,40 +159,18 @@ function slack(subject: Subject): Headline | null {
   };
 }
 
-interface Sizes {
-  counts: ArrayLike<number>;
-  smallest: number;
-  largest: number;
-}
-
-/** The sizes of included sites; null if unknown. */
-function sizesOf(subject: Subject): Sizes | null {
-  const { profile, included, narrowed, dataset } = subject;
-  const { totals, scales } = profile.header;
-  if (dataset.kind !== "whole") return null;
-  if (!narrowed)
-    return totals.largest ? { counts: totals.sizes, smallest: totals.smallest ?? 0, largest: totals.largest } : null;
-  const { sizes, smallest, largest, count } = profile.sites;
-  const counts = new Float64Array(scales.sizes_from.length);
-  for (let i = 0; i < sizes.site.length; i++) if (included[sizes.site[i]]) counts[sizes.bucket[i]] += sizes.count[i];
-  let [low, high] = [Infinity, 0];
-  for (let site = 0; site < count; site++) {
-    if (!included[site] || !(largest[site] > 0)) continue;
-    low = Math.min(low, smallest[site]);
-    high = Math.max(high, largest[site]);
-  }
-  return high > 0 ? { counts, smallest: low, largest: high } : null;
-}
-
 function sizes(subject: Subject): Headline | null {
-  const found = sizesOf(subject);
-  if (!found) return null;
-  const { smallest, largest, counts } = found;
+  const { profile, included, narrowed, dataset } = subject;
+  if (dataset.kind !== "whole") return null;
+  const chosen = narrowed ? included : null;
+  const extremes = extremesOf(profile.sites, chosen);
+  if (!extremes) return null;
+  const { smallest, largest } = extremes;
   if (smallest === largest) return { label: "Size", value: formatBytes(largest), note: "all blocks", metric: null };
-  const at = (fraction: number) =>
-    formatBytes(
-      Math.min(largest, Math.max(smallest, quantile(subject.profile.header.scales.sizes_from, counts, fraction))),
-    );
+  const at = (fraction: number) => {
+    const { bytes, exact } = sizeQuantile(profile.sites, chosen, fraction);
+    return `${exact && !isEstimated(profile.header) ? "" : "about "}${formatBytes(bytes)}`;
+  };
   return {
     label: "Size",
     value: `p50 ${at(0.5)}`,

@@ -101,10 +101,73 @@ export function extremesOf(sites: Sites, chosen: Uint8Array | null): Extremes | 
   return found.largest > 0 ? found : null;
 }
 
-/** A quantile of sizes, not beyond the known extremes. */
-export function sizeQuantile(counts: ArrayLike<number>, fraction: number, extremes: Extremes | null): number {
-  const value = quantile(counts, sizeScale(), fraction);
-  return extremes ? Math.min(Math.max(value, extremes.smallest), extremes.largest) : value;
+// --- quantiles of sizes, as src/analysis/quantile.c computes them ---
+
+export interface Quantile {
+  bytes: number;
+  /** No size had to be interpolated. */
+  exact: boolean;
+}
+
+/** So many blocks of a site, of sizes from `from` to `to`. */
+interface Span {
+  from: number;
+  to: number;
+  count: number;
+}
+
+function spansIn(sites: Sites, chosen: Uint8Array | null, bucket: number): Span[] {
+  const scale = sizeScale();
+  const spans: Span[] = [];
+  const { site, bucket: buckets, count } = sites.sizes;
+  for (let i = 0; i < site.length; i++) {
+    const number = site[i];
+    if (buckets[i] !== bucket || (chosen && !chosen[number])) continue;
+    const end = bucket + 1 < SIZE_BUCKETS ? scale[bucket + 1] - 1 : sites.largest[number];
+    const from = Math.min(Math.max(sites.smallest[number], scale[bucket]), end);
+    spans.push({ from, to: Math.max(Math.min(sites.largest[number], end), from), count: count[i] });
+  }
+  return spans;
+}
+
+function countUpTo(spans: readonly Span[], bytes: number): number {
+  let sum = 0;
+  for (const { from, to, count } of spans)
+    sum += count * Math.min(Math.max((bytes - from + 1) / (to - from + 1), 0), 1);
+  return sum;
+}
+
+/** The smallest size up to which there are so many blocks. */
+function findSize(spans: readonly Span[], wanted: number): number {
+  let from = Infinity;
+  let to = 0;
+  for (const span of spans) {
+    from = Math.min(from, span.from);
+    to = Math.max(to, span.to);
+  }
+  while (from < to) {
+    const middle = Math.floor((from + to) / 2);
+    if (countUpTo(spans, middle) >= wanted) to = middle;
+    else from = middle + 1;
+  }
+  return to;
+}
+
+const ROUNDING = 1e-9; /* of sums of weights */
+
+/** A quantile of the sizes of chosen sites (null: all). Each knows its smallest and its largest size, so that often
+ * nothing is left to interpolate. */
+export function sizeQuantile(sites: Sites, chosen: Uint8Array | null, fraction: number): Quantile {
+  const counts = sumHistogram(sites.sizes, chosen, SIZE_BUCKETS);
+  const wanted = sumOf(counts) * fraction * (1 - ROUNDING);
+  let below = 0;
+  for (let i = 0; i < counts.length; below += counts[i++]) {
+    if (!(counts[i] > 0) || below + counts[i] < wanted) continue;
+    const spans = spansIn(sites, chosen, i);
+    const bytes = findSize(spans, wanted - below);
+    return { bytes, exact: !spans.some(({ from, to }) => from < to && from <= bytes && bytes <= to) };
+  }
+  return { bytes: 0, exact: false };
 }
 
 // --- how allocators round sizes up (the rules of src/analysis/advice/sizing.c) ---

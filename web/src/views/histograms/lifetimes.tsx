@@ -5,6 +5,7 @@ import { useMemo } from "preact/hooks";
 import type { Header } from "../../data/header";
 import type { Look, ViewProps } from "../../look";
 import {
+  counted,
   formatCount,
   formatEstimate,
   formatExact,
@@ -81,7 +82,7 @@ function lifeFacts(look: Look, run: WholeRun, lives: Float64Array): [string, str
     facts.push(["Median lifetime of freed blocks, about", duration(header, quantile(lives, scale, 0.5))]);
     facts.push(["99th percentile, about", duration(header, quantile(lives, scale, 0.99))]);
   }
-  facts.push([header.page.title_live, `${formatEstimate("blocks", inuse_objects)} blocks`]);
+  facts.push([header.page.title_live, counted(formatEstimate("blocks", inuse_objects), "block")]);
   return facts;
 }
 

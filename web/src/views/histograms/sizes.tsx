@@ -3,7 +3,8 @@
 
 import { useMemo } from "preact/hooks";
 import type { ViewProps } from "../../look";
-import { formatBytes, formatCount, formatExact, formatPercent } from "../../model/figures/format";
+import { isEstimated } from "../../model/overview/facts";
+import { counted, formatBytes, formatCount, formatExact, formatPercent } from "../../model/figures/format";
 import {
   bucketRange,
   bytesBySize,
@@ -67,14 +68,20 @@ function largestText(largest: number): string {
   return largest >= SIZE_LIMIT ? `${formatBytes(largest)} or more` : formatBytes(largest);
 }
 
+function quantileFact({ dataset, chosen }: WholeRun, name: string, fraction: number): [string, string] {
+  const { sites, header } = dataset.profile;
+  const { bytes, exact } = sizeQuantile(sites, chosen, fraction);
+  return [exact && !isEstimated(header) ? name : `${name}, about`, formatBytes(bytes)];
+}
+
 function sizeFacts(run: WholeRun, model: Model): [string, string][] {
-  const { extremes, calls } = model;
+  const { extremes } = model;
   const { alloc_objects, alloc_space } = run.totals;
   const facts: [string, string][] = [];
   if (extremes) facts.push(["Smallest", formatBytes(extremes.smallest)]);
-  facts.push(["p50, about", formatBytes(sizeQuantile(calls, 0.5, extremes))]);
+  facts.push(quantileFact(run, "p50", 0.5));
   if (alloc_objects.value > 0) facts.push(["Mean", formatBytes(alloc_space.value / alloc_objects.value)]);
-  facts.push(["p99, about", formatBytes(sizeQuantile(calls, 0.99, extremes))]);
+  facts.push(quantileFact(run, "p99", 0.99));
   if (extremes) facts.push(["Largest", largestText(extremes.largest)]);
   return facts;
 }
@@ -89,7 +96,7 @@ function Resized({ resizing }: { resizing: Resizing }) {
       ["Left in place", `${formatCount(inPlace)} (${formatPercent(inPlace / calls)})`],
       ["Bytes copied", formatBytes(movedBytes)],
     );
-  if (exitBlocks > 0) facts.push(["Freed at exit", `${formatBytes(exitBytes)} in ${formatCount(exitBlocks)} blocks`]);
+  if (exitBlocks > 0) facts.push(["Freed at exit", `${formatBytes(exitBytes)} in ${counted(formatCount(exitBlocks), "block")}`]);
   return (
     <section class="resized">
       <h3>Resized, and freed at exit</h3>

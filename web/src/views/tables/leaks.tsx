@@ -127,7 +127,9 @@ function Item({ look, item, classes }: ItemProps) {
     <>
       <tr data-row={number} class={picked ? "picked" : ""}>
         <td class="numeric"><Figure unit="bytes" estimate={leak.bytes} change={false} /></td>
-        <td class="numeric" data-column="blocks"><Figure unit="blocks" estimate={leak.blocks} change={false} /></td>
+        <td class="numeric" data-column="blocks" data-noun={`block${plural(formatEstimate("blocks", leak.blocks))}`}>
+          <Figure unit="blocks" estimate={leak.blocks} change={false} />
+        </td>
         {classes.length > 0 && <td class="made">{sumOf(made) > 0 && <Made made={made} classes={classes} />}</td>}
         <th scope="row">
           <button type="button" class="unfold" aria-expanded={open} aria-label={action} onClick={() => setOpen(!open)}>

@@ -85,7 +85,7 @@ function marksOf(header: Header, run: Run): Mark[] {
   if (run.peak) {
     const { seconds, bytes } = run.peak;
     const height = `${formatEstimate("bytes", totals.peak_space)} at ${formatSpan(seconds)}`;
-    marks.push({ seconds, text: `peak ${height}${formatSlack(bytes, peak.slack_bytes)}`, bytes: peakHeight(run) });
+    marks.push({ seconds, text: `peak ${height}${formatSlack(bytes, peak.slack_bytes, totals.alloc_space.value)}`, bytes: peakHeight(run) });
   }
   if (process.exit_s !== null && end - process.exit_s > LONG_TAIL * end)
     marks.push({ seconds: process.exit_s, text: "exit begins", bytes: null });
