@@ -82,7 +82,9 @@ def check(way):
         assert done.returncode == 137, done
         assert 333 not in stacks, "the destructor's free was not seen"
         killed = functions_of(Path(place) / "killed.plim")
-        assert killed.pop(333) and killed == stacks, killed
+        at_exit = {bytes: names for bytes, names in killed.items() if bytes not in stacks}  # what exit handlers free:
+        assert at_exit.pop(333) and all("frame_dummy" in names for names in at_exit.values()), at_exit  # libgcc, too
+        assert {bytes: killed.get(bytes) for bytes in stacks} == stacks, (killed, stacks)
 
 
 for name in WAYS:
