@@ -2,7 +2,7 @@
 #
 #   BUILD    where to build          PREFIX, DESTDIR   where to install
 #   SETUP    what installs missing packages (SETUP=: for nothing)
-#   ARCH     the processor to build for: this machine's, or aarch64 (the runtime only)
+#   ARCH     the processor to build for: this machine's, or aarch64 (the runtime, or the glibc of `make glibc`)
 #   GLIBC    where the glibc of `make glibc` is, and RELEASE which one to build: the system's unless given
 
 ARCH ?= $(shell uname -m)
@@ -47,11 +47,12 @@ page:                              ## bundle the page from web/src again, after 
 	@node web/build.mjs
 
 glibc:                             ## build a glibc with the profiler in its malloc
-	@$(SETUP) build glibc
-	@src/glibc/build --into $(GLIBC) $(JOBS:-j%=--jobs %) $(if $(RELEASE),--release $(RELEASE))
+	@$(SETUP) build glibc $(CROSS)
+	@src/glibc/build --into $(GLIBC) $(JOBS:-j%=--jobs %) $(if $(RELEASE),--release $(RELEASE)) \
+	    $(if $(CROSS),--arch $(CROSS))
 
-check:                             ## build with gcc, clang and sanitizers; run every test
-	@$(SETUP) build check glibc
+check:                             ## build with gcc, clang and sanitizers, and for aarch64; run every test
+	@$(SETUP) build check glibc aarch64
 	@tools/check $(JOBS)
 
 soak:                              ## the long tests

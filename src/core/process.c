@@ -559,6 +559,7 @@ static enum pl_process_state start(struct pl_process *process)
             pl_config.interval_bytes = PL_SAMPLE_USUAL;
         if (pl_sys_getcwd(pl_config.directory, sizeof pl_config.directory) <= 0)
             pl_config.directory[0] = 0;
+        pl_unwind_prepare();
         pl_config.on_disk = belongs_on_disk(process->scratch);
     }
     pl_memory_wipe_on_fork(&wiped, sizeof wiped);

@@ -59,7 +59,7 @@ static uint64_t resident_bytes(void)
     if (fscanf(file, "%*u %lu %lu", &resident, &shared) != 2)
         resident = shared = 0;
     fclose(file);
-    return (resident - shared) * 4096;
+    return (resident - shared) * pl_front_page_bytes();
 }
 
 /* mallinfo2() locks one arena after the other, so no thread may be stopped inside malloc now. */

@@ -3,6 +3,7 @@
 #include <errno.h>
 
 #include "core/threads.h"
+#include "preload/front.h"
 #include "preload/libc.h"
 #include "preload/next.h"
 
@@ -53,7 +54,7 @@ static int nested_posix_memalign(void **out, size_t alignment, size_t n)
 
 static void *nested_valloc(size_t n)
 {
-    return pl_next.aligned_alloc(4096, n);
+    return pl_next.aligned_alloc(pl_front_page_bytes(), n);
 }
 
 void pl_next_unnest(void)

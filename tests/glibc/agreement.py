@@ -33,7 +33,7 @@ MORE_STRAY = {"python3": {"alloc_space": 300000}, "cc1": {"alloc_space": 150000}
 ANOTHER_RELEASE = {"alloc_objects": 500, "inuse_objects": 100}  # its libc makes other calls
 SAMPLED = ("alloc_objects", "alloc_space")
 TOP = 10
-SYSTEM_FILES = ("libc.so.6", "ld-linux-x86-64.so.2")
+SYSTEM_FILES = ("libc.so.6", SYSTEM_LOADER.name)
 SMALL_ENVIRONMENT = {
     "PATH": "/usr/local/bin:/usr/bin:/bin",
     "HOME": "/nonexistent",
@@ -52,7 +52,7 @@ def compiler():
     path = subprocess.run(["gcc", "-print-prog-name=cc1"], capture_output=True, text=True, check=True).stdout.strip()
     if "/" not in path:
         raise Skip("there is no cc1")
-    return [path, "-quiet", "-O2", "-w", "-imultiarch", "x86_64-linux-gnu", JOBS / "gcc.c", "-o", "-"]
+    return [path, "-quiet", "-O2", "-w", "-imultiarch", f"{built.MACHINE}-linux-gnu", JOBS / "gcc.c", "-o", "-"]
 
 
 GIT_JOB_STATUS = 6  # it ends with a command that fails, on purpose

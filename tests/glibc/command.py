@@ -170,7 +170,7 @@ def the_system_outside_of_the_tree_does_not_change():
     with Place() as place:
         need_name_space(place)
         before = (SYSTEM_LOADER.resolve().stat().st_ino, system_libc().stat().st_ino)
-        script = "stat -Lc %i /lib64/ld-linux-x86-64.so.2"
+        script = f"stat -Lc %i {SYSTEM_LOADER}"
         inside = plimsoll_run(place, "-q", "--glibc-tree", "--", "sh", "-c", script).stdout
         assert int(inside) == LOADER.stat().st_ino != before[0], inside
         assert (SYSTEM_LOADER.resolve().stat().st_ino, system_libc().stat().st_ino) == before

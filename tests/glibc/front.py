@@ -24,17 +24,16 @@ sys.path.insert(0, str(HERE.parent / "lib"))
 import built  # noqa: E402
 import claims  # noqa: E402
 import plim  # noqa: E402
-from built import BUILD, PLIMSOLL, RUNTIME, SOURCE, export  # noqa: E402, F401
+from built import BUILD, PLIMSOLL, RUNTIME, SOURCE, SYSTEM_LOADER, export  # noqa: E402, F401
 from claims import Skip, claim, expect, say  # noqa: E402, F401
 from patience import PATIENCE_S  # noqa: E402
 
 GLIBC = Path(os.environ.get("PLIMSOLL_GLIBC") or SOURCE / "build" / "glibc").resolve()
-LOADER = GLIBC / "lib" / "ld-linux-x86-64.so.2"
+LOADER = GLIBC / "lib" / built.SYSTEM_LOADER.name
 LIBC = GLIBC / "lib" / "libc.so.6"
 ARCHIVE = GLIBC / "lib" / "libc.a"
 STATIC = ["-static", "-Wl,--eh-frame-hdr", f"-L{ARCHIVE.parent}"]  # options to link a program with it
 SYSTEM_RELEASE = os.confstr("CS_GNU_LIBC_VERSION").split()[-1]
-SYSTEM_LOADER = Path("/lib64/ld-linux-x86-64.so.2")
 PROGRAMS = BUILD / "tests" / "glibc"
 TRAPS = BUILD / "tests" / "traps"
 JOBS = HERE.parent / "programs" / "jobs"

@@ -5,12 +5,15 @@ import re
 import sys
 from fnmatch import fnmatchcase
 
-from build import EXPORT_MAPS, core_objects, output_of, verdict
+from build import EXPORT_MAPS, SOURCE, core_objects, output_of, verdict
+
+sys.path.insert(0, str(SOURCE / "tests/lib"))
+from built import SYSTEM_LOADER  # noqa: E402
 
 # What the core may refer to: the lookup of modules (find.h), the end of the main thread's stack, the interface of its
 # front end, and a symbol of the linker.
 MAY_CALL = {"pl_find_module", "__libc_stack_end", "pl_front", "_GLOBAL_OFFSET_TABLE_"}
-MAY_NEED = {"libc.so.6", "ld-linux-x86-64.so.2"}
+MAY_NEED = {"libc.so.6", SYSTEM_LOADER.name}
 TLS_BYTES_MAX = 127
 
 

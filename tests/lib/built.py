@@ -6,6 +6,7 @@ PLIMSOLL_BUILD names the directory; without it, it is `build` in the tree.
 
 import json
 import os
+import platform
 import subprocess
 from pathlib import Path
 
@@ -15,6 +16,8 @@ RUNTIME = BUILD / "libplimsoll.so"
 PLIMSOLL = Path(os.environ.get("PLIMSOLL_COMMAND", BUILD / "plimsoll"))
 SYSROOT = os.environ.get("PLIMSOLL_SYSROOT")  # has the libraries of programs for another processor
 EMULATOR = os.environ.get("PLIMSOLL_EMULATOR", "").split()  # for a build for another processor
+MACHINE = "aarch64" if EMULATOR else platform.machine()
+SYSTEM_LOADER = Path({"x86_64": "/lib64/ld-linux-x86-64.so.2", "aarch64": "/lib/ld-linux-aarch64.so.1"}[MACHINE])
 
 
 def environment(**settings):

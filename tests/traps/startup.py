@@ -10,10 +10,10 @@ from pathlib import Path
 from traps import *
 
 AUTO = 3  # enum pl_mode
-HUGE_KIB = 2 << 10  # the size of a huge page of x86-64
+HUGE_KIB = 2 << 10  # the size of a huge page, with pages of 4 KiB
 
 QUIET_CALLS, QUIET_BYTES = 1000, 100
-LOADER = "/lib64/ld-linux-x86-64.so.2"
+LOADER = str(built.SYSTEM_LOADER)
 
 
 def runs_as_without_us(*command, **options):

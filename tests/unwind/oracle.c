@@ -312,6 +312,7 @@ __attribute__((constructor)) static void begin(void)
         return;
     snprintf(log_path, sizeof log_path, "%s", path);
     remember = getenv("UNWIND_REMEMBER") != NULL;
+    pl_unwind_prepare();
     tracing = getenv("UNWIND_TRACE") != NULL;
     if (tracing) {
         stacks = map(STACKS * sizeof *stacks);

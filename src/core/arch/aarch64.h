@@ -88,7 +88,10 @@ INLINE void pl_arch_pause(void)
 
 /* The stack pointer that glibc's longjmp will restore: the fourteenth word of the buffer, mangled with a secret of the
  * loader. A buffer of our own, with a stack pointer that we know, tells what the secret is. */
-extern int pl_arch_setjmp(void *buffer) __asm__("_setjmp") __attribute__((returns_twice));
+#ifndef PL_ARCH_SETJMP
+#define PL_ARCH_SETJMP "_setjmp"
+#endif
+extern int pl_arch_setjmp(void *buffer) __asm__(PL_ARCH_SETJMP) __attribute__((returns_twice));
 #define PL_ARCH_JUMP_SP 13
 #define PL_ARCH_JUMP_WORDS 64
 static __attribute__((noinline, unused)) uintptr_t pl_arch_jump_target(const void *buffer)
@@ -147,6 +150,23 @@ INLINE bool pl_arch_take_and_count(uint64_t *from, uint64_t charge)
                      : "=&r"(left), "=&r"(calls), "=&r"(failed), "=@cccc"(borrow), "+Q"(*(__uint128_t *) (void *) from)
                      : "r"(charge)
                      : "memory");
+    return borrow;
+}
+
+/* The same for an allocator that no signal handler may call: glibc's own. `calls` is often the next word. */
+INLINE bool pl_arch_charge_alone(uint64_t *from, uint64_t *calls, uint64_t charge)
+{
+    uint64_t left, sum;
+    bool borrow;
+    if (calls != from + 1) {
+        ++*calls;
+        left = *from;
+        *from = left - charge;
+        return left < charge;
+    }
+    __asm__("ldp %0, %1, %3\n\tadd %1, %1, #1\n\tsubs %0, %0, %4\n\tstp %0, %1, %3"
+            : "=&r"(left), "=&r"(sum), "=@cccc"(borrow), "+Q"(*(__uint128_t *) (void *) from)
+            : "r"(charge));
     return borrow;
 }
 
@@ -226,6 +246,7 @@ INLINE uintptr_t pl_arch_untagged(uintptr_t address)
 #define PL_ARCH_CODE_SHIFT 2    /* instructions are words */
 #define PL_ARCH_SIGNS_CODE 1    /* unwind tables have DW_CFA_AARCH64_negate_ra_state */
 #define PL_ARCH_FRAME_WORDS 768 /* of struct pl_walk's scratch space */
+#define PL_ARCH_VECTOR_LENGTH 46 /* VG: how many words of 8 bytes a vector of SVE has */
 
 /*
  * A plain rule:
@@ -268,6 +289,20 @@ INLINE uint32_t pl_arch_rule(int64_t cfa, int64_t pc, int64_t fp)
 INLINE unsigned pl_arch_signal_at(unsigned number)
 {
     return PL_ARCH_SIGNAL_AT(number);
+}
+
+/* Does the processor have SVE? The kernel says so, and only then may the length be asked for. */
+INLINE bool pl_arch_has_vectors(void)
+{
+    const long prctl = 167, get_length = 51; /* PR_SVE_GET_VL */
+    return pl_arch_syscall(prctl, get_length, 0, 0, 0, 0, 0) > 0;
+}
+
+INLINE uint64_t pl_arch_vector_length(void)
+{
+    register uint64_t x0 __asm__("x0");
+    __asm__ volatile(".inst 0x04e0e3e0" /* cntd x0 */ : "=r"(x0));
+    return x0;
 }
 
 /* bl, blr, blraa and its relatives; or a nop. */

@@ -140,6 +140,13 @@ INLINE bool pl_arch_take(uint64_t *from, uint64_t charge)
     return borrow;
 }
 
+/* Counts a call, and takes its charge, where no signal handler can come in between: see aarch64.h. */
+INLINE bool pl_arch_charge_alone(uint64_t *from, uint64_t *calls, uint64_t charge)
+{
+    pl_arch_add(calls, 1);
+    return pl_arch_take(from, charge);
+}
+
 INLINE bool pl_arch_is_relocated(void)
 {
     uintptr_t tls;
@@ -189,6 +196,7 @@ INLINE uintptr_t pl_arch_untagged(uintptr_t address)
 #define PL_ARCH_CODE_SHIFT 0    /* instructions begin at multiples of 2^this */
 #define PL_ARCH_SIGNS_CODE 0    /* has no pointer authentication, so that no unwind table mentions it */
 #define PL_ARCH_FRAME_WORDS 512 /* of struct pl_walk's scratch space */
+#define PL_ARCH_VECTOR_LENGTH 0 /* no register is the length of vectors */
 
 /*
  * A plain rule:
@@ -237,6 +245,16 @@ INLINE unsigned pl_arch_signal_at(unsigned number)
         PL_ARCH_SIGNAL_AT(16),                       /* rip */
     };
     return at[number];
+}
+
+INLINE bool pl_arch_has_vectors(void)
+{
+    return false;
+}
+
+INLINE uint64_t pl_arch_vector_length(void)
+{
+    return 0;
 }
 
 /* Do these bytes, the eight in front of an address, end with a call instruction? If not, it is no return address. Or

@@ -83,9 +83,20 @@ static COLD uint64_t pick(struct pl_machine *machine, unsigned below)
     return machine->operand[machine->depth - 1 - below];
 }
 
+static bool has_vectors;
+
+void pl_unwind_prepare(void)
+{
+    has_vectors = pl_arch_has_vectors();
+}
+
+/* On AArch64, tables call the length of vectors a register. Threads may have different ones, so no rule may be made of
+ * it: that is computed without memory. */
 static COLD uint64_t get_register(struct pl_machine *machine, uint64_t number)
 {
     const struct pl_registers *registers = machine->registers;
+    if (PL_ARCH_VECTOR_LENGTH && number == PL_ARCH_VECTOR_LENGTH && has_vectors && machine->memory)
+        return pl_arch_vector_length();
     if (number >= PL_ARCH_REGISTERS || !(registers->known >> number & 1)) {
         machine->bad = true;
         return 0;

@@ -64,6 +64,10 @@ struct pl_walk {
 
 void pl_unwind(struct pl_walk *walk, const struct pl_start *start);
 
+/* Asks the kernel what stacks of this machine may have on them. Called once, before the process can be in a sandbox;
+ * without it, frames of vector code end a stack. */
+void pl_unwind_prepare(void);
+
 /* Discards all cached rules. Called when a module is unloaded, because other code may get its addresses. */
 void pl_rule_forget(void);
 

@@ -58,7 +58,7 @@ static void check_flags(void)
         feraiseexcept(flags & FE_ALL_EXCEPT);
         uint64_t before = environment();
         allocate();
-        CHECK(environment() == before && fetestexcept(FE_ALL_EXCEPT) == (flags & FE_ALL_EXCEPT));
+        CHECK(environment() == before);
     }
     feclearexcept(FE_ALL_EXCEPT);
 }

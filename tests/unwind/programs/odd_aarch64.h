@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* odd_aarch64.h - the frames of oddities.c. */
+#include <sys/auxv.h>
 
 #define ENTER "stp x19, x30, [sp, #-16]!\n\t.cfi_def_cfa_offset 16\n\t.cfi_offset 19, -16\n\t.cfi_offset 30, -8\n\t"
 #define LEAVE "ldp x19, x30, [sp], #16\n\t.cfi_restore 19\n\t.cfi_restore 30\n\t.cfi_def_cfa 31, 0\n\tret"
@@ -47,6 +48,20 @@ ODDITY(remembers,
 ODDITY(signed_with_a, SIGNED_FRAME("hint #25", "hint #29", 0, 64));
 ODDITY(signed_with_b, ".cfi_b_key_frame\n\t" SIGNED_FRAME("hint #27", "hint #31", 32, 96));
 
+/* A frame of vector code: two vectors of SVE, whose length only the processor knows. CFA = sp + 16 + 16 * VG. */
+#define HAS_SVE (getauxval(AT_HWCAP) >> 22 & 1)
+ODDITY(in_vectors, ".arch_extension sve\n\tstp x19, x30, [sp, #-16]!\n\t.cfi_def_cfa_offset 16\n\t.cfi_offset 19, -16\n\t"
+                   ".cfi_offset 30, -8\n\taddvl sp, sp, #-2\n\t"
+                   ".cfi_escape 0x0f, 9, 0x8f, 16, 0x92, 46, 0, 0x40, 0x1e, 0x22, 0x96\n\t" CALL
+                   "addvl sp, sp, #2\n\t.cfi_def_cfa 31, 16\n\t" LEAVE "\n\t.arch_extension nosve");
+static void vectors_if_any(void (*call)(int), int argument)
+{
+    if (HAS_SVE)
+        in_vectors(call, argument);
+    else
+        call(argument);
+}
+
 /* Frames that are too large for a plain rule, and whose return address is far from both ends. */
 ODDITY(far_away, "stp x29, x30, [sp, #-16]!\n\t.cfi_def_cfa_offset 16\n\t.cfi_offset 29, -16\n\t.cfi_offset 30, -8\n\t"
                  "sub sp, sp, #5, lsl #12\n\t.cfi_def_cfa_offset 20496\n\tstr x30, [sp, #8000]\n\t"
@@ -61,7 +76,7 @@ UNTABLED(untabled_without_fp, "stp x29, x30, [sp, #-48]!\n\tmov x29, #1\n\t" CAL
 
 #define ODD_FRAMES                                                                                                     \
     cfa_in_x19, saved_in_registers, cfa_by_expression, registers_by_expression, cfa_by_program, remembers,             \
-        signed_with_a, signed_with_b, far_away
+        signed_with_a, signed_with_b, far_away, vectors_if_any
 
 /* stp x29, x30, [sp, #-32]!; mov x29, sp; mov x9, x0; mov w0, w1; blr x9; ldp x29, x30, [sp], #32; ret */
 static const uint32_t generated_code[] = {0xa9be7bfd, 0x910003fd, 0xaa0003e9, 0x2a0103e0,

@@ -14,6 +14,12 @@
 #define TUNABLE_NAMESPACE malloc
 #include <elf/dl-tunables.h>
 
+/* Inside libc.so, its own functions have other names: calls of them do not
+   go through the PLT.  */
+#ifdef SHARED
+# define PL_ARCH_SETJMP "__GI__setjmp"
+#endif
+
 #include "malloc/plimsoll/core/cold.h"
 #include "malloc/plimsoll/core/memory.h"
 #include "malloc/plimsoll/core/process.h"

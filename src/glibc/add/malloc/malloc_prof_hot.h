@@ -2,8 +2,8 @@
 /* The heap profiler inside malloc: its hot path.  Part of malloc.c.
 
    Every allocation is counted, and its charge subtracted from the thread's
-   countdown: four instructions, no atomics, no branch taken.  Every free
-   tests one more bit of a word that it tests anyway.  Both cost the same
+   countdown: four instructions on x86_64, no atomics, no branch taken.  Every
+   free tests one more bit of a word that it tests anyway.  Both cost the same
    whether the profiler is on or off.  */
 
 #ifndef _MALLOC_PROF_HOT_H
@@ -23,9 +23,9 @@
 static __always_inline bool
 malloc_prof_charge (enum __pl_function function, size_t bytes)
 {
-  __pl_arch_add (&__pl_tls.calls[function], 1);
-  return __glibc_unlikely (__pl_arch_take (&__pl_tls.charge_left,
-				      bytes + PL_CALL_CHARGE));
+  return __glibc_unlikely (
+    __pl_arch_charge_alone (&__pl_tls.charge_left, &__pl_tls.calls[function],
+			    bytes + PL_CALL_CHARGE));
 }
 
 #endif /* malloc_prof_hot.h */
