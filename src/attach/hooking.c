@@ -6,10 +6,11 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/syscall.h>
 
 #define FUNCTION_MAX (64u << 10)
 #define FUNCTION_UNKNOWN 64u /* bytes to read of a function whose size is not known */
-#define CALL_NS 5000000000ull
+#define MAP_TRIES 5
 #define PAGE 4096ull
 #define STACK_WORDS 32768 /* of each stack: 256 KiB */
 #define LOWEST (1ull << 20)
@@ -27,13 +28,13 @@ static bool is_complete(const struct pl_desk *desk)
     return desk->version == PL_DESK_VERSION && desk->hooks <= PL_DESK_HOOKS && desk->begin && desk->end;
 }
 
-bool pl_hooking_find(struct pl_hooking *hooking, const struct pl_tracee *tracee, const struct pl_loaded *loaded)
+bool pl_hooking_find(struct pl_hooking *hooking, const struct pl_remote *remote)
 {
     uint64_t bytes;
     hooking->problem[0] = 0;
-    if (!pl_loaded_first(loaded, tracee, PL_DESK_SYMBOL, &hooking->at, &bytes))
+    if (!pl_loaded_first(&remote->loaded, &remote->tracee, PL_DESK_SYMBOL, &hooking->at, &bytes))
         return false;
-    if (bytes == sizeof hooking->desk && pl_tracee_read(tracee, hooking->at, &hooking->desk, bytes) &&
+    if (bytes == sizeof hooking->desk && pl_tracee_read(&remote->tracee, hooking->at, &hooking->desk, bytes) &&
         is_complete(&hooking->desk))
         return true;
     snprintf(hooking->problem, sizeof hooking->problem, "it was attached to by another version of Plimsoll before");
@@ -68,15 +69,19 @@ static uint64_t find_gap(pid_t pid, uint64_t module, uint64_t bytes)
     return gap;
 }
 
-static uint64_t map_room(struct pl_visitor *visitor, const struct pl_loaded *loaded, uint64_t near, uint64_t bytes)
+/* Other threads run, and may map something there first. */
+static uint64_t map_room(struct pl_remote *remote, uint64_t near, uint64_t bytes)
 {
-    uint64_t map, at = find_gap(visitor->tracee->pid, near, bytes), result = 0;
-    const uint64_t argument[6] = {
-        at, bytes, PROT_READ | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, ~0ull, 0};
-    if (!at || !pl_loaded_first(loaded, visitor->tracee, "mmap", &map, NULL) ||
-        !pl_visitor_call(visitor, map, argument, CALL_NS, &result))
-        return 0;
-    return result == at ? at : 0;
+    for (int i = 0; i < MAP_TRIES; i++) {
+        uint64_t at = find_gap(remote->tracee.pid, near, bytes), result = 0;
+        const uint64_t argument[6] = {
+            at, bytes, PROT_READ | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, ~0ull, 0};
+        if (!at || !pl_remote_system_call(remote, SYS_mmap, argument, &result))
+            return 0;
+        if (result == at)
+            return at;
+    }
+    return 0;
 }
 
 static uint64_t distance(uint64_t a, uint64_t b)
@@ -85,19 +90,19 @@ static uint64_t distance(uint64_t a, uint64_t b)
 }
 
 /* Room for one function near its entry. */
-static uint64_t take_room(struct pl_hooking *hooking, struct pl_visitor *visitor, const struct pl_loaded *loaded,
-                          const struct pl_loaded_module *module, uint64_t entry)
+static uint64_t take_room(struct pl_hooking *hooking, struct pl_remote *remote, const struct pl_loaded_module *module,
+                          uint64_t entry)
 {
     struct pl_desk *desk = &hooking->desk;
     if (!desk->room || desk->room + PL_MACHINE_ROOM > desk->room_end ||
         distance(desk->room, entry) > PL_MACHINE_REACH) {
         uint64_t bytes = (PL_DESK_HOOKS * PL_MACHINE_ROOM + PAGE - 1) & ~(PAGE - 1);
-        desk->room = map_room(visitor, loaded, module->start, bytes);
+        desk->room = map_room(remote, module->start, bytes);
         desk->room_end = desk->room ? desk->room + bytes : 0;
     }
     uint64_t room = desk->room;
     desk->room += room ? PL_MACHINE_ROOM : 0;
-    return pl_tracee_write(visitor->tracee, OFFSET(room), &desk->room, 2 * sizeof desk->room) ? room : 0;
+    return pl_tracee_write(&remote->tracee, OFFSET(room), &desk->room, 2 * sizeof desk->room) ? room : 0;
 }
 
 /* ---- planning ---- */
@@ -126,21 +131,21 @@ static bool is_known(const struct pl_desk_patch *patch, const struct pl_tracee *
            (!memcmp(there, patch->before, patch->bytes) || !memcmp(there, patch->after, patch->bytes));
 }
 
-static const char *make_plan(struct pl_hooking *hooking, struct pl_visitor *visitor, const struct pl_loaded *loaded,
+static const char *make_plan(struct pl_hooking *hooking, struct pl_remote *remote,
                              const struct pl_loaded_module *module, uint32_t i, uint64_t entry, uint64_t bytes)
 {
     static uint8_t code[FUNCTION_MAX];
     struct pl_machine_plan plan;
     bytes = !bytes ? FUNCTION_UNKNOWN : bytes < FUNCTION_MAX ? bytes : FUNCTION_MAX;
     if (entry < module->code || entry + bytes > module->code_end ||
-        !pl_tracee_read(visitor->tracee, entry, code, bytes))
+        !pl_tracee_read(&remote->tracee, entry, code, bytes))
         return "its code cannot be read";
     const struct pl_machine_function function = {
         .entry = entry,
         .code = code,
         .bytes = bytes,
         .slot = OFFSET(slot) + i * sizeof(uint64_t),
-        .room = take_room(hooking, visitor, loaded, module, entry),
+        .room = take_room(hooking, remote, module, entry),
     };
     if (!function.room)
         return "there is no room near it";
@@ -148,25 +153,25 @@ static const char *make_plan(struct pl_hooking *hooking, struct pl_visitor *visi
     if (why)
         return why;
     hooking->desk.patch[i] = plan.patch;
-    if (!pl_tracee_write(visitor->tracee, function.room, plan.room, sizeof plan.room))
+    if (!pl_tracee_write(&remote->tracee, function.room, plan.room, sizeof plan.room))
         return "its springboard cannot be written";
     return NULL;
 }
 
-static bool plan_one(struct pl_hooking *hooking, struct pl_visitor *visitor, const struct pl_loaded *loaded,
-                     const struct pl_loaded_module *module, uint32_t i)
+static bool plan_one(struct pl_hooking *hooking, struct pl_remote *remote, const struct pl_loaded_module *module,
+                     uint32_t i)
 {
     const struct pl_desk_hook *hook = &hooking->desk.hook[i];
     struct pl_desk_patch *patch = &hooking->desk.patch[i];
-    uint64_t bytes = 0, entry = pl_loaded_find(visitor->tracee, module, hook->name, &bytes), real = entry;
+    uint64_t bytes = 0, entry = pl_loaded_find(&remote->tracee, module, hook->name, &bytes), real = entry;
     const struct pl_desk_patch *same = entry ? same_entry(&hooking->desk, i, entry) : NULL;
     const char *why = entry ? NULL : "it is not exported";
     if (!entry || !hook->hook || same) {
         real = same ? same->body : entry;
         *patch = (struct pl_desk_patch){0};
     } else {
-        if (!is_known(patch, visitor->tracee, entry))
-            why = make_plan(hooking, visitor, loaded, module, i, entry, bytes);
+        if (!is_known(patch, &remote->tracee, entry))
+            why = make_plan(hooking, remote, module, i, entry, bytes);
         if (why)
             *patch = (struct pl_desk_patch){0};
         real = why ? 0 : patch->body;
@@ -174,25 +179,25 @@ static bool plan_one(struct pl_hooking *hooking, struct pl_visitor *visitor, con
     if (why && hook->needed)
         return fail(hooking, hook->name, why);
     hooking->desk.slot[i] = patch->body;
-    return (write_patch(hooking, visitor->tracee, i) &&
-            pl_tracee_write(visitor->tracee, (uintptr_t) hook->real, &real, sizeof real)) ||
+    return (write_patch(hooking, &remote->tracee, i) &&
+            pl_tracee_write(&remote->tracee, (uintptr_t) hook->real, &real, sizeof real)) ||
            fail(hooking, hook->name, "its memory cannot be written");
 }
 
-bool pl_hooking_plan(struct pl_hooking *hooking, struct pl_visitor *visitor, const struct pl_loaded *loaded)
+bool pl_hooking_plan(struct pl_hooking *hooking, struct pl_remote *remote)
 {
     uint64_t address;
     const struct pl_loaded_module *module[PL_DESK_FAMILIES] = {
-        [PL_DESK_MALLOC] = pl_loaded_first(loaded, visitor->tracee, "malloc", &address, NULL),
-        [PL_DESK_LIBC] = pl_loaded_first(loaded, visitor->tracee, "gnu_get_libc_version", &address, NULL),
+        [PL_DESK_MALLOC] = pl_loaded_first(&remote->loaded, &remote->tracee, "malloc", &address, NULL),
+        [PL_DESK_LIBC] = pl_loaded_first(&remote->loaded, &remote->tracee, "gnu_get_libc_version", &address, NULL),
     };
     for (uint32_t i = 0; i < hooking->desk.hooks; i++) {
         uint32_t family = hooking->desk.hook[i].family;
-        if (family < PL_DESK_FAMILIES && module[family] && !plan_one(hooking, visitor, loaded, module[family], i))
+        if (family < PL_DESK_FAMILIES && module[family] && !plan_one(hooking, remote, module[family], i))
             return false;
     }
     /* The slots lead to the functions themselves before any entry leads to the slots. */
-    return pl_tracee_write(visitor->tracee, hooking->at, hooking->desk.slot, sizeof hooking->desk.slot) ||
+    return pl_tracee_write(&remote->tracee, hooking->at, hooking->desk.slot, sizeof hooking->desk.slot) ||
            fail(hooking, "malloc", "its memory cannot be written");
 }
 
@@ -270,16 +275,18 @@ static bool write_entries(const struct pl_hooking *hooking, const struct pl_trac
 }
 
 /* Until the slots change, the entries lead to the functions themselves, by way of their springboards. */
-bool pl_hooking_switch_on(struct pl_hooking *hooking, const struct pl_tracee *tracee)
+bool pl_hooking_switch_on(struct pl_hooking *hooking, const struct pl_remote *remote)
 {
+    const struct pl_tracee *tracee = &remote->tracee;
     if (write_entries(hooking, tracee, true) && write_slots(hooking, tracee, true))
         return true;
     write_entries(hooking, tracee, false);
     return fail(hooking, "malloc", "its code cannot be written");
 }
 
-bool pl_hooking_switch_off(struct pl_hooking *hooking, const struct pl_tracee *tracee)
+bool pl_hooking_switch_off(struct pl_hooking *hooking, const struct pl_remote *remote)
 {
+    const struct pl_tracee *tracee = &remote->tracee;
     return (write_slots(hooking, tracee, false) && write_entries(hooking, tracee, false)) ||
            fail(hooking, "malloc", "its code cannot be written");
 }

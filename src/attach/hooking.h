@@ -8,7 +8,7 @@
 #ifndef PL_HOOKING_H
 #define PL_HOOKING_H
 
-#include "attach/visitor.h"
+#include "attach/remote.h"
 #include "format/desk.h"
 
 struct pl_hooking {
@@ -18,16 +18,16 @@ struct pl_hooking {
 };
 
 /* Finds the desk of a runtime that is loaded. False: there is none, or it is of another build (problem). */
-bool pl_hooking_find(struct pl_hooking *hooking, const struct pl_tracee *tracee, const struct pl_loaded *loaded);
+bool pl_hooking_find(struct pl_hooking *hooking, const struct pl_remote *remote);
 
-bool pl_hooking_plan(struct pl_hooking *hooking, struct pl_visitor *visitor, const struct pl_loaded *loaded);
+bool pl_hooking_plan(struct pl_hooking *hooking, struct pl_remote *remote);
 
 /* Is a thread inside the bytes that will change, now or when a signal handler returns? */
 bool pl_hooking_is_in_the_way(const struct pl_hooking *hooking, const struct pl_tracee *tracee,
                               const struct pl_tracee_thread *thread);
 
-bool pl_hooking_switch_on(struct pl_hooking *hooking, const struct pl_tracee *tracee);
-bool pl_hooking_switch_off(struct pl_hooking *hooking, const struct pl_tracee *tracee);
+bool pl_hooking_switch_on(struct pl_hooking *hooking, const struct pl_remote *remote);
+bool pl_hooking_switch_off(struct pl_hooking *hooking, const struct pl_remote *remote);
 
 /* Will the thread still execute code of a hook? */
 bool pl_hooking_is_inside(const struct pl_hooking *hooking, const struct pl_tracee *tracee,

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * machine.h - what attaching needs to know about a processor: one file in machine/ for each.
+ * machine.h - what attaching needs to know about a processor: two files in machine/ for each.
  *
- * Two things are written in machine code. The *visitor* is what a thread of the target executes on our behalf: it saves
- * everything, makes the calls that we ask for, and restores everything by itself, so that the thread goes on even if we
- * are killed. A *springboard* is what the entry of a hooked function jumps to (format/desk.h).
+ * Two things are written in machine code. A *visit* is what a thread of the target executes on our behalf (NAME.c): it
+ * makes the calls that we ask for, and by itself restores everything and goes on, so that no harm is done if we are
+ * killed. A *springboard* is what the entry of a hooked function jumps to (NAME_entry.c, format/desk.h).
  */
 #ifndef PL_MACHINE_H
 #define PL_MACHINE_H
@@ -37,33 +37,57 @@ long pl_machine_call(const struct pl_machine_registers *registers);
 /* All registers by their DWARF numbers; that of the return address is the pc. */
 void pl_machine_dwarf(const struct pl_machine_registers *registers, uint64_t out[PL_ARCH_REGISTERS]);
 
-/* ---- the visitor ---- */
+/* ---- visits ---- */
 
-/* What the visitor calls. It begins the visitor's frame. After each call the visitor makes a system call that changes
- * nothing, the marker, where a tracer can stop it. If `function` is 0 after the marker, it restores everything. */
-struct pl_machine_call {
-    uint64_t function;
-    uint64_t argument[6];
+/*
+ * A visit is data and code in the padding behind a library's code. Its thread can only read and execute it. What the
+ * thread has to write, its stack as well, is in memory that it maps first, so nothing of the target is written to.
+ *
+ *   block all signals ─ map memory ─ save the extended state ─► marker ─► a call ─┐
+ *                                                                 ▲ │             │
+ *                                                                 └─┼─────────────┘
+ *   restore it ─ unmap ─► door: unblock signals ─ go on  ◄──────────┘ no call
+ *
+ * Marker and door are system calls, before which a tracer can stop the thread. At the marker it asks for the next call.
+ * At the door it may restore the registers itself, which lets the kernel restart an interrupted system call.
+ */
+struct pl_machine_memory {
+    uint64_t function; /* to call next; 0: go home */
+    uint64_t argument[7];
     uint64_t result;
+    uint64_t abandoned; /* to be called before going home, unless a tracer has set it to 0 */
+    char text[4096 - 10 * 8];
+    /* then the extended state; at the end, the stack */
 };
 
-/* Position-independent code, to be copied into the target. */
-const uint8_t *pl_machine_visitor(size_t *bytes);
+/* Can visits be made on this processor? */
+bool pl_machine_able(void);
 
-/* Bytes below the stack pointer that belong to the thread, and of the visitor's frame, which lies below them. */
-#define PL_MACHINE_RED_ZONE 128
-#define PL_MACHINE_FRAME_ALIGN 64
-size_t pl_machine_frame_bytes(void);
+size_t pl_machine_visit_bytes(void);
 
-/* The frame of a visitor that will continue the thread as the kernel would: an interrupted system call is made again if
- * the kernel would make it again. */
-void pl_machine_fill_frame(void *frame, const struct pl_machine_registers *registers);
+/* Writes a visit that will continue a thread with these registers and blocked signals. */
+void pl_machine_fill_visit(void *visit, const struct pl_machine_registers *registers, uint64_t signals);
 
-/* The registers with which a thread enters the visitor. */
-void pl_machine_send(struct pl_machine_registers *registers, uint64_t visitor, uint64_t frame);
+/* Is this the beginning of one? */
+bool pl_machine_is_visit(const void *there, size_t bytes);
 
-/* Is the thread, at a stop before a system call, at the marker? */
-bool pl_machine_at_marker(const struct pl_machine_registers *registers, uint64_t visitor);
+/* The registers with which a thread enters it. */
+void pl_machine_send(struct pl_machine_registers *registers, uint64_t visit);
+
+/* The signals that a visit blocks. Not that by which setuid() reaches all threads: it waits for them with a lock. */
+uint64_t pl_machine_blocked(void);
+
+/* Where a thread is, at a stop before a system call. */
+enum pl_machine_place { PL_PLACE_OTHER, PL_PLACE_MARKER, PL_PLACE_DOOR };
+enum pl_machine_place pl_machine_place(const struct pl_machine_registers *registers, uint64_t visit);
+
+/* At the marker: where its memory is. */
+uint64_t pl_machine_memory(const struct pl_machine_registers *registers);
+
+/* Functions in the visit: makes the system call argument[0] with the others; makes a copy of the process, argument[0]
+ * being flags of clone, that sleeps for some seconds and exits. */
+uint64_t pl_machine_system_call(uint64_t visit);
+uint64_t pl_machine_copier(uint64_t visit);
 
 /* ---- entries ---- */
 

@@ -10,7 +10,9 @@
 
 #include "attach/backtrace.h"
 
-#define STACK_BYTES (96u << 10) /* for dlopen() and for what our runtime does at its start */
+#ifndef SYS_epoll_pwait2
+#define SYS_epoll_pwait2 441
+#endif
 
 /* Calls in which a thread may wait for long. Allocators and the loader do not make them, except for futex. */
 static const long waits[] = {
@@ -42,14 +44,31 @@ static const long waits[] = {
     SYS_msgrcv,
     SYS_flock,
     SYS_futex,
-    441 /* epoll_pwait2 */,
+    SYS_restart_syscall,
+    SYS_epoll_pwait2,
 };
 
-/* Functions of libc that wait for a futex and are not malloc's or the loader's locks. */
-static const char *const futex_waits[] = {
-    "pthread_cond_wait", "pthread_cond_timedwait", "pthread_cond_clockwait",
-    "pthread_join",      "pthread_timedjoin_np",   "sem_wait",
-    "sem_timedwait",     "sem_clockwait",          "pthread_barrier_wait",
+/* Functions of libc that wait for a futex that is not malloc's or the loader's lock. And those that wait for some time:
+ * if such a call was interrupted before, it is called restart_syscall now, as is that of a futex. */
+static const char *const quiet_waits[] = {
+    "poll",
+    "ppoll",
+    "__poll_chk",
+    "nanosleep",
+    "clock_nanosleep",
+    "sleep",
+    "usleep",
+    "thrd_sleep",
+    "sigtimedwait",
+    "pthread_cond_wait",
+    "pthread_cond_timedwait",
+    "pthread_cond_clockwait",
+    "pthread_join",
+    "pthread_timedjoin_np",
+    "sem_wait",
+    "sem_timedwait",
+    "sem_clockwait",
+    "pthread_barrier_wait",
     "syscall",
 };
 
@@ -62,7 +81,7 @@ struct look {
     struct pl_tracee *tracee;
     struct pl_loaded *loaded;
     const struct pl_loaded_module *libc, *allocator;
-    uint64_t futex_wait[sizeof futex_waits / sizeof *futex_waits];
+    uint64_t quiet_wait[sizeof quiet_waits / sizeof *quiet_waits];
     uint64_t allocates[sizeof allocating / sizeof *allocating];
     struct pl_backtrace stack;
 };
@@ -122,23 +141,24 @@ static bool waits_in_libc(const struct look *look, long call)
     size_t last = outermost_of_libc(look);
     const struct pl_backtrace_frame *caller = last + 1 < look->stack.frames ? &look->stack.frame[last + 1] : NULL;
     bool by_allocator = caller && look->allocator != look->libc && caller->module == look->allocator;
-    bool quiet = call != SYS_futex || AMONG(look->stack.frame[last].function, look->futex_wait);
-    bool sleeps = call == SYS_futex || call == SYS_nanosleep || call == SYS_clock_nanosleep;
+    bool unclear = call == SYS_futex || call == SYS_restart_syscall;
+    bool quiet = !unclear || AMONG(look->stack.frame[last].function, look->quiet_wait);
+    bool sleeps = unclear || call == SYS_nanosleep || call == SYS_clock_nanosleep;
     return is_wait(call) && quiet && !(by_allocator && sleeps);
 }
 
 /* In a restartable sequence, which would have to be restarted, a thread must not be disturbed. */
-static bool in_sequence(const struct look *look, const struct pl_tracee_thread *thread)
+static bool in_sequence(const struct pl_tracee *tracee, const struct pl_tracee_thread *thread)
 {
 #ifdef PTRACE_GET_RSEQ_CONFIGURATION
     struct __ptrace_rseq_configuration at;
     uint64_t sequence = 0;
     const uint64_t offset = 8; /* of rseq_cs */
     if (ptrace(PTRACE_GET_RSEQ_CONFIGURATION, thread->tid, sizeof at, &at) == sizeof at && at.rseq_abi_pointer)
-        pl_tracee_read(look->tracee, at.rseq_abi_pointer + offset, &sequence, sizeof sequence);
+        pl_tracee_read(tracee, at.rseq_abi_pointer + offset, &sequence, sizeof sequence);
     return sequence != 0;
 #else
-    (void) look, (void) thread;
+    (void) tracee, (void) thread;
     return true;
 #endif
 }
@@ -152,38 +172,8 @@ static enum pl_moment_obstacle judge(struct look *look, const struct pl_tracee_t
         return PL_MOMENT_LOADER;
     const struct pl_loaded_module *module = look->stack.frame[0].module;
     bool safe = module == look->libc ? waits_in_libc(look, call) && !touches_allocator(look)
-                                     : module != look->allocator && !in_sequence(look, thread);
+                                     : module != look->allocator && !in_sequence(look->tracee, thread);
     return safe ? PL_MOMENT_NONE : PL_MOMENT_INSIDE;
-}
-
-/* ---- stacks ---- */
-
-/* The frame must fit into what is mapped; the calls need more, unless the kernel will extend the stack. */
-static bool has_room(pid_t pid, uint64_t sp)
-{
-    char path[64], line[512];
-    uint64_t from, to, room = 0;
-    snprintf(path, sizeof path, "/proc/%d/maps", pid);
-    FILE *maps = fopen(path, "re");
-    if (!maps)
-        return false;
-    while (fgets(line, sizeof line, maps))
-        if (sscanf(line, "%lx-%lx", &from, &to) == 2 && sp > from && sp <= to)
-            room = strstr(line, "[stack]") ? sp - from + STACK_BYTES - (32u << 10) : sp - from;
-    fclose(maps);
-    return room >= STACK_BYTES;
-}
-
-struct pl_tracee_thread *pl_moment_any(struct pl_tracee *tracee, bool (*may)(const struct pl_tracee_thread *, void *),
-                                       void *context)
-{
-    for (size_t i = 0; i < tracee->count; i++) {
-        struct pl_tracee_thread *thread = &tracee->thread[i];
-        if (!thread->gone && !thread->group && may(thread, context) &&
-            has_room(tracee->pid, pl_machine_sp(&thread->registers)))
-            return thread;
-    }
-    return NULL;
 }
 
 /* ---- all threads ---- */
@@ -196,8 +186,8 @@ static void prepare(struct look *look, struct pl_tracee *tracee, struct pl_loade
         if (pl_loaded_is(&loaded->module[i], "libc.so") || pl_loaded_is(&loaded->module[i], "libc-2."))
             look->libc = &loaded->module[i];
     look->allocator = pl_loaded_first(loaded, tracee, "malloc", &address, NULL);
-    for (size_t i = 0; look->libc && i < sizeof futex_waits / sizeof *futex_waits; i++)
-        look->futex_wait[i] = pl_loaded_find(tracee, look->libc, futex_waits[i], NULL);
+    for (size_t i = 0; look->libc && i < sizeof quiet_waits / sizeof *quiet_waits; i++)
+        look->quiet_wait[i] = pl_loaded_find(tracee, look->libc, quiet_waits[i], NULL);
     for (size_t i = 0; i < sizeof allocating / sizeof *allocating; i++)
         pl_loaded_first(loaded, tracee, allocating[i], &look->allocates[i], NULL);
 }
@@ -216,8 +206,6 @@ static struct pl_tracee_thread *search(struct look *look, enum pl_moment_obstacl
         bool waiting = pl_machine_call(&thread->registers) >= 0;
         loader_busy |= touches_loader(look);
         enum pl_moment_obstacle obstacle = thread->group ? PL_MOMENT_INSIDE : judge(look, thread);
-        if (obstacle == PL_MOMENT_NONE && !has_room(look->tracee->pid, pl_machine_sp(&thread->registers)))
-            obstacle = PL_MOMENT_STACK;
         if (obstacle == PL_MOMENT_NONE && (!best || (waiting && !best_waits))) {
             best = thread;
             best_waits = waiting;
@@ -240,4 +228,14 @@ struct pl_tracee_thread *pl_moment_find(struct pl_tracee *tracee, struct pl_load
         return NULL;
     }
     return search(&look, why);
+}
+
+struct pl_tracee_thread *pl_moment_any(struct pl_tracee *tracee)
+{
+    for (size_t i = 0; i < tracee->count; i++) {
+        struct pl_tracee_thread *thread = &tracee->thread[i];
+        if (!thread->gone && !thread->group && !in_sequence(tracee, thread))
+            return thread;
+    }
+    return NULL;
 }

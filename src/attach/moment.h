@@ -23,15 +23,13 @@ enum pl_moment_obstacle {
     PL_MOMENT_LOADER,  /* the loader is busy */
     PL_MOMENT_INSIDE,  /* every thread was in libc, in the allocator or in a signal handler */
     PL_MOMENT_UNKNOWN, /* no stack could be followed to its end */
-    PL_MOMENT_STACK,   /* the stacks of the others are too small */
 };
 
 /* All threads are stopped. NULL: none is safe now. */
 struct pl_tracee_thread *pl_moment_find(struct pl_tracee *tracee, struct pl_loaded *loaded,
                                         enum pl_moment_obstacle *why);
 
-/* A thread with room on its stack for a visit that takes no lock. NULL: there is none. */
-struct pl_tracee_thread *pl_moment_any(struct pl_tracee *tracee, bool (*may)(const struct pl_tracee_thread *, void *),
-                                       void *context);
+/* A thread that can make calls that take no lock. NULL: there is none. */
+struct pl_tracee_thread *pl_moment_any(struct pl_tracee *tracee);
 
 #endif

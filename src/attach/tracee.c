@@ -55,6 +55,12 @@ bool pl_tracee_read(const struct pl_tracee *tracee, uint64_t at, void *to, size_
     return pread(tracee->memory, to, bytes, (off_t) at) == (ssize_t) bytes;
 }
 
+size_t pl_tracee_read_some(const struct pl_tracee *tracee, uint64_t at, void *to, size_t bytes)
+{
+    ssize_t got = pread(tracee->memory, to, bytes, (off_t) at);
+    return got > 0 ? (size_t) got : 0;
+}
+
 bool pl_tracee_write(const struct pl_tracee *tracee, uint64_t at, const void *from, size_t bytes)
 {
     return pwrite(tracee->memory, from, bytes, (off_t) at) == (ssize_t) bytes;
@@ -75,7 +81,7 @@ static bool is_stop_signal(int signal)
     return signal == SIGSTOP || signal == SIGTSTP || signal == SIGTTIN || signal == SIGTTOU;
 }
 
-static struct pl_tracee_thread *find(struct pl_tracee *tracee, pid_t tid)
+struct pl_tracee_thread *pl_tracee_find(struct pl_tracee *tracee, pid_t tid)
 {
     for (size_t i = 0; i < tracee->count; i++)
         if (tracee->thread[i].tid == tid)
@@ -83,26 +89,37 @@ static struct pl_tracee_thread *find(struct pl_tracee *tracee, pid_t tid)
     return NULL;
 }
 
-/* A thread that has ended but is still listed cannot be traced, and need not be. */
-static bool has_ended(pid_t pid, pid_t tid)
+/* What /proc/PID/task/TID/stat says: the state of a thread, and flags of the kernel. */
+static char state_of(pid_t pid, pid_t tid, unsigned *flags)
 {
-    char path[64], text[512] = "";
+    char path[64], text[512], state = 'X';
     snprintf(path, sizeof path, "/proc/%d/task/%d/stat", pid, tid);
     FILE *file = fopen(path, "re");
-    if (!file)
-        return true;
-    size_t n = fread(text, 1, sizeof text - 1, file);
+    size_t n = file ? fread(text, 1, sizeof text - 1, file) : 0;
     text[n] = 0;
-    fclose(file);
+    if (file)
+        fclose(file);
     const char *end = strrchr(text, ')');
-    return !end || strchr("ZXx", end[2]);
+    *flags = 0;
+    if (end)
+        sscanf(end + 1, " %c %*d %*d %*d %*d %*d %u", &state, flags);
+    return state;
+}
+
+/* A thread that has ended but is still listed cannot be traced, and need not be. Nor can the kernel's own threads,
+ * which io_uring and vhost show among the process's: they never execute its code. */
+static bool runs_no_code(pid_t pid, pid_t tid)
+{
+    const unsigned worker = 0x10 | 0x4000, of_kernel = 0x200000; /* PF_IO_WORKER, PF_USER_WORKER, PF_KTHREAD */
+    unsigned flags;
+    return strchr("ZXx", state_of(pid, tid, &flags)) || flags & (worker | of_kernel);
 }
 
 static bool seize(struct pl_tracee *tracee, pid_t tid)
 {
     bool seized = ptrace(PTRACE_SEIZE, tid, NULL, (void *) PTRACE_O_TRACESYSGOOD) == 0;
     int error = errno;
-    if (!seized && (error == ESRCH || has_ended(tracee->pid, tid)))
+    if (!seized && (error == ESRCH || runs_no_code(tracee->pid, tid)))
         return true;
     if (!seized) {
         tracee->error = error;
@@ -121,21 +138,46 @@ static bool seize(struct pl_tracee *tracee, pid_t tid)
     return true;
 }
 
+static pid_t next_task(DIR *tasks)
+{
+    for (struct dirent *entry; (entry = readdir(tasks));)
+        if (atoi(entry->d_name) > 0)
+            return atoi(entry->d_name);
+    return 0;
+}
+
+static DIR *open_tasks(const struct pl_tracee *tracee)
+{
+    char path[64];
+    snprintf(path, sizeof path, "/proc/%d/task", tracee->pid);
+    return opendir(path);
+}
+
+bool pl_tracee_is_stuck(struct pl_tracee *tracee)
+{
+    unsigned flags;
+    DIR *tasks = open_tasks(tracee);
+    bool stuck = false;
+    for (pid_t tid; tasks && !stuck && (tid = next_task(tasks));)
+        if ((stuck = state_of(tracee->pid, tid, &flags) == 'D'))
+            tracee->culprit = tid;
+    if (tasks)
+        closedir(tasks);
+    return stuck;
+}
+
 /* Seizes and interrupts threads that are not seized yet. */
 static bool seize_new(struct pl_tracee *tracee, bool *found)
 {
-    char path[64];
     bool good = true;
-    snprintf(path, sizeof path, "/proc/%d/task", tracee->pid);
-    DIR *tasks = opendir(path);
+    DIR *tasks = open_tasks(tracee);
     *found = false;
     if (!tasks) {
         tracee->error = errno;
         return false;
     }
-    for (struct dirent *entry; good && (entry = readdir(tasks));) {
-        pid_t tid = atoi(entry->d_name);
-        if (tid <= 0 || find(tracee, tid))
+    for (pid_t tid; good && (tid = next_task(tasks));) {
+        if (pl_tracee_find(tracee, tid))
             continue;
         size_t before = tracee->count;
         good = seize(tracee, tid);
@@ -161,6 +203,13 @@ static void take_status(struct pl_tracee_thread *thread, int status)
     }
 }
 
+static bool has_ended(const struct pl_tracee *tracee, pid_t tid)
+{
+    unsigned flags;
+    return strchr("ZXx", state_of(tracee->pid, tid, &flags)) != NULL;
+}
+
+/* The leader of a process with other threads ends without a word. */
 static bool await_stops(struct pl_tracee *tracee, uint64_t until_ns)
 {
     for (size_t i = 0; i < tracee->count; i++) {
@@ -172,25 +221,31 @@ static bool await_stops(struct pl_tracee *tracee, uint64_t until_ns)
                 take_status(thread, status);
             else if (got < 0 && errno != EINTR)
                 thread->gone = true;
-            else if (pl_tracee_now_ns() > until_ns) {
+            else if (pl_tracee_now_ns() <= until_ns)
+                nap();
+            else if (!(thread->gone = has_ended(tracee, thread->tid))) {
                 tracee->error = ETIMEDOUT;
                 tracee->culprit = thread->tid;
                 return false;
-            } else
-                nap();
+            }
         }
     }
     return true;
 }
 
+/* A directory of threads from which one disappears may be read with a gap. So it is read until nothing new was in it
+ * twice. */
 static bool stop_all(struct pl_tracee *tracee, uint64_t until_ns)
 {
-    bool found = true;
-    for (int round = 0; found && round < ROUNDS; round++)
+    int quiet = 0;
+    for (int round = 0; quiet < 2 && round < ROUNDS; round++) {
+        bool found;
         if (!seize_new(tracee, &found) || !await_stops(tracee, until_ns))
             return false;
+        quiet = found ? 0 : quiet + 1;
+    }
     tracee->error = EAGAIN; /* it starts threads faster than we can stop them */
-    return !found;
+    return quiet == 2;
 }
 
 bool pl_tracee_stop(struct pl_tracee *tracee, uint64_t wait_ns)
@@ -198,20 +253,21 @@ bool pl_tracee_stop(struct pl_tracee *tracee, uint64_t wait_ns)
     tracee->stopped_at_ns = pl_tracee_now_ns();
     tracee->error = 0;
     tracee->culprit = 0;
+    for (size_t i = 0; i < tracee->count; i++)
+        if (!tracee->thread[i].stopped) /* it could not be let go */
+            ptrace(PTRACE_INTERRUPT, tracee->thread[i].tid, NULL, NULL);
     bool stopped = stop_all(tracee, tracee->stopped_at_ns + wait_ns);
     for (size_t i = 0; stopped && i < tracee->count; i++) {
         struct pl_tracee_thread *thread = &tracee->thread[i];
         if (!thread->gone && !pl_machine_read(thread->tid, &thread->registers))
             thread->gone = true;
     }
-    if (!stopped)
-        pl_tracee_release(tracee, 0);
     return stopped;
 }
 
-/* A thread can only be let go while it is stopped. One that does not stop is waited for no longer: it stays ours until
- * we exit, when the kernel lets it go. */
-static void let_go(struct pl_tracee_thread *thread)
+/* A thread can only be let go while it is stopped. One that does not stop soon stays ours, and runs, until we stop it
+ * or exit, when the kernel lets it go. */
+static bool let_go(struct pl_tracee_thread *thread)
 {
     int status;
     uint64_t until_ns = pl_tracee_now_ns() + 20000000u;
@@ -226,16 +282,29 @@ static void let_go(struct pl_tracee_thread *thread)
     }
     if (thread->stopped)
         ptrace(PTRACE_DETACH, thread->tid, NULL, NULL);
+    return thread->stopped || thread->gone;
+}
+
+void pl_tracee_forget(struct pl_tracee *tracee, pid_t tid)
+{
+    struct pl_tracee_thread *thread = pl_tracee_find(tracee, tid);
+    if (thread)
+        *thread = tracee->thread[--tracee->count];
+}
+
+void pl_tracee_let_go(struct pl_tracee *tracee, pid_t tid)
+{
+    struct pl_tracee_thread *thread = pl_tracee_find(tracee, tid);
+    if (thread && let_go(thread))
+        pl_tracee_forget(tracee, tid);
 }
 
 void pl_tracee_release(struct pl_tracee *tracee, pid_t keep)
 {
     size_t kept = 0;
     for (size_t i = 0; i < tracee->count; i++)
-        if (tracee->thread[i].tid == keep)
+        if (tracee->thread[i].tid == keep || !let_go(&tracee->thread[i]))
             tracee->thread[kept++] = tracee->thread[i];
-        else
-            let_go(&tracee->thread[i]);
     tracee->count = kept;
     if (tracee->stopped_at_ns)
         tracee->still_ns += pl_tracee_now_ns() - tracee->stopped_at_ns;
@@ -249,36 +318,57 @@ bool pl_tracee_step(pid_t tid)
     return ptrace(PTRACE_SYSCALL, tid, NULL, NULL) == 0;
 }
 
-/* True: it is before or after a system call. */
-static bool pass_on(pid_t tid, int status)
+/* One look at a thread, then a nap. 0: it has not stopped. -1: it has ended, or we are too late (errno). */
+static int look(pid_t tid, uint64_t until_ns, unsigned looks, int *status)
 {
+    pid_t got = waitpid(tid, status, __WALL | WNOHANG);
+    if (got == tid && WIFSTOPPED(*status))
+        return 1;
+    errno = got == tid ? ESRCH : got < 0 ? errno : 0;
+    if (errno && errno != EINTR)
+        return -1;
+    if (pl_tracee_now_ns() > until_ns) {
+        errno = ETIMEDOUT;
+        return -1;
+    }
+    looks > 20 ? nap() : (void) sched_yield();
+    return 0;
+}
+
+/* True: it is before or after a system call. */
+static bool pass_on(pid_t tid, int status, const uint64_t *signals)
+{
+    bool event = status >> 16 != 0;
     if (WSTOPSIG(status) == (SIGTRAP | 0x80))
         return true;
-    if (status >> 16 == PTRACE_EVENT_STOP && is_stop_signal(WSTOPSIG(status)))
+    if (event && signals)
+        ptrace(PTRACE_SETSIGMASK, tid, (void *) sizeof *signals, signals);
+    if (event && is_stop_signal(WSTOPSIG(status)))
         ptrace(PTRACE_LISTEN, tid, NULL, NULL); /* it stays stopped until SIGCONT */
     else
-        ptrace(PTRACE_SYSCALL, tid, NULL, (void *) (long) (status >> 16 ? 0 : WSTOPSIG(status)));
+        ptrace(PTRACE_SYSCALL, tid, NULL, (void *) (long) (event ? 0 : WSTOPSIG(status)));
     return false;
 }
 
-enum pl_tracee_wait pl_tracee_wait_call(struct pl_tracee *tracee, pid_t tid, uint64_t wait_ns)
+enum pl_tracee_wait pl_tracee_wait_call(pid_t tid, uint64_t until_ns, const uint64_t *signals)
 {
-    uint64_t until_ns = pl_tracee_now_ns() + wait_ns;
-    (void) tracee;
-    for (unsigned spins = 0;; spins++) {
-        int status;
-        pid_t got = waitpid(tid, &status, __WALL | WNOHANG);
-        if (got == tid && !WIFSTOPPED(status))
-            return PL_TRACEE_GONE;
-        if (got == tid && pass_on(tid, status))
+    if (signals)
+        ptrace(PTRACE_INTERRUPT, tid, NULL, NULL);
+    for (unsigned looks = 0;; looks++) {
+        int status = 0, seen = look(tid, until_ns, looks, &status);
+        if (seen > 0 && pass_on(tid, status, signals))
             return PL_TRACEE_CALL;
-        if (got < 0 && errno != EINTR)
-            return PL_TRACEE_GONE;
-        if (got == 0 && pl_tracee_now_ns() > until_ns)
-            return PL_TRACEE_LATE;
-        if (got == 0 && spins > 20)
-            nap();
-        else if (got == 0)
-            sched_yield();
+        if (seen < 0)
+            return errno == ETIMEDOUT ? PL_TRACEE_LATE : PL_TRACEE_GONE;
+    }
+}
+
+bool pl_tracee_wait_stop(pid_t tid, uint64_t until_ns, int *signal)
+{
+    for (unsigned looks = 0;; looks++) {
+        int status = 0, seen = look(tid, until_ns, looks, &status);
+        *signal = seen > 0 && !(status >> 16) ? WSTOPSIG(status) : 0;
+        if (seen)
+            return seen > 0;
     }
 }

@@ -2,95 +2,241 @@
 /* visitor.c - see visitor.h. */
 #include "attach/visitor.h"
 
-#include <stdlib.h>
+#include <stddef.h>
 #include <string.h>
+#include <sys/ptrace.h>
 
-#define CODE_MAX 1024
+#define VISIT_MAX 1024
+#define SEND_NS 1000000000ull
+#define LATE_NS 200000000ull
+#define STACK_WORDS 32768
+#define WORDS_AT_ONCE 512
 
-/* ---- a place for the code ---- */
+/* ---- a place for the visit ---- */
 
-/* The page is mapped from the file, whose bytes behind the code are padding: zero, or our own code from last time. */
-static bool is_free(const struct pl_tracee *tracee, uint64_t at, const uint8_t *code, size_t bytes)
-{
-    static const uint8_t zeros[CODE_MAX];
-    uint8_t there[CODE_MAX];
-    return pl_tracee_read(tracee, at, there, bytes) && (!memcmp(there, zeros, bytes) || !memcmp(there, code, bytes));
-}
-
-static uint64_t find_place(const struct pl_tracee *tracee, const struct pl_loaded *loaded, const uint8_t *code,
+/* Will the thread return to the visit at this place? A tracer that was killed may have left it there. */
+static bool will_return_to(const struct pl_tracee *tracee, const struct pl_tracee_thread *thread, uint64_t at,
                            size_t bytes)
 {
-    for (size_t i = 1; i < loaded->count; i++) { /* libraries only: a program may check its own code */
+    uint64_t word[WORDS_AT_ONCE], sp = pl_machine_sp(&thread->registers) & ~7ull;
+    if (pl_machine_pc(&thread->registers) - at <= bytes)
+        return true;
+    for (size_t words = 0; words < STACK_WORDS; words += WORDS_AT_ONCE) {
+        size_t got = pl_tracee_read_some(tracee, sp + words * sizeof *word, word, sizeof word) / sizeof *word;
+        for (size_t i = 0; i < got; i++)
+            if (word[i] - at <= bytes)
+                return true;
+        if (got < WORDS_AT_ONCE)
+            break;
+    }
+    return false;
+}
+
+static bool is_deserted(const struct pl_tracee *tracee, uint64_t at, size_t bytes)
+{
+    for (size_t i = 0; i < tracee->count; i++)
+        if (!tracee->thread[i].gone && will_return_to(tracee, &tracee->thread[i], at, bytes))
+            return false;
+    return true;
+}
+
+static bool is_zero(const uint8_t *from, size_t bytes)
+{
+    for (size_t i = 0; i < bytes; i++)
+        if (from[i])
+            return false;
+    return true;
+}
+
+static bool is_free(const struct pl_tracee *tracee, uint64_t at, size_t bytes)
+{
+    uint8_t there[VISIT_MAX];
+    return pl_tracee_read(tracee, at, there, bytes) &&
+           (is_zero(there, bytes) || (pl_machine_is_visit(there, bytes) && is_deserted(tracee, at, bytes)));
+}
+
+/* The last page of a library's code is mapped from its file, and what is behind the code is padding. Visits lie at
+ * whole multiples of their size from its end, so one never overlaps another. Not in the program: it may check its own
+ * code. */
+static uint64_t find_place(const struct pl_tracee *tracee, const struct pl_loaded *loaded)
+{
+    size_t bytes = (pl_machine_visit_bytes() + 15) & ~(size_t) 15;
+    for (size_t i = 1; i < loaded->count && bytes <= VISIT_MAX; i++) {
         const struct pl_loaded_module *module = &loaded->module[i];
-        uint64_t at = module->code_room - ((bytes + 15) & ~(size_t) 15);
-        if (module->code && at >= module->code_end && is_free(tracee, at, code, bytes))
-            return at;
+        for (uint64_t at = module->code_room - bytes; module->code && at >= module->code_end; at -= bytes)
+            if (is_free(tracee, at, bytes))
+                return at;
     }
     return 0;
 }
 
-/* ---- sending ---- */
+/* ---- waiting ---- */
 
-static bool at_marker(const struct pl_visitor *visitor)
+static enum pl_machine_place place_of(const struct pl_visitor *visitor, struct pl_machine_registers *registers)
 {
-    struct pl_machine_registers registers;
-    return pl_machine_read(visitor->tid, &registers) && pl_machine_at_marker(&registers, visitor->code);
+    return pl_machine_read(visitor->tid, registers) ? pl_machine_place(registers, visitor->visit) : PL_PLACE_OTHER;
 }
 
-static bool await_marker(struct pl_visitor *visitor, uint64_t wait_ns)
+/*
+ * A call that is late may wait for a lock whose owner was stopped by a signal: some runtimes stop all threads that way,
+ * and wait for ours. So after LATE_NS the thread gets its signals. A handler runs on the visit's stack like on any
+ * other.
+ *
+ * Lets it go on until it is at the marker or at the door. OTHER: it has not come there in time.
+ */
+static enum pl_machine_place await_place(struct pl_visitor *visitor, uint64_t wait_ns,
+                                         struct pl_machine_registers *registers)
 {
-    uint64_t until_ns = pl_tracee_now_ns() + wait_ns;
-    for (;;) {
-        uint64_t now_ns = pl_tracee_now_ns();
-        if (!pl_tracee_step(visitor->tid) ||
-            pl_tracee_wait_call(visitor->tracee, visitor->tid, now_ns < until_ns ? until_ns - now_ns : 0) !=
-                PL_TRACEE_CALL)
-            return false;
-        if (at_marker(visitor))
-            return true;
+    uint64_t until_ns = pl_tracee_now_ns() + wait_ns, late_ns = until_ns - wait_ns + LATE_NS;
+    enum pl_machine_place place = PL_PLACE_OTHER;
+    while (place == PL_PLACE_OTHER) {
+        if (!pl_tracee_step(visitor->tid))
+            return PL_PLACE_OTHER;
+        enum pl_tracee_wait how = pl_tracee_wait_call(visitor->tid, late_ns < until_ns ? late_ns : until_ns, NULL);
+        if (how == PL_TRACEE_LATE && late_ns < until_ns)
+            how = pl_tracee_wait_call(visitor->tid, until_ns, &visitor->signals);
+        if (how != PL_TRACEE_CALL)
+            return PL_PLACE_OTHER;
+        place = place_of(visitor, registers);
     }
+    return place;
+}
+
+/* Of one that does not come, only this is known: to be let go, it has to stop. */
+static void leave_alone(struct pl_visitor *visitor)
+{
+    struct pl_tracee_thread *thread = pl_tracee_find(visitor->tracee, visitor->tid);
+    if (thread)
+        thread->stopped = false;
+    ptrace(PTRACE_INTERRUPT, visitor->tid, NULL, NULL);
+    pl_tracee_let_go(visitor->tracee, visitor->tid);
+    visitor->tid = 0;
+}
+
+/* ---- sending ---- */
+
+static bool write_visit(const struct pl_visitor *visitor)
+{
+    uint8_t visit[VISIT_MAX];
+    pl_machine_fill_visit(visit, &visitor->before, visitor->signals);
+    return pl_tracee_write(visitor->tracee, visitor->visit, visit, pl_machine_visit_bytes());
+}
+
+/* The place is as it was before. */
+static void clear_visit(const struct pl_visitor *visitor)
+{
+    static const uint8_t zeros[VISIT_MAX];
+    pl_tracee_write(visitor->tracee, visitor->visit, zeros, pl_machine_visit_bytes());
+}
+
+/* The thread blocks signals itself. That we block them before it runs makes sure that none is delivered earlier, which
+ * would hide from the kernel what it has interrupted. */
+static bool enter(const struct pl_visitor *visitor)
+{
+    struct pl_machine_registers registers = visitor->before;
+    uint64_t blocked = pl_machine_blocked();
+    pl_machine_send(&registers, visitor->visit);
+    return pl_machine_write(visitor->tid, &registers) &&
+           ptrace(PTRACE_SETSIGMASK, visitor->tid, (void *) sizeof blocked, &blocked) == 0;
 }
 
 bool pl_visitor_send(struct pl_visitor *visitor, struct pl_tracee *tracee, const struct pl_loaded *loaded,
-                     const struct pl_tracee_thread *thread)
+                     const struct pl_tracee_thread *thread, const char **why)
 {
-    size_t bytes, frame_bytes = pl_machine_frame_bytes();
-    const uint8_t *code = pl_machine_visitor(&bytes);
-    uint64_t top = pl_machine_sp(&thread->registers) - PL_MACHINE_RED_ZONE - PL_VISITOR_TEXT;
-    struct pl_machine_registers registers = thread->registers;
-    void *frame = calloc(1, frame_bytes);
-    *visitor = (struct pl_visitor){
-        .tracee = tracee,
-        .tid = thread->tid,
-        .code = bytes <= CODE_MAX ? find_place(tracee, loaded, code, bytes) : 0,
-        .frame = (top - frame_bytes) & ~(uint64_t) (PL_MACHINE_FRAME_ALIGN - 1),
-    };
-    visitor->text = visitor->frame + frame_bytes;
-    bool ready = frame && visitor->code && pl_tracee_write(tracee, visitor->code, code, bytes);
-    if (ready) {
-        pl_machine_fill_frame(frame, &registers);
-        pl_machine_send(&registers, visitor->code, visitor->frame);
-        ready = pl_tracee_write(tracee, visitor->frame, frame, frame_bytes) &&
-                pl_machine_write(visitor->tid, &registers) && await_marker(visitor, 1000000000u);
+    struct pl_machine_registers registers;
+    *visitor = (struct pl_visitor){.tracee = tracee, .before = thread->registers};
+    *why = "this processor is too old for our code";
+    if (!pl_machine_able())
+        return false;
+    *why = "there is no room for our code in its libraries";
+    visitor->visit = find_place(tracee, loaded);
+    if (!visitor->visit || ptrace(PTRACE_GETSIGMASK, thread->tid, (void *) sizeof visitor->signals, &visitor->signals))
+        return false;
+    visitor->tid = thread->tid;
+    if (!write_visit(visitor) || !enter(visitor)) {
+        visitor->tid = 0;
+        return false;
     }
-    free(frame);
-    return ready;
+    *why = "its thread did not execute our code";
+    enum pl_machine_place place = await_place(visitor, SEND_NS, &registers);
+    if (place == PL_PLACE_MARKER) {
+        visitor->memory = pl_machine_memory(&registers);
+        return true;
+    }
+    if (place == PL_PLACE_DOOR) {
+        *why = "it gets no more memory from the kernel";
+        pl_visitor_dismiss(visitor);
+    } else {
+        leave_alone(visitor);
+    }
+    return false;
+}
+
+/* ---- calls ---- */
+
+uint64_t pl_visitor_text(const struct pl_visitor *visitor)
+{
+    return visitor->memory + offsetof(struct pl_machine_memory, text);
 }
 
 bool pl_visitor_write_text(struct pl_visitor *visitor, const char *text)
 {
     size_t bytes = strlen(text) + 1;
-    return bytes <= PL_VISITOR_TEXT && pl_tracee_write(visitor->tracee, visitor->text, text, bytes);
+    return bytes <= sizeof((struct pl_machine_memory *) NULL)->text &&
+           pl_tracee_write(visitor->tracee, pl_visitor_text(visitor), text, bytes);
 }
 
-bool pl_visitor_call(struct pl_visitor *visitor, uint64_t function, const uint64_t argument[6], uint64_t wait_ns,
-                     uint64_t *result)
+bool pl_visitor_if_abandoned(struct pl_visitor *visitor, uint64_t function)
 {
-    struct pl_machine_call call = {.function = function};
-    memcpy(call.argument, argument, sizeof call.argument);
-    if (!pl_tracee_write(visitor->tracee, visitor->frame, &call, sizeof call) || !await_marker(visitor, wait_ns) ||
-        !pl_tracee_read(visitor->tracee, visitor->frame, &call, sizeof call))
+    return pl_tracee_write(visitor->tracee, visitor->memory + offsetof(struct pl_machine_memory, abandoned), &function,
+                           sizeof function);
+}
+
+bool pl_visitor_call(struct pl_visitor *visitor, uint64_t function, const uint64_t argument[PL_VISITOR_ARGUMENTS],
+                     uint64_t wait_ns, uint64_t *result)
+{
+    struct {
+        uint64_t function, argument[PL_VISITOR_ARGUMENTS];
+    } call = {.function = function};
+    struct pl_machine_registers registers;
+    if (!visitor->tid)
         return false;
-    *result = call.result;
+    memcpy(call.argument, argument, sizeof call.argument);
+    if (pl_tracee_write(visitor->tracee, visitor->memory, &call, sizeof call) &&
+        await_place(visitor, wait_ns, &registers) == PL_PLACE_MARKER)
+        return pl_tracee_read(visitor->tracee, visitor->memory + offsetof(struct pl_machine_memory, result), result,
+                              sizeof *result);
+    leave_alone(visitor);
+    return false;
+}
+
+/* ---- going home ---- */
+
+/* Between the door and the end of the system call there, the kernel stops the thread for us, or for a signal. It takes
+ * the registers that the thread has then for those that were interrupted. */
+static bool pass_door(struct pl_visitor *visitor)
+{
+    int signal;
+    if (ptrace(PTRACE_INTERRUPT, visitor->tid, NULL, NULL) || ptrace(PTRACE_CONT, visitor->tid, NULL, NULL) ||
+        !pl_tracee_wait_stop(visitor->tid, pl_tracee_now_ns() + SEND_NS, &signal) ||
+        !pl_machine_write(visitor->tid, &visitor->before))
+        return false;
+    clear_visit(visitor);
+    ptrace(PTRACE_DETACH, visitor->tid, NULL, (void *) (long) signal);
+    pl_tracee_forget(visitor->tracee, visitor->tid);
+    visitor->tid = 0;
     return true;
+}
+
+bool pl_visitor_dismiss(struct pl_visitor *visitor)
+{
+    struct pl_machine_registers registers;
+    if (!visitor->tid)
+        return true;
+    bool home = !visitor->memory ||
+                (pl_visitor_if_abandoned(visitor, 0) && await_place(visitor, SEND_NS, &registers) == PL_PLACE_DOOR);
+    if (home && pass_door(visitor))
+        return true;
+    leave_alone(visitor);
+    return false;
 }

@@ -2,33 +2,44 @@
 /*
  * visitor.h - makes a thread of another process call functions there, and go on as if nothing had happened.
  *
- * The thread executes the visitor's code (machine.h), which lies in the unused end of a library's last page of code,
- * on a frame below the thread's own stack. One change of its registers sends it there. From then on it needs nobody: if
- * we are killed, it finishes the call that it is making, restores its registers and goes on.
+ * The thread executes a visit (machine.h), which lies in the unused end of a library's last page of code. One change of
+ * its registers sends it there. From then on it needs nobody: if we are killed, it finishes the call that it is making,
+ * restores its registers and goes on. If we are not, we restore its registers at the door, while the kernel still knows
+ * which system call it has interrupted: so a signal that came meanwhile is delivered as if the thread had waited there
+ * all the time.
  */
 #ifndef PL_VISITOR_H
 #define PL_VISITOR_H
 
 #include "attach/loaded.h"
 
-#define PL_VISITOR_TEXT 4096
+#define PL_VISITOR_ARGUMENTS 7
 
 struct pl_visitor {
     struct pl_tracee *tracee;
-    pid_t tid;
-    uint64_t code;
-    uint64_t frame;
-    uint64_t text; /* room for a text of PL_VISITOR_TEXT bytes that a function gets */
+    pid_t tid; /* 0: there is none */
+    uint64_t visit;
+    uint64_t memory;
+    uint64_t signals; /* that the thread itself blocks */
+    struct pl_machine_registers before;
 };
 
-/* Sends a stopped thread. False: it goes on as before. */
+/* Sends a stopped thread; all others are stopped, too. False: it goes on as before, and *why says why. */
 bool pl_visitor_send(struct pl_visitor *visitor, struct pl_tracee *tracee, const struct pl_loaded *loaded,
-                     const struct pl_tracee_thread *thread);
+                     const struct pl_tracee_thread *thread, const char **why);
 
 /* One call. False: the thread has ended, or the call takes longer than `wait_ns`; then the thread is left alone. */
-bool pl_visitor_call(struct pl_visitor *visitor, uint64_t function, const uint64_t argument[6], uint64_t wait_ns,
-                     uint64_t *result);
+bool pl_visitor_call(struct pl_visitor *visitor, uint64_t function, const uint64_t argument[PL_VISITOR_ARGUMENTS],
+                     uint64_t wait_ns, uint64_t *result);
 
+/* Where the calls find a text. False: it is too long, or cannot be written. */
+uint64_t pl_visitor_text(const struct pl_visitor *visitor);
 bool pl_visitor_write_text(struct pl_visitor *visitor, const char *text);
+
+/* A function that the thread calls before it goes home, if nobody dismisses it: if we are killed. 0: none. */
+bool pl_visitor_if_abandoned(struct pl_visitor *visitor, uint64_t function);
+
+/* Sends it home. False: it has ended, or does not come so far; then it is left alone. */
+bool pl_visitor_dismiss(struct pl_visitor *visitor);
 
 #endif

@@ -68,9 +68,10 @@ struct pl_desk {
 
     uint32_t version;
     uint32_t hooks;
-    uint64_t begin; /* int (void): starts the runtime. 0, or an error number */
-    uint64_t end;   /* int (int keep): ends it, and keeps the profile; no thread may be inside a hook */
-    uint64_t code;  /* the runtime's own code */
+    uint64_t begin;   /* int (void): starts the runtime. 0, or an error number */
+    uint64_t end;     /* int (int keep): ends it, and keeps the profile; no thread may be inside a hook */
+    uint64_t abandon; /* void (void): ends it without a profile, unless the hooks are switched on */
+    uint64_t code;    /* the runtime's own code */
     uint64_t code_end;
     int64_t inside; /* where a thread's word for "inside a hook" is, from its thread pointer */
     struct pl_desk_hook hook[PL_DESK_HOOKS];

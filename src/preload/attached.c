@@ -149,6 +149,13 @@ static int end_profile(int keep)
     return 0;
 }
 
+/* The command was killed before it could switch on. */
+static void abandon_profile(void)
+{
+    if (plimsoll_desk.state == PL_DESK_BEGUN)
+        end_profile(false);
+}
+
 static uint64_t not_needed; /* leave_process() does not call the function that it replaces */
 
 __attribute__((constructor)) static void lay_out(void)
@@ -160,6 +167,7 @@ __attribute__((constructor)) static void lay_out(void)
         (struct pl_desk_hook){"_exit", (uintptr_t) leave_process, &not_needed, PL_DESK_LIBC, false};
     desk->begin = (uintptr_t) begin_profile;
     desk->end = (uintptr_t) end_profile;
+    desk->abandon = (uintptr_t) abandon_profile;
     desk->inside = (int64_t) ((uintptr_t) &pl_entry_tls.inside - pl_arch_thread_pointer());
     pl_front_code(&desk->code, &desk->code_end);
     __atomic_thread_fence(__ATOMIC_RELEASE);

@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* x86_64.c - see ../machine.h. */
-#include <Zydis/Zydis.h>
+/* x86_64.c - registers and visits: see ../machine.h. */
 #include <cpuid.h>
 #include <elf.h>
-#include <stdio.h>
 #include <string.h>
 #include <sys/ptrace.h>
 #include <sys/syscall.h>
@@ -73,54 +71,70 @@ void pl_machine_dwarf(const struct pl_machine_registers *registers, uint64_t out
     memcpy(out, all, sizeof all < PL_ARCH_REGISTERS * sizeof *out ? sizeof all : PL_ARCH_REGISTERS * sizeof *out);
 }
 
-/* ---- the visitor ---- */
+/* ---- visits ---- */
 
-/* The offsets are in the code below, too. */
-struct frame {
-    struct pl_machine_call call; /* 0 */
-    uint64_t all_signals;        /* 64 */
-    uint64_t signals;            /* 72: those that were blocked before */
-    uint64_t rax, rcx, rdx, rbx, rsi, rdi, rbp, r8, r9, r10, r11, r12, r13, r14, r15; /* 80 to 192 */
-    uint64_t rip, cs, rflags, rsp, ss;                                                /* 200 to 232: for iretq */
-    uint64_t padding[2];
-    uint8_t extended[]; /* 256: what xsave writes */
+/* The beginning of a visit; its code follows. */
+struct visit {
+    uint64_t mark;
+    uint64_t blocked; /* signals that the visit blocks */
+    uint64_t signals; /* signals that are blocked otherwise */
+    uint64_t rax, rcx, rdx, rbx, rsi, rdi, rbp, rsp, r8, r9, r10, r11, r12, r13, r14, r15, rip, flags;
 };
-_Static_assert(offsetof(struct frame, all_signals) == 64 && offsetof(struct frame, signals) == 72 &&
-                   offsetof(struct frame, rax) == 80 && offsetof(struct frame, r15) == 192 &&
-                   offsetof(struct frame, rip) == 200 && offsetof(struct frame, ss) == 232 &&
-                   offsetof(struct frame, extended) == 256,
-               "the visitor's code has these offsets");
+
+#define MARK "0x74697369766c70" /* "plvisit" */
+#define MEMORY "0x40000"
+#define EXTENDED "4096"
+#define EXTENDED_MOST 32768
 
 /*
- * rbx is the frame. Signals are blocked while the calls are made, by the thread itself, which also unblocks them: a
- * handler could jump out of a call that holds a lock. iretq restores rip, rsp and the flags at once, without a word
- * below rsp. It is the only way back that changes nothing else: sigreturn would make the kernel forget a system call
- * that it has to restart.
+ * rbx is the thread's memory. Until it has a stack there, and after it has none any more, nothing is pushed: rsp is
+ * that of the interrupted code, below which a signal handler may run. Only the flags are popped from there, below the
+ * red zone.
  */
 asm(".pushsection .rodata\n"
     ".balign 16\n"
-    "pl_visitor_code:\n"
-    "    mov %rsp, %rbx\n"
-    "    mov $-1, %eax\n"
-    "    mov $-1, %edx\n"
-    "    xsave64 256(%rbx)\n"
-    "    mov $14, %eax\n" /* rt_sigprocmask(SIG_SETMASK, all, before) */
+    "pl_visit_begin:\n"
+    "    .quad " MARK "\n"
+    "9:  .quad 0xfffffffeffffffff\n" /* all but SIGSETXID, 33 */
+    "8:  .quad 0\n"
+    "7:  .fill 18, 8, 0\n"
+    "6:  .quad 30, 0\n" /* seconds */
+    "5:  .long 0x1f80\n"
+    "pl_visit_entry:\n"
+    "    mov $14, %eax\n" /* rt_sigprocmask(SIG_SETMASK, blocked) */
     "    mov $2, %edi\n"
-    "    lea 64(%rbx), %rsi\n"
-    "    lea 72(%rbx), %rdx\n"
+    "    lea 9b(%rip), %rsi\n"
+    "    xor %edx, %edx\n"
     "    mov $8, %r10d\n"
     "    syscall\n"
+    "    mov $9, %eax\n" /* mmap(PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE) */
+    "    xor %edi, %edi\n"
+    "    mov $" MEMORY ", %esi\n"
+    "    mov $3, %edx\n"
+    "    mov $0x4022, %r10d\n"
+    "    mov $-1, %r8\n"
+    "    xor %r9d, %r9d\n"
+    "    syscall\n"
+    "    mov %rax, %rbx\n"
+    "    cmp $-4096, %rax\n"
+    "    ja 3f\n"
+    "    lea " MEMORY "(%rbx), %rsp\n"
+    "    mov $-1, %eax\n"
+    "    mov $-1, %edx\n"
+    "    xsave64 " EXTENDED "(%rbx)\n"
+    "    fninit\n"
+    "    ldmxcsr 5b(%rip)\n"
     "1:  mov $14, %eax\n" /* the marker: rt_sigprocmask(SIG_BLOCK, nothing) */
     "    xor %edi, %edi\n"
     "    xor %esi, %esi\n"
     "    xor %edx, %edx\n"
     "    mov $8, %r10d\n"
     "    syscall\n"
-    "pl_visitor_marker:\n"
-    "    mov 0(%rbx), %rax\n"
+    "pl_visit_marker:\n"
+    "    mov (%rbx), %rax\n"
     "    test %rax, %rax\n"
     "    jz 2f\n"
-    "    movq $0, 0(%rbx)\n"
+    "    movq $0, (%rbx)\n"
     "    mov 8(%rbx), %rdi\n"
     "    mov 16(%rbx), %rsi\n"
     "    mov 24(%rbx), %rdx\n"
@@ -128,56 +142,121 @@ asm(".pushsection .rodata\n"
     "    mov 40(%rbx), %r8\n"
     "    mov 48(%rbx), %r9\n"
     "    call *%rax\n"
-    "    mov %rax, 56(%rbx)\n"
+    "    mov %rax, 64(%rbx)\n"
     "    jmp 1b\n"
-    "2:  mov $14, %eax\n" /* rt_sigprocmask(SIG_SETMASK, before) */
+    "2:  mov 72(%rbx), %rax\n"
+    "    test %rax, %rax\n"
+    "    jz 4f\n"
+    "    movq $0, 72(%rbx)\n"
+    "    call *%rax\n"
+    "4:  mov $-1, %eax\n"
+    "    mov $-1, %edx\n"
+    "    xrstor64 " EXTENDED "(%rbx)\n"
+    "    mov 7b+56(%rip), %rsp\n"
+    "    mov $11, %eax\n" /* munmap */
+    "    mov %rbx, %rdi\n"
+    "    mov $" MEMORY ", %esi\n"
+    "    syscall\n"
+    "3:  mov $14, %eax\n" /* the door: rt_sigprocmask(SIG_SETMASK, signals) */
     "    mov $2, %edi\n"
-    "    lea 72(%rbx), %rsi\n"
+    "    lea 8b(%rip), %rsi\n"
     "    xor %edx, %edx\n"
     "    mov $8, %r10d\n"
     "    syscall\n"
-    "    mov $-1, %eax\n"
-    "    mov $-1, %edx\n"
-    "    xrstor64 256(%rbx)\n"
-    "    mov 80(%rbx), %rax\n"
-    "    mov 88(%rbx), %rcx\n"
-    "    mov 96(%rbx), %rdx\n"
-    "    mov 112(%rbx), %rsi\n"
-    "    mov 120(%rbx), %rdi\n"
-    "    mov 128(%rbx), %rbp\n"
-    "    mov 136(%rbx), %r8\n"
-    "    mov 144(%rbx), %r9\n"
-    "    mov 152(%rbx), %r10\n"
-    "    mov 160(%rbx), %r11\n"
-    "    mov 168(%rbx), %r12\n"
-    "    mov 176(%rbx), %r13\n"
-    "    mov 184(%rbx), %r14\n"
-    "    mov 192(%rbx), %r15\n"
-    "    lea 200(%rbx), %rsp\n"
-    "    mov 104(%rbx), %rbx\n"
-    "    iretq\n"
-    "pl_visitor_end:\n"
+    "pl_visit_door:\n"
+    "    lea -136(%rsp), %rsp\n"
+    "    pushq 7b+136(%rip)\n"
+    "    popfq\n"
+    "    lea 136(%rsp), %rsp\n"
+    "    mov 7b(%rip), %rax\n"
+    "    mov 7b+8(%rip), %rcx\n"
+    "    mov 7b+16(%rip), %rdx\n"
+    "    mov 7b+24(%rip), %rbx\n"
+    "    mov 7b+32(%rip), %rsi\n"
+    "    mov 7b+40(%rip), %rdi\n"
+    "    mov 7b+48(%rip), %rbp\n"
+    "    mov 7b+64(%rip), %r8\n"
+    "    mov 7b+72(%rip), %r9\n"
+    "    mov 7b+80(%rip), %r10\n"
+    "    mov 7b+88(%rip), %r11\n"
+    "    mov 7b+96(%rip), %r12\n"
+    "    mov 7b+104(%rip), %r13\n"
+    "    mov 7b+112(%rip), %r14\n"
+    "    mov 7b+120(%rip), %r15\n"
+    "    jmp *7b+128(%rip)\n"
+    "pl_visit_system_call:\n"
+    "    mov 8(%rbx), %rax\n"
+    "    mov 16(%rbx), %rdi\n"
+    "    mov 24(%rbx), %rsi\n"
+    "    mov 32(%rbx), %rdx\n"
+    "    mov 40(%rbx), %r10\n"
+    "    mov 48(%rbx), %r8\n"
+    "    mov 56(%rbx), %r9\n"
+    "    syscall\n"
+    "    ret\n"
+    "pl_visit_copier:\n"
+    "    mov $56, %eax\n" /* clone(flags) */
+    "    xor %esi, %esi\n"
+    "    xor %edx, %edx\n"
+    "    xor %r10d, %r10d\n"
+    "    xor %r8d, %r8d\n"
+    "    syscall\n"
+    "    test %rax, %rax\n"
+    "    jz 1f\n"
+    "    ret\n"
+    "1:  mov $35, %eax\n" /* nanosleep */
+    "    lea 6b(%rip), %rdi\n"
+    "    xor %esi, %esi\n"
+    "    syscall\n"
+    "    mov $231, %eax\n" /* exit_group(0) */
+    "    xor %edi, %edi\n"
+    "    syscall\n"
+    "pl_visit_end:\n"
     ".popsection\n");
-extern const uint8_t pl_visitor_code[], pl_visitor_marker[], pl_visitor_end[];
+extern const uint8_t pl_visit_begin[], pl_visit_entry[], pl_visit_marker[], pl_visit_door[], pl_visit_system_call[],
+    pl_visit_copier[], pl_visit_end[];
 
-const uint8_t *pl_machine_visitor(size_t *bytes)
+/* The code has these offsets. */
+#define AT(member, offset) _Static_assert(offsetof(struct pl_machine_memory, member) == (offset), #member)
+AT(function, 0);
+AT(argument, 8);
+AT(result, 64);
+AT(abandoned, 72);
+AT(text, 80);
+#undef AT
+#define AT(member, offset)                                                                                             \
+    _Static_assert(offsetof(struct visit, member) - offsetof(struct visit, rax) == (offset), #member)
+AT(rsp, 56);
+AT(r15, 120);
+AT(rip, 128);
+AT(flags, 136);
+#undef AT
+_Static_assert(sizeof(struct pl_machine_memory) == 4096, "the extended state follows");
+
+static uint64_t offset_of(const uint8_t *label)
 {
-    *bytes = (size_t) (pl_visitor_end - pl_visitor_code);
-    return pl_visitor_code;
+    return (uint64_t) (label - pl_visit_begin);
 }
 
-/* What xsave writes for all the states that the kernel has enabled. */
-static size_t extended_bytes(void)
+/* All processors since 2011 have xsave. Its area for all states that the kernel has enabled must fit. */
+bool pl_machine_able(void)
 {
-    unsigned eax, ebx = 0, ecx, edx;
-    __cpuid_count(0xd, 0, eax, ebx, ecx, edx);
-    return ebx;
+    unsigned eax, ebx, ecx = 0, edx;
+    if (!__get_cpuid(1, &eax, &ebx, &ecx, &edx) || !(ecx & bit_OSXSAVE))
+        return false;
+    return __get_cpuid_count(0xd, 0, &eax, &ebx, &ecx, &edx) && ebx <= EXTENDED_MOST;
 }
 
-size_t pl_machine_frame_bytes(void)
+size_t pl_machine_visit_bytes(void)
 {
-    return (sizeof(struct frame) + extended_bytes() + PL_MACHINE_FRAME_ALIGN - 1) &
-           ~(size_t) (PL_MACHINE_FRAME_ALIGN - 1);
+    return offset_of(pl_visit_end);
+}
+
+uint64_t pl_machine_blocked(void)
+{
+    struct visit visit;
+    memcpy(&visit, pl_visit_begin, sizeof visit);
+    return visit.blocked;
 }
 
 /* After the kernel's own rules for a signal without a handler. */
@@ -190,154 +269,60 @@ static struct user_regs_struct settle(struct user_regs_struct user)
     return user;
 }
 
-void pl_machine_fill_frame(void *at, const struct pl_machine_registers *registers)
+void pl_machine_fill_visit(void *at, const struct pl_machine_registers *registers, uint64_t signals)
 {
     struct user_regs_struct user = settle(registers->user);
-    struct frame *frame = at;
-    memset(frame, 0, pl_machine_frame_bytes());
-    frame->all_signals = ~0ull;
-#define KEEP(name) frame->name = user.name
-    KEEP(rax), KEEP(rcx), KEEP(rdx), KEEP(rbx), KEEP(rsi), KEEP(rdi), KEEP(rbp), KEEP(r8), KEEP(r9), KEEP(r10);
-    KEEP(r11), KEEP(r12), KEEP(r13), KEEP(r14), KEEP(r15), KEEP(rip), KEEP(cs), KEEP(rsp), KEEP(ss);
+    struct visit visit;
+    memcpy(&visit, pl_visit_begin, sizeof visit);
+#define KEEP(name) visit.name = user.name
+    KEEP(rax), KEEP(rcx), KEEP(rdx), KEEP(rbx), KEEP(rsi), KEEP(rdi), KEEP(rbp), KEEP(rsp), KEEP(r8), KEEP(r9);
+    KEEP(r10), KEEP(r11), KEEP(r12), KEEP(r13), KEEP(r14), KEEP(r15), KEEP(rip);
 #undef KEEP
-    frame->rflags = user.eflags;
+    visit.flags = user.eflags;
+    visit.signals = signals;
+    memcpy(at, pl_visit_begin, pl_machine_visit_bytes());
+    memcpy(at, &visit, sizeof visit);
+}
+
+bool pl_machine_is_visit(const void *there, size_t bytes)
+{
+    return bytes >= sizeof(uint64_t) && !memcmp(there, pl_visit_begin, sizeof(uint64_t));
 }
 
 #define FLAG_TRAP 0x100u
 #define FLAG_DIRECTION 0x400u
+#define FLAG_ALIGNMENT 0x40000u
 
-void pl_machine_send(struct pl_machine_registers *registers, uint64_t visitor, uint64_t frame)
+void pl_machine_send(struct pl_machine_registers *registers, uint64_t visit)
 {
     struct user_regs_struct *user = &registers->user;
-    user->rip = visitor;
-    user->rsp = frame;
+    user->rip = visit + offset_of(pl_visit_entry);
     user->orig_rax = ~0ull; /* no system call: the kernel must not move rip */
-    user->eflags &= ~(unsigned long long) (FLAG_TRAP | FLAG_DIRECTION);
+    user->eflags &= ~(unsigned long long) (FLAG_TRAP | FLAG_DIRECTION | FLAG_ALIGNMENT);
 }
 
-bool pl_machine_at_marker(const struct pl_machine_registers *registers, uint64_t visitor)
+enum pl_machine_place pl_machine_place(const struct pl_machine_registers *registers, uint64_t visit)
 {
     const struct user_regs_struct *user = &registers->user;
     const long not_made_yet = -38; /* -ENOSYS */
-    return user->rip == visitor + (uint64_t) (pl_visitor_marker - pl_visitor_code) && (long) user->rax == not_made_yet;
+    if ((long) user->rax != not_made_yet)
+        return PL_PLACE_OTHER;
+    return user->rip == visit + offset_of(pl_visit_marker) ? PL_PLACE_MARKER
+           : user->rip == visit + offset_of(pl_visit_door) ? PL_PLACE_DOOR
+                                                           : PL_PLACE_OTHER;
 }
 
-/* ---- entries ---- */
-
-#define JUMP_BYTES 5 /* jmp, 32 bits relative */
-
-static bool put_jump(uint8_t *to, uint64_t from, uint64_t target)
+uint64_t pl_machine_memory(const struct pl_machine_registers *registers)
 {
-    int64_t distance = (int64_t) (target - (from + JUMP_BYTES));
-    int32_t near = (int32_t) distance;
-    to[0] = 0xe9;
-    memcpy(to + 1, &near, sizeof near);
-    return near == distance;
+    return registers->user.rbx;
 }
 
-/* mov $slot, %r11; jmp *(%r11). A caller does not expect r11 to survive. */
-static size_t put_springboard(uint8_t *to, uint64_t slot)
+uint64_t pl_machine_system_call(uint64_t visit)
 {
-    const uint8_t load[] = {0x49, 0xbb}, jump[] = {0x41, 0xff, 0x23};
-    memcpy(to, load, sizeof load);
-    memcpy(to + 2, &slot, sizeof slot);
-    memcpy(to + 10, jump, sizeof jump);
-    return 16;
+    return visit + offset_of(pl_visit_system_call);
 }
 
-static bool is_relative(const ZydisDecodedInstruction *instruction)
+uint64_t pl_machine_copier(uint64_t visit)
 {
-    return instruction->attributes & ZYDIS_ATTRIB_IS_RELATIVE;
-}
-
-/* Copies one instruction to another address. NULL, or why not. */
-static const char *move_instruction(const ZydisDecodedInstruction *in, const uint8_t *code, uint64_t from, uint8_t *to,
-                                    uint64_t at, size_t *bytes)
-{
-    memcpy(to, code, in->length);
-    *bytes = in->length;
-    if (!is_relative(in))
-        return NULL;
-    if (in->raw.disp.size == 32) { /* memory, relative to rip */
-        int64_t distance = in->raw.disp.value + (int64_t) (from - at);
-        int32_t near = (int32_t) distance;
-        memcpy(to + in->raw.disp.offset, &near, sizeof near);
-        return near == distance ? NULL : "its data is too far away";
-    }
-    if (in->meta.category == ZYDIS_CATEGORY_COND_BR && in->raw.imm[0].size >= 8 &&
-        in->mnemonic != ZYDIS_MNEMONIC_JRCXZ && in->mnemonic != ZYDIS_MNEMONIC_JECXZ &&
-        in->mnemonic != ZYDIS_MNEMONIC_LOOP && in->mnemonic != ZYDIS_MNEMONIC_LOOPE &&
-        in->mnemonic != ZYDIS_MNEMONIC_LOOPNE) {
-        uint64_t target = from + in->length + (uint64_t) in->raw.imm[0].value.s;
-        int64_t distance = (int64_t) (target - (at + 6));
-        int32_t near = (int32_t) distance;
-        to[0] = 0x0f;
-        to[1] = (uint8_t) (0x80 | (in->opcode & 0xf));
-        memcpy(to + 2, &near, sizeof near);
-        *bytes = 6;
-        return near == distance ? NULL : "a branch is too far away";
-    }
-    if (in->meta.category == ZYDIS_CATEGORY_UNCOND_BR) {
-        *bytes = JUMP_BYTES;
-        return put_jump(to, at, from + in->length + (uint64_t) in->raw.imm[0].value.s) ? NULL
-                                                                                       : "a jump is too far away";
-    }
-    return "it begins with a call";
-}
-
-static bool ends(const ZydisDecodedInstruction *in)
-{
-    return in->meta.category == ZYDIS_CATEGORY_RET || in->meta.category == ZYDIS_CATEGORY_UNCOND_BR ||
-           in->meta.category == ZYDIS_CATEGORY_INTERRUPT;
-}
-
-/* Does the function jump back into its own first bytes? Instructions that cannot be decoded end the search: data. */
-static bool returns_to_start(const ZydisDecoder *decoder, const struct pl_machine_function *function, size_t bytes)
-{
-    ZydisDecodedInstruction in;
-    for (size_t at = 0; at < function->bytes; at += in.length) {
-        if (!ZYAN_SUCCESS(ZydisDecoderDecodeInstruction(decoder, NULL, function->code + at, function->bytes - at, &in)))
-            return false;
-        bool branch = is_relative(&in) && in.raw.disp.size != 32;
-        uint64_t target = at + in.length + (uint64_t) in.raw.imm[0].value.s;
-        if (branch && target > 0 && target < bytes)
-            return true;
-    }
-    return false;
-}
-
-const char *pl_machine_plan(const struct pl_machine_function *function, struct pl_machine_plan *out)
-{
-    ZydisDecoder decoder;
-    ZydisDecodedInstruction in;
-    ZydisDecoderInit(&decoder, ZYDIS_MACHINE_MODE_LONG_64, ZYDIS_STACK_WIDTH_64);
-    memset(out, 0xcc, sizeof *out);
-    size_t body = put_springboard(out->room, function->slot), to = body, from = 0;
-    bool ended = false;
-    while (from < JUMP_BYTES) {
-        size_t bytes;
-        if (ended)
-            return "it is too short";
-        if (!ZYAN_SUCCESS(
-                ZydisDecoderDecodeInstruction(&decoder, NULL, function->code + from, function->bytes - from, &in)))
-            return "its code cannot be decoded";
-        const char *why = move_instruction(&in, function->code + from, function->entry + from, out->room + to,
-                                           function->room + to, &bytes);
-        if (why)
-            return why;
-        ended = ends(&in);
-        from += in.length;
-        to += bytes;
-    }
-    if (returns_to_start(&decoder, function, from))
-        return "it jumps back to its first instructions";
-    if (!put_jump(out->room + to, function->room + to, function->entry + from))
-        return "it is too far away";
-    out->patch = (struct pl_desk_patch){.entry = function->entry,
-                                        .springboard = function->room,
-                                        .body = function->room + body,
-                                        .bytes = (uint32_t) from};
-    memcpy(out->patch.before, function->code, from);
-    memset(out->patch.after, 0xcc, from); /* never executed */
-    return put_jump(out->patch.after, function->entry, function->room) ? NULL : "it is too far away";
+    return visit + offset_of(pl_visit_copier);
 }

@@ -1,0 +1,124 @@
+/* SPDX-License-Identifier: MIT */
+/* x86_64_entry.c - springboards: see ../machine.h. */
+#include <Zydis/Zydis.h>
+#include <string.h>
+
+#include "attach/machine.h"
+
+#define JUMP_BYTES 5 /* jmp, 32 bits relative */
+
+static bool put_jump(uint8_t *to, uint64_t from, uint64_t target)
+{
+    int64_t distance = (int64_t) (target - (from + JUMP_BYTES));
+    int32_t near = (int32_t) distance;
+    to[0] = 0xe9;
+    memcpy(to + 1, &near, sizeof near);
+    return near == distance;
+}
+
+/* mov $slot, %r11; jmp *(%r11). A caller does not expect r11 to survive. */
+static size_t put_springboard(uint8_t *to, uint64_t slot)
+{
+    const uint8_t load[] = {0x49, 0xbb}, jump[] = {0x41, 0xff, 0x23};
+    memcpy(to, load, sizeof load);
+    memcpy(to + 2, &slot, sizeof slot);
+    memcpy(to + 10, jump, sizeof jump);
+    return 16;
+}
+
+static bool is_relative(const ZydisDecodedInstruction *instruction)
+{
+    return instruction->attributes & ZYDIS_ATTRIB_IS_RELATIVE;
+}
+
+/* Copies one instruction to another address. NULL, or why not. */
+static const char *move_instruction(const ZydisDecodedInstruction *in, const uint8_t *code, uint64_t from, uint8_t *to,
+                                    uint64_t at, size_t *bytes)
+{
+    memcpy(to, code, in->length);
+    *bytes = in->length;
+    if (!is_relative(in))
+        return NULL;
+    if (in->raw.disp.size == 32) { /* memory, relative to rip */
+        int64_t distance = in->raw.disp.value + (int64_t) (from - at);
+        int32_t near = (int32_t) distance;
+        memcpy(to + in->raw.disp.offset, &near, sizeof near);
+        return near == distance ? NULL : "its data is too far away";
+    }
+    if (in->meta.category == ZYDIS_CATEGORY_COND_BR && in->raw.imm[0].size >= 8 &&
+        in->mnemonic != ZYDIS_MNEMONIC_JRCXZ && in->mnemonic != ZYDIS_MNEMONIC_JECXZ &&
+        in->mnemonic != ZYDIS_MNEMONIC_LOOP && in->mnemonic != ZYDIS_MNEMONIC_LOOPE &&
+        in->mnemonic != ZYDIS_MNEMONIC_LOOPNE) {
+        uint64_t target = from + in->length + (uint64_t) in->raw.imm[0].value.s;
+        int64_t distance = (int64_t) (target - (at + 6));
+        int32_t near = (int32_t) distance;
+        to[0] = 0x0f;
+        to[1] = (uint8_t) (0x80 | (in->opcode & 0xf));
+        memcpy(to + 2, &near, sizeof near);
+        *bytes = 6;
+        return near == distance ? NULL : "a branch is too far away";
+    }
+    if (in->meta.category == ZYDIS_CATEGORY_UNCOND_BR) {
+        *bytes = JUMP_BYTES;
+        return put_jump(to, at, from + in->length + (uint64_t) in->raw.imm[0].value.s) ? NULL
+                                                                                       : "a jump is too far away";
+    }
+    return "it begins with a call";
+}
+
+static bool ends(const ZydisDecodedInstruction *in)
+{
+    return in->meta.category == ZYDIS_CATEGORY_RET || in->meta.category == ZYDIS_CATEGORY_UNCOND_BR ||
+           in->meta.category == ZYDIS_CATEGORY_INTERRUPT;
+}
+
+/* Does the function jump back into its own first bytes? Instructions that cannot be decoded end the search: data. */
+static bool returns_to_start(const ZydisDecoder *decoder, const struct pl_machine_function *function, size_t bytes)
+{
+    ZydisDecodedInstruction in;
+    for (size_t at = 0; at < function->bytes; at += in.length) {
+        if (!ZYAN_SUCCESS(ZydisDecoderDecodeInstruction(decoder, NULL, function->code + at, function->bytes - at, &in)))
+            return false;
+        bool branch = is_relative(&in) && in.raw.disp.size != 32;
+        uint64_t target = at + in.length + (uint64_t) in.raw.imm[0].value.s;
+        if (branch && target > 0 && target < bytes)
+            return true;
+    }
+    return false;
+}
+
+const char *pl_machine_plan(const struct pl_machine_function *function, struct pl_machine_plan *out)
+{
+    ZydisDecoder decoder;
+    ZydisDecodedInstruction in;
+    ZydisDecoderInit(&decoder, ZYDIS_MACHINE_MODE_LONG_64, ZYDIS_STACK_WIDTH_64);
+    memset(out, 0xcc, sizeof *out);
+    size_t body = put_springboard(out->room, function->slot), to = body, from = 0;
+    bool ended = false;
+    while (from < JUMP_BYTES) {
+        size_t bytes;
+        if (ended)
+            return "it is too short";
+        if (!ZYAN_SUCCESS(
+                ZydisDecoderDecodeInstruction(&decoder, NULL, function->code + from, function->bytes - from, &in)))
+            return "its code cannot be decoded";
+        const char *why = move_instruction(&in, function->code + from, function->entry + from, out->room + to,
+                                           function->room + to, &bytes);
+        if (why)
+            return why;
+        ended = ends(&in);
+        from += in.length;
+        to += bytes;
+    }
+    if (returns_to_start(&decoder, function, from))
+        return "it jumps back to its first instructions";
+    if (!put_jump(out->room + to, function->room + to, function->entry + from))
+        return "it is too far away";
+    out->patch = (struct pl_desk_patch){.entry = function->entry,
+                                        .springboard = function->room,
+                                        .body = function->room + body,
+                                        .bytes = (uint32_t) from};
+    memcpy(out->patch.before, function->code, from);
+    memset(out->patch.after, 0xcc, from); /* never executed */
+    return put_jump(out->patch.after, function->entry, function->room) ? NULL : "it is too far away";
+}
