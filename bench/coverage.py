@@ -5,10 +5,10 @@ A program that does the same every time is run once exactly, which gives the tru
 compared by their stacks. Two exact runs must agree on a site; one on which they do not is left out.
 
 A figure is counted where a user would see one: in each run for each site that is in the profile and has or should have
-had the figure. z is the mean error in standard deviations, of sites with one expected sample and more: few samples are
-seen rarely, but then stand for a lot, so it is taken over all runs, with 0 where a site was not seen. What was counted
-exactly expects no sample: a site of which one call in a thousand was left to sampling has hardly ever a sample of it,
-and is lower by that call in nearly every run.
+had the figure. z is the mean error in standard deviations, of sites and totals with one expected sample and more: few
+samples are seen rarely, but then stand for a lot, so it is taken over all runs, with 0 where a site was not seen. What
+was counted exactly expects no sample: a site of which one call in a thousand was left to sampling has hardly ever a
+sample of it, and is lower by that call in nearly every run.
 
 In auto mode the interval depends on the machine and its load: the more is counted exactly, the more is covered.
 """
@@ -108,7 +108,7 @@ class Covered:
     shown: int = 0
     held: int = 0
     total_held: int = 0
-    total_z: float = 0
+    total_z: float | None = None  # None: less than one sample was expected
     runs: int = 0
     falsely_exact: int = 0
     z_sum: float = 0
@@ -121,7 +121,8 @@ class Covered:
 
     def add(self, more):
         for name in vars(more):
-            setattr(self, name, getattr(self, name) + getattr(more, name))
+            if name != "total_z":
+                setattr(self, name, getattr(self, name) + getattr(more, name))
 
     @property
     def sites_percent(self):
@@ -140,6 +141,7 @@ def compare(metric, gap, truths, runs):
     """`truths` are two exact runs."""
     (sites, total), (again, total_again) = truths
     result = Covered()
+    expected_in_all = 0
     for stack, truth in sites.items():
         if again.get(stack) != truth:
             continue
@@ -152,14 +154,17 @@ def compare(metric, gap, truths, runs):
                 result.shown += 1
                 result.held += result.see(figure, true)
         spread = deviation(values)
-        if expected_samples(truth, metric, gap, counted) >= 1 and spread > 1e-3 * true:
+        expected = expected_samples(truth, metric, gap, counted)
+        expected_in_all += expected
+        if expected >= 1 and spread > 1e-3 * true:
             result.z_sum += (sum(values) / len(values) - true) / spread
             result.z_count += 1
     if total == total_again:
         result.runs = len(runs)
         result.total_held = sum(result.see(figures[metric], total[metric]["value"]) for _, figures in runs)
         values = [figures[metric]["value"] - total[metric]["value"] for _, figures in runs]
-        result.total_z = sum(values) / len(values) / deviation(values) if deviation(values) > 0 else 0
+        if expected_in_all >= 1 and deviation(values) > 0:
+            result.total_z = sum(values) / len(values) / deviation(values)
     return result
 
 
@@ -181,6 +186,10 @@ def percent(value):
     return "-" if value is None else f"{value:.1f}"
 
 
+def mean_error(value):
+    return "-" if value is None else f"{value:+.2f}"
+
+
 def measure_coverage(place, _programs, options, targets):
     seeds = 3 if options.quick else options.seeds
     rows, sums = [], {}
@@ -191,7 +200,7 @@ def measure_coverage(place, _programs, options, targets):
             covered = measure(place.build, place.scratch, name, mode, seeds)
             rows.append([name, mode, *(f"{percent(each.sites_percent)} / {percent(each.total_percent)}"
                                        for each in covered.values()),
-                         *(f"{covered[metric].total_z:+.2f}" for metric in TOTALS)])
+                         *(mean_error(covered[metric].total_z) for metric in TOTALS)])
             for metric, each in covered.items():
                 sums.setdefault((mode, metric), Covered()).add(each)
             print(f"measured {name}, {mode}", file=sys.stderr)

@@ -299,6 +299,17 @@ static struct pl_hidden at_most(struct pl_hidden hidden, const struct pl_hidden 
                               .space = fmax(fmin(hidden.space, rest->space), 0)};
 }
 
+/* A total also has sites of which no sample was taken: many small blocks may be there, beside samples of large ones. */
+static void hide_other_sites(const struct pl_header *header, double gap, struct pl_figures *all)
+{
+    struct pl_estimate most[PL_METRIC_COUNT];
+    pl_estimate_unsampled((uint64_t) gap, header->call_charge, most);
+    if (all->allocated.sampled.samples == 0 || most[PL_METRIC_ALLOC_OBJECTS].high < 1)
+        return;
+    all->hidden.objects = larger(all->hidden.objects, most[PL_METRIC_ALLOC_OBJECTS].high);
+    all->hidden.space = larger(all->hidden.space, most[PL_METRIC_ALLOC_SPACE].high);
+}
+
 /* What the figures of a site depend on, besides its own records. */
 struct circumstances {
     const struct pl_figures *all;
@@ -355,6 +366,7 @@ void pl_totals_fold(struct pl_profile *profile)
     }
     free(given.correction);
     free(given.rest);
+    hide_other_sites(header, gap, &all);
     pl_estimate_figures(&all, profile->total);
 
     profile->samples = all.allocated.sampled.samples;

@@ -109,6 +109,26 @@ static void the_total_of_live_blocks_allows_for_what_was_not_seen_after_counting
     forge_free(forge);
 }
 
+/* Samples of large blocks only. Small blocks of other sites may be live: none of them was sampled. */
+static void a_total_allows_for_sites_without_a_sample(void **state)
+{
+    (void) state;
+    struct forge *forge = forge_build("leak");
+    for (uint32_t number = 1; number <= 3; number++) {
+        struct pl_row *row = forge_row_at(forge, number);
+        row->freed = row->remote = (struct pl_sums){0};
+        row->allocated = (struct pl_sums){3, 24 << 20, 0, 0, 3};
+        row->smallest = row->largest = 8 << 20;
+    }
+    struct pl_profile *profile = forge_load(forge);
+    const struct pl_estimate *live = &profile->total[PL_METRIC_INUSE_OBJECTS];
+    double gap = (double) profile->header.interval_bytes / profile->header.call_charge;
+    assert_int_equal(profile->samples_live, 9);
+    assert_true(live->value == 9 && live->high > 9 + 2.9 * gap && live->high < 9 + 3.1 * gap);
+    pl_profile_close(profile);
+    forge_free(forge);
+}
+
 /* A site of another thread, which made `calls` calls of 40 bytes; 500 of them were counted there, and none was sampled.
  */
 static struct pl_estimate calls_of_a_thread(uint64_t calls, bool alive)
@@ -217,6 +237,7 @@ int main(void)
         cmocka_unit_test(if_every_allocation_is_sampled_nothing_is_hidden),
         cmocka_unit_test(a_site_that_was_only_counted_may_have_gone_on),
         cmocka_unit_test(the_total_of_live_blocks_allows_for_what_was_not_seen_after_counting),
+        cmocka_unit_test(a_total_allows_for_sites_without_a_sample),
         cmocka_unit_test(a_moment_as_high_as_the_peak_may_have_been_the_peak),
         cmocka_unit_test(a_peak_that_was_counted_need_not_have_been_the_peak),
         cmocka_unit_test(a_moment_that_was_clearly_lower_was_not_the_peak),

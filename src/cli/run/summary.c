@@ -139,8 +139,10 @@ static void say_totals(const struct pl_collected *main, const char *who, const c
             "%s%s: no allocation was recorded before it ended: it ended abruptly, and no thread had reached its first "
             "sample",
             who, method);
+    else if (!main->calls && is_bypassed(main))
+        pl_say("%sno allocation was seen", who);
     else if (!main->calls)
-        pl_say("%s%s: no allocation was %s", who, method, is_bypassed(main) ? "seen" : "made");
+        pl_say("%s%s: no allocation was made", who, method);
     else if (!recorded(main) && main->exact)
         pl_say("%s%s: %s allocation%s, %s in all; it ended before the first was recorded", who, method, calls,
                pl_figure_plural(calls), bytes);
