@@ -30,6 +30,22 @@ const all = (view) => view.page.locator("main").innerText();
 const ALL = ["leaky", "server", "shapes", "sampled", "tags sampled", "auto", "exact", "pools", "phases", "losses"];
 export const claims = {};
 
+/** Headline figures that are wider than their box. */
+function overflowing() {
+  const right = (element) => Math.floor(element.getBoundingClientRect().right);
+  return [...document.querySelectorAll(".strip li")]
+    .filter((item) => [...item.querySelectorAll("span")].some((text) => right(text) > right(item)))
+    .map((item) => item.innerText);
+}
+
+claims["headline figures stay in their boxes, also on a phone"] = async (sight) => {
+  for (const name of ["leaky", "server", "sampled", "auto"])
+    for (const width of [390, 1000, 1400]) {
+      const view = await sight.open(name, { width, height: 844 });
+      assert.deepEqual(await view.page.evaluate(overflowing), [], `${name}, ${width}`);
+    }
+};
+
 for (const name of ALL)
   claims[`no view of the profile ${name} is empty`] = async (sight) => {
     const view = await sight.open(name);

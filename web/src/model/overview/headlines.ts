@@ -172,8 +172,8 @@ function sizes(subject: Subject): Headline | null {
     return `${exact && !isEstimated(profile.header) ? "" : "about "}${formatBytes(bytes)}`;
   };
   return {
-    label: "Size",
-    value: `p50 ${at(0.5)}`,
+    label: "Median size",
+    value: at(0.5),
     note: `p99 ${at(0.99)} · max ${formatBytes(largest)}`,
     metric: null,
   };
