@@ -116,6 +116,17 @@ static void include_a_block(const struct pl_figures *figures, double largest, co
     widen(&range->more_space, &range->less_space, fmax(peak->space - largest, 0), peak->space);
 }
 
+/* No sample was live at a declared peak: the estimate may have been as high as the slack without one being declared. */
+static void allow_for_the_slack(double gap, struct pl_figures *all)
+{
+    const struct pl_sums *sampled = &all->allocated.sampled;
+    if (all->peak.sampled.samples > 0 || sampled->samples == 0)
+        return;
+    double bytes = SLACK_SAMPLES * gap, charge = sampled->space / sampled->objects + (double) all->call_charge;
+    widen(&all->peakrange.more_objects, &all->peakrange.less_objects, bytes / charge, 0);
+    widen(&all->peakrange.more_space, &all->peakrange.less_space, bytes, 0);
+}
+
 /* ---- the height ---- */
 
 /* What is live, and at the peak: as all samples estimate it. */
@@ -248,6 +259,7 @@ struct pl_peak_correction *pl_peakrange_fold(const struct pl_profile *profile, s
         if (within_noise(sum.space, sum.change, gap, Z))
             include(&work);
     }
+    allow_for_the_slack(gap, all);
     if (!peak_is_now) /* then it is the live figure as well */
         lower_peak(&work, all);
     free(work.peak);

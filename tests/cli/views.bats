@@ -34,6 +34,15 @@ views="--peak --timeline --sizes --temporary --reallocs"
     [[ $output != *about* && $output != *realloc\ * && $output != *temporary* ]]
 }
 
+@test "a size that all samples share need not be that of all blocks, and a heap without a sample has an upper end" {
+    cc -O0 -fno-builtin -o same -x c - <<<'#include <stdlib.h>
+int main(void) { for (int i = 0; i < 2000; i++) free(malloc(120)); return 0; }'
+    "$plimsoll" run -q --sample 16K -o same.plim -- ./same
+    expect 0 "$plimsoll" report same.plim
+    grep -E 'size +120 B, all samples$' <<<"$output"
+    grep -E 'peak +at most [0-9.]+ KiB  estimated' <<<"$output"
+}
+
 @test "advice and the heaviest functions are one list; what holds most of the memory comes before calls" {
     story exact
     COLUMNS=400 expect 0 "$plimsoll" report exact.plim

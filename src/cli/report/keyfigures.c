@@ -117,9 +117,11 @@ static struct fact peak(const struct pl_view *view)
     const struct pl_profile *profile = view->profile;
     const struct pl_estimate *space = &profile->total[PL_METRIC_PEAK_SPACE];
     char bytes[2 * PL_FIGURE_BYTES], blocks[2 * PL_FIGURE_BYTES], when[PL_FIGURE_BYTES];
-    if (!(space->value > 0))
+    if (!(space->high > 0))
         return (struct fact){0};
     pl_figure_estimate(bytes, PL_METRIC_PEAK_SPACE, space);
+    if (!(space->value > 0)) /* too few samples for a peak: its moment is not known */
+        return make_fact("peak", bytes, pl_say_print("%s", exactness(profile, space)));
     pl_figure_estimate(blocks, PL_METRIC_PEAK_OBJECTS, &profile->total[PL_METRIC_PEAK_OBJECTS]);
     pl_figure_span(when, profile->peak_s);
     if (profile->merged) /* each process had its peak at its own time */
@@ -219,7 +221,7 @@ static struct fact sizes(const struct pl_view *view)
         return (struct fact){0};
     pl_figure_bytes(largest, (double) spread->largest);
     if (spread->smallest == spread->largest)
-        return make_fact("size", largest, pl_say_print(", all of them"));
+        return make_fact("size", largest, pl_say_print(", all %s", pl_traits_estimated(profile) ? "samples" : "of them"));
     char *half = print_quantile(profile, "p50", 0.5), *most = print_quantile(profile, "p99", 0.99);
     struct fact fact = make_fact("size", "", pl_say_print("%s · %s · max %s", half, most, largest));
     free(most);

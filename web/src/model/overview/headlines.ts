@@ -166,10 +166,12 @@ function sizes(subject: Subject): Headline | null {
   const extremes = extremesOf(profile.sites, chosen);
   if (!extremes) return null;
   const { smallest, largest } = extremes;
-  if (smallest === largest) return { label: "Size", value: formatBytes(largest), note: "all blocks", metric: null };
+  const estimated = isEstimated(profile.header);
+  if (smallest === largest)
+    return { label: "Size", value: formatBytes(largest), note: estimated ? "all samples" : "all blocks", metric: null };
   const at = (fraction: number) => {
     const { bytes, exact } = sizeQuantile(profile.sites, chosen, fraction);
-    return `${exact && !isEstimated(profile.header) ? "" : "about "}${formatBytes(bytes)}`;
+    return `${exact && !estimated ? "" : "about "}${formatBytes(bytes)}`;
   };
   return {
     label: "Median size",
