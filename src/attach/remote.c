@@ -175,10 +175,11 @@ bool pl_remote_system_call(struct pl_remote *remote, long number, const uint64_t
 /* ---- a copy ---- */
 
 /* A child without a signal for its end: only wait4() with __WALL sees it. CLONE_PTRACE makes it ours, and it stops
- * before it executes anything. */
+ * before it executes anything. It shares the table of open files, so that what the process closes meanwhile is closed.
+ */
 pid_t pl_remote_copy(struct pl_remote *remote)
 {
-    const uint64_t flags[PL_VISITOR_ARGUMENTS] = {CLONE_PTRACE};
+    const uint64_t flags[PL_VISITOR_ARGUMENTS] = {CLONE_PTRACE | CLONE_FILES | CLONE_FS};
     uint64_t result;
     int status;
     if (!call(remote, pl_machine_copier(remote->visitor.visit), flags, &result))

@@ -25,6 +25,7 @@ const struct pl_command *const pl_commands[] = {
     &pl_command_ls,
     &pl_command_attach,
     &pl_command_detach,
+    &pl_command_leaks,
     &pl_command_snapshot,
     &pl_command_control,
     &pl_command_diff,
@@ -52,7 +53,7 @@ const struct pl_command *pl_command_find(const char *name)
 /* What other profilers call our commands. */
 static const struct synonym elsewhere[] = {
     {"record", "run"},         {"profile", "run"},     {"start", "run"},    {"exec", "run"},
-    {"show", "report"},        {"print", "report"},    {"stats", "report"}, {"leaks", "report --leaks"},
+    {"show", "report"},        {"print", "report"},    {"stats", "report"},
     {"tree", "report --tree"}, {"list", "ls"},         {"ps", "ls"},        {"web", "view"},
     {"serve", "view"},         {"flamegraph", "html"}, {"compare", "diff"}, {"convert", "export"},
     {"htop", "top"},           {"watch", "top"},

@@ -163,6 +163,8 @@ static void describe(struct pl_process *process, struct pl_file *file)
     header->control.off = pl_config.off;
     header->control.interval_bytes = pl_config.wanted_bytes;
     header->steerable = 1;
+    header->blocks_layout = PL_BLOCKS_LAYOUT;
+    header->blocks_at = (uintptr_t) &process->blocks;
     header->size_from = process->size_from;
     header->size_to = process->size_to;
     pl_memory_copy(header->comm, process->comm, sizeof header->comm);

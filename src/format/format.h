@@ -373,8 +373,9 @@ struct pl_header {
     uint64_t attached_ns;           /* with PL_FLAG_ATTACHED: how long the process had been running by then */
     uint64_t before_bytes; /* with PL_FLAG_ATTACHED: the heap that was there by then; none of its blocks are known */
     uint32_t before_how;   /* enum pl_before: what before_bytes is */
-    uint32_t reserved_word;
-    uint8_t reserved[PL_HEADER_BYTES - 1584];
+    uint32_t blocks_layout; /* with blocks_at: PL_BLOCKS_LAYOUT of the runtime (core/blocks/blocks.h) */
+    uint64_t blocks_at;     /* where in the process's memory its struct pl_blocks is; 0: not known */
+    uint8_t reserved[PL_HEADER_BYTES - 1592];
 };
 
 /* A loaded object. The same object loaded again at another address is another module. Module 1 is always "no module":

@@ -241,6 +241,8 @@ struct pl_profile {
     struct pl_site_view *site;
     uint32_t base_sites; /* of a difference: the first `base_sites` sites are the base's and count negatively; totals
                             are signed. 0 otherwise */
+    uint32_t records; /* of sites in the file that this was read from; 0: made from other profiles */
+    uint32_t *stack_of_record; /* the stack of each; PL_NO_STACK: none */
     bool difference;
     double since_s, until_s; /* of a difference between two moments of one run; 0, 0: between two runs */
     const char *method;      /* how the figures were obtained, in words; NULL: the other fields tell */

@@ -106,7 +106,7 @@ on_terminal() {
     expect 2 "$plimsoll" record ./app
     says "record: no such command; did you mean \`plimsoll run\`?"
     expect 2 "$plimsoll" leaks app.plim
-    says "did you mean \`plimsoll report --leaks\`?"
+    says "leaks app.plim: not a PID" "plimsoll report --leaks app.plim"
 }
 
 @test "a process that runs without Plimsoll is named, with what to do" {

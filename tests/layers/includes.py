@@ -18,7 +18,8 @@ MAY_READ = {
     "export": {"export", "analysis", "reader", "format"},
     "page": {"page", "export", "analysis", "reader", "format"},
     "attach": {"attach", "core", "format"},
-    "cli": {"cli", "attach", "core", "page", "export", "analysis", "reader", "format"},
+    "reach": {"reach", "attach", "core", "format"},
+    "cli": {"cli", "reach", "attach", "core", "page", "export", "analysis", "reader", "format"},
 }
 
 # Headers that the core may include, for types and constants. (objects.py checks that it calls nothing.)

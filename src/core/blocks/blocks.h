@@ -90,6 +90,9 @@
 #define PL_BLOCK_FRONT (PL_BLOCK_MASKS + PL_BLOCK_LARGE_SLOTS) /* words in front of the first slot */
 #define PL_BLOCK_MASK_SHIFT (PL_FILTER_SHIFT - 6)              /* a bit for each 2^this bytes */
 
+/* `plimsoll leaks` reads the table from outside: to be incremented with any change of it that matters there. */
+#define PL_BLOCKS_LAYOUT 1u
+
 struct pl_blocks {
     uint32_t granule_shift;                         /* 5 or 3; set at start */
     uint64_t **top[1u << PL_REGION_TOP_BITS];       /* each: 2^11 slabs */

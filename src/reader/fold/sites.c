@@ -7,6 +7,8 @@
  * site. If only the stack or the tag of a record is damaged its figures are kept, so that the sites still add up to the
  * total.
  */
+#include <string.h>
+
 #include "format/small.h"
 #include "reader/account.h"
 #include "reader/fold/sites.h"
@@ -206,6 +208,8 @@ static uint32_t share_of(struct pl_sites *sites, const struct pl_index *index, c
     struct pl_site_view wanted = {.thread = sites->thread_of[thread]};
     wanted.stack = node == NO_FRAME ? PL_NO_STACK : pl_trie_stack(sites->trie, node);
     identify(sites, site, &wanted);
+    if (site < sites->profile->records)
+        sites->profile->stack_of_record[site] = wanted.stack;
     return find_site(sites->profile, index, &wanted);
 }
 
@@ -311,6 +315,9 @@ void pl_sites_fold(struct pl_sites *sites)
     uint32_t most = count_shares(&sites->rows) + count_shares(&sites->tallies) + count_shares(&sites->smalls);
     struct pl_index index = pl_index_new(sites->scratch, most);
     profile->site = pl_arena_alloc(profile->arena, most * sizeof *profile->site);
+    profile->records = pl_image_count(sites->image, PL_KIND_SITE);
+    profile->stack_of_record = pl_arena_alloc(profile->arena, profile->records * sizeof *profile->stack_of_record);
+    memset(profile->stack_of_record, 0xff, profile->records * sizeof *profile->stack_of_record);
     find_sites(sites, &index);
     add_up(sites);
 }

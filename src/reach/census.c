@@ -1,0 +1,300 @@
+/* SPDX-License-Identifier: MIT */
+/* census.c - see census.h. */
+#include "reach/census.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/blocks/blocks.h"
+
+#define PAGE 4096u
+#define SPAN_GAP (256ull << 20) /* a larger gap between two blocks begins a new span */
+#define TOPS (1u << PL_REGION_TOP_BITS)
+#define LOWS (1u << PL_REGION_LOW_BITS)
+#define CHUNK_LEAST 32u
+#define CHUNKS_MOST 8u
+#define CHUNK_SLACK                                                                                                    \
+    32u /* a chunk may be larger than it had to be by so much, if the rest was too small for another                   \
+         */
+
+/* ---- reading the table ---- */
+
+struct reading {
+    struct pl_census *census;
+    struct pl_space *process;
+    struct pl_blocks *blocks;               /* a copy */
+    uint64_t slot[PL_SPACE_WINDOW / 8 + 1]; /* one more: the size of a block is in the next slot */
+};
+
+static bool enter(struct pl_census *census, struct pl_census_block block)
+{
+    if (census->count == census->room) {
+        uint32_t room = census->room ? 2 * census->room : 4096;
+        struct pl_census_block *more = room > census->room ? realloc(census->block, room * sizeof *more) : NULL;
+        if (!more)
+            return false;
+        census->block = more;
+        census->room = room;
+    }
+    census->block[census->count++] = block;
+    return true;
+}
+
+/* The address of the granule that slot number `index` of a slab stands for. */
+static uint64_t address_of(const struct reading *reading, uint64_t region, uint64_t index)
+{
+    if (reading->blocks->granule_shift == 5)
+        return region + (index << 5);
+    return index < PL_BLOCK_ODD ? region + (index << 4) : region + ((index - PL_BLOCK_ODD) << 4) + 8;
+}
+
+static bool enter_small(struct reading *reading, uint64_t address, const uint64_t *slot)
+{
+    uint64_t size = slot[0] & PL_BLOCK_SIZE_NEXT;
+    return enter(reading->census, (struct pl_census_block){
+                                      .address = address,
+                                      .size = size == PL_BLOCK_SIZE_NEXT ? slot[1] : size,
+                                      .place = (uint32_t) (slot[0] >> PL_BLOCK_TALLY_SHIFT),
+                                      .vague = reading->blocks->granule_shift == 5,
+                                  });
+}
+
+static bool enter_large(struct reading *reading, uint64_t address, const uint64_t *slot)
+{
+    return enter(reading->census, (struct pl_census_block){
+                                      .address = address + (slot[0] & PL_BLOCK_SIZE_NEXT) * 8,
+                                      .size = slot[1],
+                                      .place = (uint32_t) (slot[0] >> PL_BLOCK_TALLY_SHIFT),
+                                  });
+}
+
+/* Slots from number `first` on. A slot without a tally is the second one of the block before it. */
+static bool take_slots(struct reading *reading, uint64_t region, uint64_t first, size_t count, bool large)
+{
+    bool good = true;
+    for (size_t i = 0; i < count && good; i++) {
+        const uint64_t *slot = &reading->slot[i];
+        if (!(*slot >> PL_BLOCK_TALLY_SHIFT))
+            continue;
+        good = large ? enter_large(reading, region + ((first + i) << PL_BLOCK_LARGE_SHIFT), slot)
+                     : enter_small(reading, address_of(reading, region, first + i), slot);
+    }
+    return good;
+}
+
+/* A row of slots of one kind. Pages that were never written hold no block. */
+static bool take_row(struct reading *reading, uint64_t region, uint64_t at, uint64_t slots, bool large)
+{
+    uint64_t end = at + slots * 8, start, stop;
+    for (uint64_t from = at; pl_space_touched(reading->process, from, end, &start, &stop); from = stop) {
+        size_t wanted = stop - start < PL_SPACE_WINDOW ? stop - start : PL_SPACE_WINDOW;
+        stop = start + wanted;
+        if (pl_space_read(reading->process, start, reading->slot, wanted) != wanted)
+            return false;
+        reading->slot[wanted / 8] = 0;
+        pl_space_read(reading->process, stop, &reading->slot[wanted / 8], 8);
+        if (!take_slots(reading, region, (start - at) / 8, wanted / 8, large))
+            return false;
+    }
+    return true;
+}
+
+static bool take_slab(struct reading *reading, uint64_t region, uint64_t slab)
+{
+    uint64_t slots = pl_block_index(reading->blocks, (1ull << PL_REGION_SHIFT) - 1) + 1;
+    return take_row(reading, region, slab, slots, false) &&
+           take_row(reading, region, slab - PL_BLOCK_LARGE_SLOTS * 8, PL_BLOCK_LARGE_SLOTS - PL_BLOCK_PAGE, true);
+}
+
+static bool take_top(struct reading *reading, uint32_t top)
+{
+    uint64_t low[LOWS];
+    uint64_t at = (uint64_t) reading->blocks->top[top];
+    bool good = !at || pl_space_read(reading->process, at, low, sizeof low) == sizeof low;
+    for (uint64_t i = 0; at && good && i < LOWS; i++)
+        if (low[i])
+            good = take_slab(reading, ((uint64_t) top << PL_REGION_LOW_BITS | i) << PL_REGION_SHIFT, low[i]);
+    return good;
+}
+
+bool pl_census_take(struct pl_census *census, struct pl_space *process, uint64_t blocks_at)
+{
+    struct reading *reading = malloc(sizeof *reading);
+    struct pl_blocks *blocks = malloc(sizeof *blocks);
+    *census = (struct pl_census){0};
+    bool good = reading && blocks && pl_space_read(process, blocks_at, blocks, sizeof *blocks) == sizeof *blocks;
+    if (good) {
+        reading->census = census;
+        reading->process = process;
+        reading->blocks = blocks;
+        census->glibc = blocks->granule_shift == 5;
+        for (uint32_t top = 0; top < TOPS && good; top++)
+            good = take_top(reading, top);
+    }
+    free(blocks);
+    free(reading);
+    return good;
+}
+
+void pl_census_free(struct pl_census *census)
+{
+    for (uint32_t i = 0; i < census->spans; i++)
+        free(census->span[i].first);
+    free(census->span);
+    free(census->block);
+    *census = (struct pl_census){0};
+}
+
+/* ---- exact addresses ---- */
+
+/* Can this be what glibc has written at the beginning of a chunk, in this mapping? */
+static bool is_heading(const struct pl_space_part *part, uint64_t chunk, uint64_t word)
+{
+    uint64_t bytes = word & ~(uint64_t) PL_CHUNK_FLAGS;
+    bool here = !(word & PL_CHUNK_ELSEWHERE) || strcmp(part->name, "[heap]");
+    return here && !(word & PL_CHUNK_MAPPED) && bytes % 16 == 0 && bytes >= CHUNK_LEAST && bytes <= part->to - chunk;
+}
+
+static bool fits(uint64_t word, uint64_t size)
+{
+    uint64_t bytes = word & ~(uint64_t) PL_CHUNK_FLAGS;
+    uint64_t least = (size + 8 + 15) & ~15ull;
+    least = least < CHUNK_LEAST ? CHUNK_LEAST : least;
+    return bytes >= least && bytes <= least + CHUNK_SLACK;
+}
+
+/* How many chunks seem to follow each other, if a block of this size begins here; 0: it does not. The contents of a
+ * block may look like one chunk, but hardly like several. */
+static unsigned count_chunks(struct pl_space_window *window, uint64_t address, uint64_t size)
+{
+    const struct pl_space_part *part = pl_space_at(window->space, address);
+    uint64_t chunk = address - PL_CHUNK_FRONT, word = pl_space_word(window, chunk + 8);
+    unsigned count = 0;
+    if (!part || !fits(word, size))
+        return 0;
+    while (count < CHUNKS_MOST && is_heading(part, chunk, word) && (count != 1 || word & PL_CHUNK_AFTER_USED)) {
+        count++;
+        chunk += word & ~(uint64_t) PL_CHUNK_FLAGS;
+        if (chunk + PL_CHUNK_FRONT >= part->to)
+            return CHUNKS_MOST;
+        word = pl_space_word(window, chunk + 8);
+    }
+    return count;
+}
+
+/* Blocks mostly follow each other, so the chunk before a block says where it begins. If it does not, what glibc has
+ * written there decides. */
+static void settle_addresses(struct pl_census *census, struct pl_space_window *window)
+{
+    uint64_t expected = 0;
+    for (uint32_t i = 0; i < census->count; i++) {
+        struct pl_census_block *block = &census->block[i];
+        uint64_t other = block->address + 16;
+        bool sure = block->address == expected || !block->vague;
+        if (!sure && (other == expected ||
+                      count_chunks(window, other, block->size) > count_chunks(window, block->address, block->size)))
+            block->address = other;
+        block->vague = false;
+        uint64_t chunk = pl_space_word(window, block->address - 8);
+        expected = chunk & PL_CHUNK_MAPPED ? 0 : block->address + (chunk & ~(uint64_t) PL_CHUNK_FLAGS);
+    }
+}
+
+/* ---- looking up ---- */
+
+static int by_address(const void *left, const void *right)
+{
+    const struct pl_census_block *a = left, *b = right;
+    return a->address < b->address ? -1 : a->address > b->address;
+}
+
+static bool fill_span(const struct pl_census *census, struct pl_census_span *span, uint32_t begin, uint32_t end)
+{
+    const struct pl_census_block *last = &census->block[end - 1];
+    span->from = census->block[begin].address & ~(uint64_t) (PAGE - 1);
+    span->to = last->address + last->size + 1;
+    uint64_t pages = (span->to - span->from) / PAGE + 2;
+    span->first = malloc(pages * sizeof *span->first);
+    uint32_t block = begin;
+    for (uint64_t page = 0; span->first && page < pages; page++) {
+        while (block < end && census->block[block].address < span->from + page * PAGE)
+            block++;
+        span->first[page] = block;
+    }
+    return span->first;
+}
+
+static bool make_spans(struct pl_census *census)
+{
+    for (uint32_t begin = 0, end = 0; begin < census->count; begin = end) {
+        for (end = begin + 1; end < census->count; end++)
+            if (census->block[end].address - census->block[end - 1].address - census->block[end - 1].size > SPAN_GAP)
+                break;
+        struct pl_census_span *more = realloc(census->span, (census->spans + 1) * sizeof *more);
+        if (!more)
+            return false;
+        census->span = more;
+        if (!fill_span(census, &census->span[census->spans], begin, end))
+            return false;
+        census->spans++;
+    }
+    return true;
+}
+
+bool pl_census_settle(struct pl_census *census, struct pl_space *space)
+{
+    struct pl_space_window window = {.space = space, .word = malloc(PL_SPACE_WORDS)};
+    if (!window.word)
+        return false;
+    if (census->count)
+        qsort(census->block, census->count, sizeof *census->block, by_address);
+    if (census->glibc)
+        settle_addresses(census, &window);
+    free(window.word);
+    return make_spans(census);
+}
+
+static const struct pl_census_span *span_at(const struct pl_census *census, uint64_t address)
+{
+    for (uint32_t i = 0; i < census->spans; i++)
+        if (address - census->span[i].from < census->span[i].to - census->span[i].from)
+            return &census->span[i];
+    return NULL;
+}
+
+/* The last block that begins at `address` or before it; `span` has the address. */
+static uint32_t last_before(const struct pl_census *census, const struct pl_census_span *span, uint64_t address)
+{
+    uint64_t page = (address - span->from) / PAGE;
+    uint32_t low = span->first[page], high = span->first[page + 1];
+    while (low < high) {
+        uint32_t middle = low + (high - low) / 2;
+        if (census->block[middle].address <= address)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low ? low - 1 : PL_CENSUS_NONE;
+}
+
+uint32_t pl_census_before(const struct pl_census *census, uint64_t address)
+{
+    uint32_t low = 0, high = census->count;
+    while (low < high) {
+        uint32_t middle = low + (high - low) / 2;
+        if (census->block[middle].address <= address)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low ? low - 1 : PL_CENSUS_NONE;
+}
+
+uint32_t pl_census_find(const struct pl_census *census, uint64_t address)
+{
+    const struct pl_census_span *span = span_at(census, address);
+    uint32_t block = span ? last_before(census, span, address) : PL_CENSUS_NONE;
+    if (block == PL_CENSUS_NONE || address - census->block[block].address > census->block[block].size)
+        return PL_CENSUS_NONE;
+    return block;
+}

@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * census.h - all blocks of a process that the profiler knows to be live, at one moment.
+ *
+ * Exact mode keeps a word for each (core/blocks/blocks.h). Fork wipes that table, so it is read from the process itself
+ * while all of its threads stand still; contents of blocks can be read later, from a copy. Where glibc is the
+ * allocator, a slot says only in which 32 bytes a small block begins: its exact address is then found by what glibc has
+ * written in front of the block.
+ */
+#ifndef PL_CENSUS_H
+#define PL_CENSUS_H
+
+#include "reach/space.h"
+
+struct pl_census_block {
+    uint64_t address;
+    uint64_t size;
+    uint32_t place; /* of its tally: an offset in the file, in units of 64 bytes */
+    uint32_t owner; /* verdict.h: the lost block that it is lost with */
+    uint8_t held;   /* verdict.h */
+    bool vague;     /* it begins here, or 16 bytes later */
+};
+
+/* Blocks that lie near each other. */
+struct pl_census_span {
+    uint64_t from, to; /* `to` is behind the last block */
+    uint32_t *first;   /* for each page: the first block that begins there or later */
+};
+
+struct pl_census {
+    struct pl_census_block *block; /* by address */
+    uint32_t count;
+    uint32_t room;
+    bool glibc; /* the allocator is glibc's */
+    struct pl_census_span *span;
+    uint32_t spans;
+};
+#define PL_CENSUS_NONE UINT32_MAX
+
+/* Reads the table, a struct pl_blocks; the process stands still. False: it cannot be read, or there is no memory. */
+bool pl_census_take(struct pl_census *census, struct pl_space *process, uint64_t blocks_at);
+
+/* Finds exact addresses, and makes it possible to look blocks up. False: no memory. */
+bool pl_census_settle(struct pl_census *census, struct pl_space *space);
+void pl_census_free(struct pl_census *census);
+
+/* The last block that begins at this address or before; PL_CENSUS_NONE: there is none. */
+uint32_t pl_census_before(const struct pl_census *census, uint64_t address);
+
+/* The block that this address is in, or at the end of; PL_CENSUS_NONE: none. */
+uint32_t pl_census_find(const struct pl_census *census, uint64_t address);
+
+/* What glibc has written in front of a block: the size of its chunk, which begins 16 bytes before it, and flags. */
+#define PL_CHUNK_FLAGS 7u
+#define PL_CHUNK_AFTER_USED 1u /* the chunk before it is in use */
+#define PL_CHUNK_MAPPED 2u
+#define PL_CHUNK_ELSEWHERE 4u /* in an arena that is not the main one */
+#define PL_CHUNK_FRONT 16u
+
+#endif

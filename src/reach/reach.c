@@ -1,0 +1,150 @@
+/* SPDX-License-Identifier: MIT */
+/* reach.c - see reach.h. */
+#include "reach/reach.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "attach/remote.h"
+
+#define STOP_NS 2000000000ull
+
+struct work {
+    struct pl_remote remote;
+    pid_t copy; /* 0: none */
+    struct pl_roots roots;
+    struct pl_space space;
+    const struct pl_reach_options *options;
+    struct pl_reach *reach;
+};
+
+static bool fail(struct work *work, const char *why)
+{
+    snprintf(work->reach->problem, sizeof work->reach->problem, "%s", why);
+    return false;
+}
+
+/* What must be done while it stands still. */
+static bool note(struct work *work)
+{
+    struct pl_space process;
+    pl_space_begin(&process, work->options->pid);
+    work->reach->threads = (uint32_t) work->remote.tracee.count;
+    if (!pl_roots_note_threads(&work->roots, &work->remote.tracee))
+        return fail(work, strerror(ENOMEM));
+    bool taken = pl_census_take(&work->reach->census, &process, work->options->blocks_at);
+    work->reach->read_bytes += process.read_bytes;
+    pl_space_close(&process);
+    return taken || fail(work, "the profiler's table of blocks cannot be read");
+}
+
+static bool follow(struct work *work)
+{
+    struct pl_reach *reach = work->reach;
+    const struct pl_reach_options *options = work->options;
+    if (!pl_space_open(&work->space, work->copy ? work->copy : options->pid))
+        return fail(work, "its mappings cannot be read");
+    bool good = pl_census_settle(&reach->census, &work->space) &&
+                pl_roots_find(&work->roots, &work->space, &reach->census, options->complete, options->inode) &&
+                pl_verdicts_reach(&reach->census, &work->roots, &work->space);
+    reach->read_bytes += work->space.read_bytes;
+    return good || fail(work, strerror(ENOMEM));
+}
+
+/* Some programs exclude memory from copies that may have pointers: node does. Asked before it is stopped: the kernel
+ * takes its time. */
+static bool is_copied_whole(pid_t pid)
+{
+    struct pl_space space;
+    bool whole = pl_space_open(&space, pid);
+    for (size_t i = 0; i < space.count; i++)
+        whole &= !space.part[i].uncopied || !space.part[i].writable || pl_space_is_device(&space.part[i]);
+    pl_space_close(&space);
+    return whole;
+}
+
+/* Without a copy, all threads stay stopped. */
+static bool note_and_copy(struct work *work, bool borrowed)
+{
+    struct pl_reach *reach = work->reach;
+    struct pl_remote *remote = &work->remote;
+    if (!note(work))
+        return false;
+    pid_t copy = borrowed ? pl_remote_copy(remote) : -1;
+    if (copy <= 0) {
+        if (!*reach->whole)
+            snprintf(reach->whole, sizeof reach->whole, "%s", remote->problem);
+        return true;
+    }
+    work->copy = copy;
+    pl_remote_go(remote);
+    return pl_remote_give_back(remote) || fail(work, remote->problem);
+}
+
+static bool read_all(struct work *work)
+{
+    struct pl_reach *reach = work->reach;
+    struct pl_remote *remote = &work->remote;
+    if (!is_copied_whole(work->options->pid))
+        snprintf(reach->whole, sizeof reach->whole, "it excludes memory from copies (MADV_DONTFORK)");
+    bool borrowed = !*reach->whole && pl_remote_borrow(remote, PL_NEED_CALLS, STOP_NS);
+    if (!borrowed && !*reach->whole)
+        snprintf(reach->whole, sizeof reach->whole, "%s", remote->problem);
+    if (!borrowed) {
+        pl_remote_go(remote);
+        if (!pl_remote_stop(remote, STOP_NS))
+            return fail(work, remote->problem);
+    }
+    return note_and_copy(work, borrowed) && follow(work);
+}
+
+/* A thread of the process is borrowed once more, to remove the copy from its children. */
+static void end_copy(struct work *work)
+{
+    if (!work->copy)
+        return;
+    pl_remote_borrow(&work->remote, PL_NEED_CALLS, STOP_NS);
+    pl_remote_end_copy(&work->remote, work->copy);
+}
+
+/* A copy must not be left behind: interrupts wait until it has ended. */
+static void hold_interrupts(sigset_t *before)
+{
+    sigset_t interrupts;
+    sigemptyset(&interrupts);
+    sigaddset(&interrupts, SIGINT);
+    sigaddset(&interrupts, SIGTERM);
+    sigaddset(&interrupts, SIGHUP);
+    sigprocmask(SIG_BLOCK, &interrupts, before);
+}
+
+bool pl_reach_read(struct pl_reach *reach, const struct pl_reach_options *options)
+{
+    struct work *work = calloc(1, sizeof *work);
+    sigset_t before;
+    *reach = (struct pl_reach){.complete = options->complete};
+    if (!work)
+        return false;
+    work->space.pagemap = -1;
+    work->reach = reach;
+    work->options = options;
+    hold_interrupts(&before);
+    bool good = pl_remote_open(&work->remote, options->pid) ? read_all(work) : fail(work, work->remote.problem);
+    end_copy(work);
+    pl_remote_go(&work->remote);
+    reach->still_ns = work->remote.tracee.still_ns;
+    pl_remote_close(&work->remote);
+    sigprocmask(SIG_SETMASK, &before, NULL);
+    pl_space_close(&work->space);
+    pl_roots_free(&work->roots);
+    free(work);
+    return good;
+}
+
+void pl_reach_free(struct pl_reach *reach)
+{
+    pl_census_free(&reach->census);
+}

@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * reach.h - which blocks of a running process nothing points to any more.
+ *
+ *   stop all threads ─ note registers, read the table of live blocks (census) ─ let the process copy itself
+ *   (attach/remote) ─ let all threads go ─ find roots, follow pointers (verdict) in the copy ─ end the copy
+ *
+ * Where a copy cannot be had, the process itself is read while it stands still.
+ */
+#ifndef PL_REACH_H
+#define PL_REACH_H
+
+#include "core/blocks/blocks.h"
+#include "reach/verdict.h"
+
+#define PL_REACH_LAYOUT PL_BLOCKS_LAYOUT            /* the table of blocks that we can read */
+#define PL_REACH_PLACES (PL_BLOCK_TALLY_MAX + 1ull) /* a block's `place` is less */
+
+struct pl_reach {
+    struct pl_census census;
+    bool complete; /* every live block was known: free memory was not looked at */
+    uint32_t threads;
+    uint64_t still_ns;   /* how long all threads stood still, in all */
+    uint64_t read_bytes; /* of its memory */
+    char whole[512];     /* why it was read while it stood still; "": a copy was read */
+    char problem[512];   /* after a failure, for people */
+};
+
+struct pl_reach_options {
+    pid_t pid;
+    uint64_t blocks_at; /* as the header of its profile says */
+    uint64_t inode;     /* of its profile */
+    bool complete;      /* all blocks since its start are known */
+};
+
+/* False: see `problem`. */
+bool pl_reach_read(struct pl_reach *reach, const struct pl_reach_options *options);
+void pl_reach_free(struct pl_reach *reach);
+
+#endif

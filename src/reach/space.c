@@ -1,0 +1,179 @@
+/* SPDX-License-Identifier: MIT */
+/* space.c - see space.h. */
+#include "reach/space.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+#define PAGE 4096u
+#define PAGES 1024u /* looked up at once */
+
+/* ---- mappings ---- */
+
+/* "7f00-7f10 rw-p 00000000 08:01 4711   /usr/lib/libc.so.6". Of a long path the end is kept. */
+static bool take_heading(const char *line, struct pl_space_part *out)
+{
+    char mode[5];
+    int at = 0;
+    *out = (struct pl_space_part){0};
+    if (sscanf(line, "%lx-%lx %4s %*x %*x:%*x %lu %n", &out->from, &out->to, mode, &out->inode, &at) < 4)
+        return false;
+    const char *name = line + at;
+    size_t bytes = strcspn(name, "\n");
+    size_t left_out = bytes < sizeof out->name ? 0 : bytes - (sizeof out->name - 1);
+    out->readable = mode[0] == 'r';
+    out->writable = mode[1] == 'w';
+    out->executable = mode[2] == 'x';
+    out->shared = mode[3] == 's';
+    out->anonymous = out->inode == 0;
+    snprintf(out->name, sizeof out->name, "%.*s", (int) (bytes - left_out), name + left_out);
+    return true;
+}
+
+/* Tables of the profiler are in no core dump and in no huge page (core/memory.h). Hardly anything else is both. */
+static void take_flags(const char *line, struct pl_space_part *out)
+{
+    out->ours = out->anonymous && strstr(line, " dd") && strstr(line, " nh");
+    out->uncopied = strstr(line, " dc") != NULL;
+}
+
+static struct pl_space_part *append(struct pl_space *space, const struct pl_space_part *part)
+{
+    if (!(space->count & (space->count - 1))) {
+        size_t room = space->count ? 2 * space->count : 1;
+        struct pl_space_part *more = realloc(space->part, room * sizeof *more);
+        if (!more)
+            return NULL;
+        space->part = more;
+    }
+    space->part[space->count] = *part;
+    return &space->part[space->count++];
+}
+
+void pl_space_begin(struct pl_space *space, pid_t pid)
+{
+    char path[64];
+    snprintf(path, sizeof path, "/proc/%d/pagemap", pid);
+    *space = (struct pl_space){.pid = pid, .pagemap = open(path, O_RDONLY | O_CLOEXEC)};
+}
+
+bool pl_space_open(struct pl_space *space, pid_t pid)
+{
+    char path[64], *line = NULL;
+    size_t room = 0;
+    bool good = true;
+    struct pl_space_part part, *last = NULL;
+    pl_space_begin(space, pid);
+    snprintf(path, sizeof path, "/proc/%d/smaps", pid);
+    FILE *maps = fopen(path, "re");
+    while (maps && good && getline(&line, &room, maps) > 0)
+        if (!strncmp(line, "VmFlags:", 8) && last)
+            take_flags(line, last);
+        else if (take_heading(line, &part))
+            good = (last = append(space, &part)) != NULL;
+    free(line);
+    if (maps)
+        fclose(maps);
+    return maps && good && space->count;
+}
+
+void pl_space_close(struct pl_space *space)
+{
+    if (space->pagemap >= 0)
+        close(space->pagemap);
+    free(space->part);
+    *space = (struct pl_space){.pagemap = -1};
+}
+
+bool pl_space_is_device(const struct pl_space_part *part)
+{
+    return !strncmp(part->name, "/dev/", 5) && strncmp(part->name, "/dev/shm/", 9) &&
+           strncmp(part->name, "/dev/zero", 9);
+}
+
+const struct pl_space_part *pl_space_at(const struct pl_space *space, uint64_t address)
+{
+    size_t low = 0, high = space->count;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (space->part[middle].to <= address)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low < space->count && space->part[low].from <= address ? &space->part[low] : NULL;
+}
+
+/* ---- contents ---- */
+
+/* The kernel has a word for each page. */
+bool pl_space_touched(const struct pl_space *space, uint64_t from, uint64_t to, uint64_t *begin, uint64_t *end)
+{
+    uint64_t entry[PAGES];
+    *begin = *end = to;
+    for (uint64_t page = from & ~(uint64_t) (PAGE - 1); page < to && *end == to; page += PAGES * (uint64_t) PAGE) {
+        size_t pages = (to - page + PAGE - 1) / PAGE < PAGES ? (to - page + PAGE - 1) / PAGE : PAGES;
+        ssize_t bytes = (ssize_t) (pages * sizeof *entry);
+        if (space->pagemap < 0 || pread(space->pagemap, entry, (size_t) bytes, (off_t) (page / PAGE * 8)) != bytes)
+            memset(entry, 0xff, (size_t) bytes);
+        for (size_t i = 0; i < pages && *end == to; i++) {
+            uint64_t at = page + i * PAGE;
+            bool touched = entry[i] >> 62; /* present, or swapped out */
+            if (touched && *begin == to)
+                *begin = at > from ? at : from;
+            else if (!touched && *begin < to)
+                *end = at;
+        }
+    }
+    return *begin < to;
+}
+
+size_t pl_space_read(struct pl_space *space, uint64_t from, void *to, size_t bytes)
+{
+    struct iovec local = {to, bytes}, remote = {(void *) from, bytes};
+    ssize_t got = process_vm_readv(space->pid, &local, 1, &remote, 1, 0);
+    if (got <= 0)
+        return 0;
+    space->read_bytes += (uint64_t) got;
+    return (size_t) got;
+}
+
+/* The kernel stops at the first piece that it cannot read: the rest is asked for again, without that one. */
+void pl_space_gather(struct pl_space *space, const struct pl_space_piece *piece, size_t count, void *to)
+{
+    struct iovec remote[PL_SPACE_PIECES];
+    uint8_t *at = to;
+    for (size_t done = 0; done < count;) {
+        size_t wanted = 0, n = 0;
+        for (size_t i = done; i < count && n < PL_SPACE_PIECES; i++) {
+            remote[n++] = (struct iovec){(void *) piece[i].from, piece[i].bytes};
+            wanted += piece[i].bytes;
+        }
+        struct iovec local = {at, wanted};
+        ssize_t got = process_vm_readv(space->pid, &local, 1, remote, n, 0);
+        size_t left = got > 0 ? (size_t) got : 0;
+        space->read_bytes += left;
+        for (size_t i = 0; i < n && left >= piece[done].bytes; i++, done++) {
+            left -= piece[done].bytes;
+            at += piece[done].bytes;
+            wanted -= piece[done].bytes;
+        }
+        if (wanted) {
+            memset(at + left, 0, piece[done].bytes - left);
+            at += piece[done++].bytes;
+        }
+    }
+}
+
+uint64_t pl_space_word(struct pl_space_window *window, uint64_t at)
+{
+    if (at - window->from >= window->bytes) {
+        window->from = at & ~(uint64_t) (PAGE - 1);
+        window->bytes = pl_space_read(window->space, window->from, window->word, PL_SPACE_WORDS) & ~(size_t) 7;
+    }
+    return at - window->from < window->bytes ? window->word[(at - window->from) / 8] : 0;
+}

@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * space.h - the address space of a process: its mappings, and their contents.
+ *
+ * Contents are only looked at, in small windows. They are never stored or printed.
+ */
+#ifndef PL_SPACE_H
+#define PL_SPACE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+/* A mapping. */
+struct pl_space_part {
+    uint64_t from, to;
+    bool readable, writable, executable, shared;
+    bool ours;      /* a table of the profiler */
+    bool uncopied;  /* fork leaves it out */
+    bool anonymous; /* of no file */
+    uint64_t inode;
+    char name[64]; /* "[heap]", or the end of a path; "" */
+};
+
+struct pl_space {
+    pid_t pid;
+    int pagemap;                /* which pages were ever touched; -1: not known */
+    struct pl_space_part *part; /* by address */
+    size_t count;
+    uint64_t read_bytes; /* so far */
+};
+
+/* For reading contents only. */
+void pl_space_begin(struct pl_space *space, pid_t pid);
+
+/* With mappings. False: it has ended, or may not be read. */
+bool pl_space_open(struct pl_space *space, pid_t pid);
+void pl_space_close(struct pl_space *space);
+
+/* Is it a device's memory? */
+bool pl_space_is_device(const struct pl_space_part *part);
+
+/* The mapping that has this address; NULL: none. */
+const struct pl_space_part *pl_space_at(const struct pl_space *space, uint64_t address);
+
+/* The first pages from `from` on, up to `to`, that were ever touched, as far as they follow each other; others of a
+ * private mapping hold what its file has, or zeros. False: there are none. */
+bool pl_space_touched(const struct pl_space *space, uint64_t from, uint64_t to, uint64_t *begin, uint64_t *end);
+
+/* How many bytes could be read, from the first on. */
+size_t pl_space_read(struct pl_space *space, uint64_t from, void *to, size_t bytes);
+
+/* Reads several pieces, one behind the other. Those that cannot be read become zero. */
+#define PL_SPACE_PIECES 512
+struct pl_space_piece {
+    uint64_t from;
+    size_t bytes;
+};
+void pl_space_gather(struct pl_space *space, const struct pl_space_piece *piece, size_t count, void *to);
+
+#define PL_SPACE_WORDS (64u << 10)
+/* A window through which words are read whose addresses mostly grow. */
+#define PL_SPACE_WINDOW (1u << 20)
+struct pl_space_window {
+    struct pl_space *space;
+    uint64_t from;
+    size_t bytes;
+    uint64_t *word; /* PL_SPACE_WORDS bytes */
+};
+
+/* The word at this address, which is a multiple of 8; 0 if it cannot be read. */
+uint64_t pl_space_word(struct pl_space_window *window, uint64_t at);
+
+#endif
