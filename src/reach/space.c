@@ -169,11 +169,18 @@ void pl_space_gather(struct pl_space *space, const struct pl_space_piece *piece,
     }
 }
 
+static void move_window(struct pl_space_window *window, uint64_t from)
+{
+    window->from = from;
+    window->bytes = pl_space_read(window->space, from, window->word, PL_SPACE_WORDS) & ~(size_t) 7;
+}
+
+/* Addresses may also fall, so it begins before the word, if there is something. */
 uint64_t pl_space_word(struct pl_space_window *window, uint64_t at)
 {
-    if (at - window->from >= window->bytes) {
-        window->from = at & ~(uint64_t) (PAGE - 1);
-        window->bytes = pl_space_read(window->space, window->from, window->word, PL_SPACE_WORDS) & ~(size_t) 7;
-    }
+    if (at - window->from >= window->bytes)
+        move_window(window, at & ~(uint64_t) (PL_SPACE_WORDS - 1));
+    if (at - window->from >= window->bytes)
+        move_window(window, at & ~(uint64_t) (PAGE - 1));
     return at - window->from < window->bytes ? window->word[(at - window->from) / 8] : 0;
 }

@@ -59,8 +59,8 @@ struct pl_space_piece {
 };
 void pl_space_gather(struct pl_space *space, const struct pl_space_piece *piece, size_t count, void *to);
 
+/* A window through which words are read that lie near each other. */
 #define PL_SPACE_WORDS (64u << 10)
-/* A window through which words are read whose addresses mostly grow. */
 #define PL_SPACE_WINDOW (1u << 20)
 struct pl_space_window {
     struct pl_space *space;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* unported.c - in place of reach.c, for a processor on which attach cannot borrow threads: no process can be stopped. */
+/* unported.c - in place of reach.c, for a processor on which attach cannot borrow threads: no process can be stopped.
+ */
 #include <stdio.h>
 
 #include "reach/reach.h"

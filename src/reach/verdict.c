@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define NEAR_MOST 4096u /* bytes: larger blocks are worth a call of the kernel */
 #define INNERMOST 4096u /* bytes of a stack in which a function that was interrupted has its pointers */
 
 /* A window is scanned in one go. `strength` is what a pointer to the beginning of a block makes of it. */
@@ -12,7 +13,8 @@ struct walk {
     struct pl_census *census;
     const struct pl_roots *roots;
     struct pl_space *space;
-    uint64_t *buffer;  /* PL_SPACE_WINDOW bytes */
+    uint64_t *buffer; /* PL_SPACE_WINDOW bytes */
+    struct pl_space_window window;
     uint32_t *waiting; /* blocks whose contents are to be scanned: each is put here once in a pass */
     uint32_t count;
     enum pl_verdict_held strength;
@@ -64,6 +66,32 @@ static void scan_large(struct walk *walk, uint32_t number)
     }
 }
 
+/* One call of the kernel for each block would take most of the time in a list, whose blocks come one at a time. Often
+ * each is near the one before it. */
+static bool is_near(const struct walk *walk, const struct pl_space_piece *piece)
+{
+    return piece->bytes <= NEAR_MOST && piece->from - walk->window.from + PL_SPACE_WORDS < 3 * PL_SPACE_WORDS;
+}
+
+static void read_near(struct walk *walk, const struct pl_space_piece *piece)
+{
+    for (size_t i = 0; i < piece->bytes / 8; i++)
+        walk->buffer[i] = pl_space_word(&walk->window, piece->from + 8 * i);
+}
+
+static void read_blocks(struct walk *walk, const struct pl_space_piece *piece, size_t count)
+{
+    if (count == 1 && is_near(walk, piece)) {
+        read_near(walk, piece);
+        return;
+    }
+    pl_space_gather(walk->space, piece, count, walk->buffer);
+    if (count == 1) { /* the next one may be near it */
+        walk->window.from = piece->from;
+        walk->window.bytes = 0;
+    }
+}
+
 /* Reads and scans several blocks. */
 static void scan_blocks(struct walk *walk, const uint32_t *number, size_t count)
 {
@@ -73,7 +101,7 @@ static void scan_blocks(struct walk *walk, const uint32_t *number, size_t count)
         const struct pl_census_block *block = &walk->census->block[number[i]];
         piece[i] = (struct pl_space_piece){block->address, block->size & ~7ull};
     }
-    pl_space_gather(walk->space, piece, count, walk->buffer);
+    read_blocks(walk, piece, count);
     for (size_t i = 0; i < count; at += piece[i++].bytes / 8) {
         walk->from = number[i];
         scan(walk, at, piece[i].bytes / 8);
@@ -331,14 +359,16 @@ bool pl_verdicts_reach(struct pl_census *census, const struct pl_roots *roots, s
     if (!census->count)
         return true;
     walk.buffer = malloc(PL_SPACE_WINDOW);
+    walk.window = (struct pl_space_window){.space = space, .word = malloc(PL_SPACE_WORDS)};
     walk.waiting = malloc((size_t) census->count * sizeof *walk.waiting);
     walk.low = census->block[0].address;
     walk.high = census->block[census->count - 1].address + census->block[census->count - 1].size;
-    if (walk.buffer && walk.waiting) {
+    bool good = walk.buffer && walk.waiting && walk.window.word;
+    if (good) {
         hold_all(&walk);
         lose_rest(&walk);
     }
-    bool good = walk.buffer && walk.waiting;
+    free(walk.window.word);
     free(walk.buffer);
     free(walk.waiting);
     return good;
