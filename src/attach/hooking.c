@@ -13,6 +13,7 @@
 #define MAP_TRIES 5
 #define PAGE 4096ull
 #define STACK_WORDS 32768 /* of each stack: 256 KiB */
+#define WORDS_AT_ONCE 512
 #define LOWEST (1ull << 20)
 
 #ifndef MAP_FIXED_NOREPLACE
@@ -127,7 +128,7 @@ static bool is_known(const struct pl_desk_patch *patch, const struct pl_tracee *
 {
     uint8_t there[PL_DESK_CODE_BYTES];
     return patch->entry == entry && patch->bytes && patch->bytes <= sizeof there &&
-           pl_tracee_read(tracee, entry, there, patch->bytes) &&
+           pl_tracee_read(tracee, patch->jump, there, patch->bytes) &&
            (!memcmp(there, patch->before, patch->bytes) || !memcmp(there, patch->after, patch->bytes));
 }
 
@@ -206,7 +207,7 @@ bool pl_hooking_plan(struct pl_hooking *hooking, struct pl_remote *remote)
 static bool is_inside_patch(const struct pl_desk *desk, uint64_t pc)
 {
     for (uint32_t i = 0; i < desk->hooks; i++)
-        if (desk->patch[i].entry && pc > desk->patch[i].entry && pc < desk->patch[i].entry + desk->patch[i].bytes)
+        if (desk->patch[i].entry && pc > desk->patch[i].jump && pc < desk->patch[i].jump + desk->patch[i].bytes)
             return true;
     return false;
 }
@@ -214,20 +215,18 @@ static bool is_inside_patch(const struct pl_desk *desk, uint64_t pc)
 /* The registers that the kernel saved for a signal handler lie on the stack, too. So every word of it is looked at. */
 static bool stack_leads_inside(const struct pl_desk *desk, const struct pl_tracee *tracee, uint64_t sp)
 {
-    static uint64_t word[STACK_WORDS];
-    size_t words = 0;
-    for (const size_t chunk = PAGE / sizeof *word; words + chunk <= STACK_WORDS; words += chunk)
-        if (!pl_tracee_read(tracee, (sp & ~7ull) + words * sizeof *word, word + words, chunk * sizeof *word))
-            break;
-    uint64_t low = UINT64_MAX, high = 0;
+    uint64_t word[WORDS_AT_ONCE], low = UINT64_MAX, high = 0;
     for (uint32_t i = 0; i < desk->hooks; i++)
         if (desk->patch[i].entry) {
-            low = desk->patch[i].entry < low ? desk->patch[i].entry : low;
-            high = desk->patch[i].entry > high ? desk->patch[i].entry : high;
+            low = desk->patch[i].jump < low ? desk->patch[i].jump : low;
+            high = desk->patch[i].jump > high ? desk->patch[i].jump : high;
         }
-    for (size_t i = 0; i < words; i++)
-        if (word[i] > low && word[i] < high + PL_DESK_CODE_BYTES && is_inside_patch(desk, word[i]))
-            return true;
+    for (size_t words = 0, got = WORDS_AT_ONCE; got == WORDS_AT_ONCE && words < STACK_WORDS; words += got) {
+        got = pl_tracee_read_some(tracee, (sp & ~7ull) + words * sizeof *word, word, sizeof word) / sizeof *word;
+        for (size_t i = 0; i < got; i++)
+            if (word[i] > low && word[i] < high + PL_DESK_CODE_BYTES && is_inside_patch(desk, word[i]))
+                return true;
+    }
     return false;
 }
 
@@ -268,7 +267,7 @@ static bool write_entries(const struct pl_hooking *hooking, const struct pl_trac
 {
     for (uint32_t i = 0; i < hooking->desk.hooks; i++) {
         const struct pl_desk_patch *patch = &hooking->desk.patch[i];
-        if (patch->entry && !pl_tracee_write(tracee, patch->entry, on ? patch->after : patch->before, patch->bytes))
+        if (patch->entry && !pl_tracee_write(tracee, patch->jump, on ? patch->after : patch->before, patch->bytes))
             return false;
     }
     return true;

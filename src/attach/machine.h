@@ -65,8 +65,16 @@ bool pl_machine_able(void);
 
 size_t pl_machine_visit_bytes(void);
 
-/* Writes a visit that will continue a thread with these registers and blocked signals. */
-void pl_machine_fill_visit(void *visit, const struct pl_machine_registers *registers, uint64_t signals);
+/* Where its code begins: behind the data. */
+size_t pl_machine_visit_code(void);
+
+/* Writes a visit that will continue a thread with these registers and blocked signals. `memory` is what it has mapped,
+ * 0 before it has made a call. */
+void pl_machine_fill_visit(void *visit, const struct pl_machine_registers *registers, uint64_t signals,
+                           uint64_t memory);
+
+/* Is a thread with these registers on this visit, which lies at `at`? */
+bool pl_machine_is_on_visit(const void *visit, uint64_t at, const struct pl_machine_registers *registers);
 
 /* Is this the beginning of one? */
 bool pl_machine_is_visit(const void *there, size_t bytes);

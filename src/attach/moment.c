@@ -9,6 +9,7 @@
 #include <sys/syscall.h>
 
 #include "attach/backtrace.h"
+#include "attach/visitor.h"
 
 #ifndef SYS_epoll_pwait2
 #define SYS_epoll_pwait2 441
@@ -77,12 +78,22 @@ static const char *const allocating[] = {
     "pvalloc", "mallinfo2", "mallinfo", "malloc_trim", "malloc_info",    "malloc_stats",  "mallopt",  "reallocarray",
 };
 
+/* Functions of libc that call other code, or wait, with a lock in their hands: their own, the loader's, or that which a
+ * fork handler of the allocator has taken. What they call must not be interrupted. */
+static const char *const holding[] = {
+    "fork",      "_Fork",  "vfork",   "posix_spawn", "posix_spawnp", "exit",     "quick_exit", "dl_iterate_phdr",
+    "dlopen",    "dlsym",  "dlmopen", "dlclose",     "dladdr",       "dlinfo",   "dlvsym",     "pthread_create",
+    "setuid",    "setgid", "seteuid", "setegid",     "setreuid",     "setregid", "setresuid",  "setresgid",
+    "setgroups",
+};
+
 struct look {
     struct pl_tracee *tracee;
     struct pl_loaded *loaded;
     const struct pl_loaded_module *libc, *allocator;
     uint64_t quiet_wait[sizeof quiet_waits / sizeof *quiet_waits];
     uint64_t allocates[sizeof allocating / sizeof *allocating];
+    uint64_t holds[sizeof holding / sizeof *holding];
     struct pl_backtrace stack;
 };
 
@@ -119,10 +130,22 @@ static bool touches_loader(const struct look *look)
     return false;
 }
 
+/* Anywhere on the stack: an allocator may call the program back, with its lock. The program itself may be the
+ * allocator, with one that is linked into it. */
 static bool touches_allocator(const struct look *look)
 {
+    bool apart = look->allocator != look->libc && look->allocator != look->loaded->module;
     for (size_t i = 0; i < look->stack.frames; i++)
-        if (AMONG(look->stack.frame[i].function, look->allocates))
+        if (AMONG(look->stack.frame[i].function, look->allocates) ||
+            (apart && look->stack.frame[i].module == look->allocator))
+            return true;
+    return false;
+}
+
+static bool may_hold_lock(const struct look *look)
+{
+    for (size_t i = 0; i < look->stack.frames; i++)
+        if (AMONG(look->stack.frame[i].function, look->holds))
             return true;
     return false;
 }
@@ -147,16 +170,23 @@ static bool waits_in_libc(const struct look *look, long call)
     return is_wait(call) && quiet && !(by_allocator && sleeps);
 }
 
-/* In a restartable sequence, which would have to be restarted, a thread must not be disturbed. */
+/* In a restartable sequence, which would have to be restarted, a thread must not be disturbed. The address of the last
+ * sequence stays when it has ended. */
 static bool in_sequence(const struct pl_tracee *tracee, const struct pl_tracee_thread *thread)
 {
 #ifdef PTRACE_GET_RSEQ_CONFIGURATION
     struct __ptrace_rseq_configuration at;
-    uint64_t sequence = 0;
+    struct {
+        uint32_t version, flags;
+        uint64_t start, bytes, abort;
+    } sequence;
+    uint64_t current = 0;
     const uint64_t offset = 8; /* of rseq_cs */
-    if (ptrace(PTRACE_GET_RSEQ_CONFIGURATION, thread->tid, sizeof at, &at) == sizeof at && at.rseq_abi_pointer)
-        pl_tracee_read(tracee, at.rseq_abi_pointer + offset, &sequence, sizeof sequence);
-    return sequence != 0;
+    if (ptrace(PTRACE_GET_RSEQ_CONFIGURATION, thread->tid, sizeof at, &at) != sizeof at || !at.rseq_abi_pointer)
+        return false;
+    return pl_tracee_read(tracee, at.rseq_abi_pointer + offset, &current, sizeof current) && current &&
+           (!pl_tracee_read(tracee, current, &sequence, sizeof sequence) ||
+            pl_machine_pc(&thread->registers) - sequence.start < sequence.bytes);
 #else
     (void) tracee, (void) thread;
     return true;
@@ -170,8 +200,10 @@ static enum pl_moment_obstacle judge(struct look *look, const struct pl_tracee_t
         return PL_MOMENT_UNKNOWN;
     if (touches_loader(look))
         return PL_MOMENT_LOADER;
+    if (touches_allocator(look) || may_hold_lock(look))
+        return PL_MOMENT_INSIDE;
     const struct pl_loaded_module *module = look->stack.frame[0].module;
-    bool safe = module == look->libc ? waits_in_libc(look, call) && !touches_allocator(look)
+    bool safe = module == look->libc ? waits_in_libc(look, call)
                                      : module != look->allocator && !in_sequence(look->tracee, thread);
     return safe ? PL_MOMENT_NONE : PL_MOMENT_INSIDE;
 }
@@ -188,6 +220,8 @@ static void prepare(struct look *look, struct pl_tracee *tracee, struct pl_loade
     look->allocator = pl_loaded_first(loaded, tracee, "malloc", &address, NULL);
     for (size_t i = 0; look->libc && i < sizeof quiet_waits / sizeof *quiet_waits; i++)
         look->quiet_wait[i] = pl_loaded_find(tracee, look->libc, quiet_waits[i], NULL);
+    for (size_t i = 0; look->libc && i < sizeof holding / sizeof *holding; i++)
+        look->holds[i] = pl_loaded_find(tracee, look->libc, holding[i], NULL);
     for (size_t i = 0; i < sizeof allocating / sizeof *allocating; i++)
         pl_loaded_first(loaded, tracee, allocating[i], &look->allocates[i], NULL);
 }
@@ -230,11 +264,12 @@ struct pl_tracee_thread *pl_moment_find(struct pl_tracee *tracee, struct pl_load
     return search(&look, why);
 }
 
-struct pl_tracee_thread *pl_moment_any(struct pl_tracee *tracee)
+struct pl_tracee_thread *pl_moment_any(struct pl_tracee *tracee, const struct pl_loaded *loaded)
 {
     for (size_t i = 0; i < tracee->count; i++) {
         struct pl_tracee_thread *thread = &tracee->thread[i];
-        if (!thread->gone && !thread->group && !in_sequence(tracee, thread))
+        if (!thread->gone && !thread->group && !in_sequence(tracee, thread) &&
+            !pl_visitor_is_out(tracee, loaded, thread))
             return thread;
     }
     return NULL;

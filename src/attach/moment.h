@@ -5,7 +5,8 @@
  * dlopen() takes the loader's lock and calls malloc. If the thread that we send there is inside one of them already, or
  * another thread waits for it with the loader's lock, the process hangs. So we look at every stack. A thread is safe if
  *
- *   - its stack can be followed to the end, no frame is the loader's, and no signal handler is running, and
+ *   - its stack can be followed to the end, no frame is the loader's or the allocator's, none is a function of libc
+ * that holds a lock while it calls others (fork, dl_iterate_phdr), and no signal handler is running, and
  *   - it waits in a system call that neither an allocator nor the loader makes while it holds a lock, or
  *   - it executes code of the program or of a library, but not of libc, the loader or the allocator;
  *
@@ -30,6 +31,6 @@ struct pl_tracee_thread *pl_moment_find(struct pl_tracee *tracee, struct pl_load
                                         enum pl_moment_obstacle *why);
 
 /* A thread that can make calls that take no lock. NULL: there is none. */
-struct pl_tracee_thread *pl_moment_any(struct pl_tracee *tracee);
+struct pl_tracee_thread *pl_moment_any(struct pl_tracee *tracee, const struct pl_loaded *loaded);
 
 #endif

@@ -263,10 +263,11 @@ bool pl_obstacles_find(pid_t pid, char why[PL_OBSTACLES_BYTES])
     return false;
 }
 
-bool pl_obstacles_gone(pid_t pid, char why[PL_OBSTACLES_BYTES])
+bool pl_obstacles_to_detach(pid_t pid, char why[PL_OBSTACLES_BYTES])
 {
     const struct process *process = open_process(pid, why);
-    return is_gone(process) || is_zombie(process) || is_anothers(process) || is_protected(process);
+    return is_gone(process) || is_zombie(process) || is_anothers(process) || is_protected(process) ||
+           is_traced(process) || is_stopped(process);
 }
 
 char *pl_obstacles_environment(pid_t pid, const char *name)

@@ -13,8 +13,8 @@
 /* True: there is one, and `why` says which and what to do. */
 bool pl_obstacles_find(pid_t pid, char why[PL_OBSTACLES_BYTES]);
 
-/* The same, but only: is there such a process at all? */
-bool pl_obstacles_gone(pid_t pid, char why[PL_OBSTACLES_BYTES]);
+/* The same for a process that was attached to. */
+bool pl_obstacles_to_detach(pid_t pid, char why[PL_OBSTACLES_BYTES]);
 
 /* A variable of the environment that the process was started with; NULL: not set, or it cannot be read. */
 char *pl_obstacles_environment(pid_t pid, const char *name);

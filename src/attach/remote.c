@@ -108,7 +108,7 @@ void pl_remote_go(struct pl_remote *remote)
 /* ---- one thread ---- */
 
 static const char *const obstacles[] = {
-    [PL_MOMENT_NONE] = "",
+    [PL_MOMENT_NONE] = "its threads are at work for another command, or stopped",
     [PL_MOMENT_LOADER] = "it was loading or unloading a library all the time",
     [PL_MOMENT_INSIDE] = "all of its threads were inside libc or the allocator whenever we looked",
     [PL_MOMENT_UNKNOWN] = "no stack of its threads could be followed to its end",
@@ -133,7 +133,7 @@ bool pl_remote_borrow(struct pl_remote *remote, enum pl_remote_need need, uint64
         struct pl_tracee_thread *thread = !read ? NULL
                                           : need == PL_NEED_LOCKS
                                               ? pl_moment_find(&remote->tracee, &remote->loaded, &why)
-                                              : pl_moment_any(&remote->tracee);
+                                              : pl_moment_any(&remote->tracee, &remote->loaded);
         if (thread)
             return send(remote, thread);
         pl_remote_go(remote);

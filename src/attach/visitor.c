@@ -19,6 +19,8 @@ static bool will_return_to(const struct pl_tracee *tracee, const struct pl_trace
                            size_t bytes)
 {
     uint64_t word[WORDS_AT_ONCE], sp = pl_machine_sp(&thread->registers) & ~7ull;
+    at += pl_machine_visit_code();
+    bytes -= pl_machine_visit_code();
     if (pl_machine_pc(&thread->registers) - at <= bytes)
         return true;
     for (size_t words = 0; words < STACK_WORDS; words += WORDS_AT_ONCE) {
@@ -55,19 +57,47 @@ static bool is_free(const struct pl_tracee *tracee, uint64_t at, size_t bytes)
            (is_zero(there, bytes) || (pl_machine_is_visit(there, bytes) && is_deserted(tracee, at, bytes)));
 }
 
-/* The last page of a library's code is mapped from its file, and what is behind the code is padding. Visits lie at
+/*
+ * The last page of a library's code is mapped from its file, and what is behind the code is padding. Places lie at
  * whole multiples of their size from its end, so one never overlaps another. Not in the program: it may check its own
- * code. */
-static uint64_t find_place(const struct pl_tracee *tracee, const struct pl_loaded *loaded)
+ * code. Returns the next place below `at`, in module *i or the next one; at the beginning, both are 0.
+ */
+static uint64_t next_place(const struct pl_loaded *loaded, size_t bytes, size_t *i, uint64_t at)
 {
-    size_t bytes = (pl_machine_visit_bytes() + 15) & ~(size_t) 15;
-    for (size_t i = 1; i < loaded->count && bytes <= VISIT_MAX; i++) {
-        const struct pl_loaded_module *module = &loaded->module[i];
-        for (uint64_t at = module->code_room - bytes; module->code && at >= module->code_end; at -= bytes)
-            if (is_free(tracee, at, bytes))
-                return at;
+    for (; *i < loaded->count; at = 0) {
+        const struct pl_loaded_module *module = &loaded->module[*i];
+        uint64_t next = (at ? at : module->code_room) - bytes;
+        if (*i && module->code && next >= module->code_end)
+            return next;
+        ++*i;
     }
     return 0;
+}
+
+static size_t place_bytes(void)
+{
+    return (pl_machine_visit_bytes() + 15) & ~(size_t) 15;
+}
+
+static uint64_t find_place(const struct pl_tracee *tracee, const struct pl_loaded *loaded)
+{
+    size_t bytes = place_bytes(), i = 0;
+    uint64_t at = 0;
+    while ((at = next_place(loaded, bytes, &i, at)) && !is_free(tracee, at, bytes))
+        ;
+    return at;
+}
+
+bool pl_visitor_is_out(const struct pl_tracee *tracee, const struct pl_loaded *loaded,
+                       const struct pl_tracee_thread *thread)
+{
+    uint8_t there[VISIT_MAX];
+    size_t bytes = place_bytes(), i = 0;
+    for (uint64_t at = 0; (at = next_place(loaded, bytes, &i, at));)
+        if (pl_tracee_read(tracee, at, there, bytes) && pl_machine_is_visit(there, bytes) &&
+            pl_machine_is_on_visit(there, at, &thread->registers))
+            return true;
+    return false;
 }
 
 /* ---- waiting ---- */
@@ -118,7 +148,7 @@ static void leave_alone(struct pl_visitor *visitor)
 static bool write_visit(const struct pl_visitor *visitor)
 {
     uint8_t visit[VISIT_MAX];
-    pl_machine_fill_visit(visit, &visitor->before, visitor->signals);
+    pl_machine_fill_visit(visit, &visitor->before, visitor->signals, visitor->memory);
     return pl_tracee_write(visitor->tracee, visitor->visit, visit, pl_machine_visit_bytes());
 }
 
@@ -161,7 +191,7 @@ bool pl_visitor_send(struct pl_visitor *visitor, struct pl_tracee *tracee, const
     enum pl_machine_place place = await_place(visitor, SEND_NS, &registers);
     if (place == PL_PLACE_MARKER) {
         visitor->memory = pl_machine_memory(&registers);
-        return true;
+        return write_visit(visitor);
     }
     if (place == PL_PLACE_DOOR) {
         *why = "it gets no more memory from the kernel";

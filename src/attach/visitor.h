@@ -24,6 +24,11 @@ struct pl_visitor {
     struct pl_machine_registers before;
 };
 
+/* Is this thread on a visit for a tracer that was killed? It must not be sent again before it is back: only the visit
+ * that it is on knows where it came from. */
+bool pl_visitor_is_out(const struct pl_tracee *tracee, const struct pl_loaded *loaded,
+                       const struct pl_tracee_thread *thread);
+
 /* Sends a stopped thread; all others are stopped, too. False: it goes on as before, and *why says why. */
 bool pl_visitor_send(struct pl_visitor *visitor, struct pl_tracee *tracee, const struct pl_loaded *loaded,
                      const struct pl_tracee_thread *thread, const char **why);

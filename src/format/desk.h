@@ -21,7 +21,7 @@
 #include <stdint.h>
 
 #define PL_DESK_SYMBOL "plimsoll_desk"
-#define PL_DESK_VERSION 1u
+#define PL_DESK_VERSION 2u
 #define PL_DESK_LIBRARY "libplimsoll-attach.so"
 #define PL_DESK_HOOKS 96
 #define PL_DESK_NAME_BYTES 40
@@ -56,8 +56,9 @@ struct pl_desk_patch {
     uint64_t entry; /* 0: not hooked */
     uint64_t springboard;
     uint64_t body; /* the function's own code, from the springboard's neighbour on */
+    uint64_t jump; /* where the bytes change: at the entry, or behind a mark for indirect calls that must stay there */
     uint32_t bytes;
-    uint8_t before[PL_DESK_CODE_BYTES]; /* the first so many bytes of the function */
+    uint8_t before[PL_DESK_CODE_BYTES]; /* these bytes, and what they become */
     uint8_t after[PL_DESK_CODE_BYTES];
 };
 

@@ -8,14 +8,15 @@
  */
 #include <dlfcn.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <malloc.h>
-#include <stdio.h>
 #include <sys/auxv.h>
 #include <unistd.h>
 
 #include "core/memory.h"
 #include "core/process.h"
 #include "core/sys.h"
+#include "core/text.h"
 #include "core/unwind/unwind.h"
 #include "format/desk.h"
 #include "preload/entries.h"
@@ -45,21 +46,33 @@ static char **environment(void)
     return list;
 }
 
+/* Programs that the process starts are profiled, if the command has said where the library for them is. */
+static void follow(bool on)
+{
+    char **list = environment();
+    pl_lifecycle_follow = on && *list && (*list)[0] == 'L' ? list : NULL;
+}
+
 static struct {
     uint64_t bytes;
     enum pl_before how;
 } before;
 
+/* The second number in /proc/self/statm less the third. Not by stdio: another thread may hold a lock of it, and wait.
+ */
 static uint64_t resident_bytes(void)
 {
-    unsigned long resident = 0, shared = 0;
-    FILE *file = fopen("/proc/self/statm", "re");
-    if (!file)
-        return 0;
-    if (fscanf(file, "%*u %lu %lu", &resident, &shared) != 2)
-        resident = shared = 0;
-    fclose(file);
-    return (resident - shared) * pl_front_page_bytes();
+    char text[128];
+    uint64_t field[3] = {0};
+    long fd = pl_sys_open("/proc/self/statm", O_RDONLY | O_CLOEXEC, 0);
+    long n = fd < 0 ? 0 : pl_sys_read((int) fd, text, sizeof text - 1);
+    if (fd >= 0)
+        pl_sys_close((int) fd);
+    text[n > 0 ? n : 0] = 0;
+    const char *at = text;
+    for (int i = 0; i < 3; i++, at += *at == ' ')
+        field[i] = pl_text_take_number(&at);
+    return field[1] > field[2] ? (field[1] - field[2]) * pl_front_page_bytes() : 0;
 }
 
 /* mallinfo2() locks one arena after the other, so no thread may be stopped inside malloc now. */
@@ -137,12 +150,14 @@ static int begin_profile(void)
         pl_process_leave(pl_process, false);
         pl_front_forget_threads();
     }
+    follow(on);
     errno = saved;
     return on ? 0 : pl_front_secure() ? EPERM : ENOSPC;
 }
 
 static int end_profile(int keep)
 {
+    follow(false);
     pl_process_leave(pl_process, keep);
     pl_front_forget_threads();
     plimsoll_desk.state = PL_DESK_IDLE;

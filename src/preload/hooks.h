@@ -64,6 +64,10 @@ void pl_lifecycle_start(void);
 /* What main has returned, or the argument of exit(). */
 extern HIDDEN int pl_lifecycle_status;
 
+/* NAME=VALUE: what exec adds to a program's environment, so that the program is profiled as well, LD_PRELOAD among
+ * them. NULL: nothing. */
+extern HIDDEN char *const *pl_lifecycle_follow;
+
 /* Adds the functions that must be hooked in a process that was attached to; returns how many there are then. */
 struct pl_desk_hook;
 uint32_t pl_lifecycle_list(struct pl_desk_hook *hook, uint32_t hooks);

@@ -19,6 +19,7 @@
 #include "core/process.h"
 #include "core/sandbox.h"
 #include "core/sys.h"
+#include "core/text.h"
 #include "format/desk.h"
 #include "preload/hooks.h"
 #include "preload/libc.h"
@@ -194,8 +195,92 @@ void pl_lifecycle_start(void)
         return result_;                                                                                                \
     } while (0)
 
+/* A process that was attached to was started without our variables. The new environment is on the stack: a vfork child
+ * has no other memory of its own, and that of posix_spawn() has 32 KiB. */
+#define FOLLOW_BYTES_MOST 12288u
+#define LIBRARIES "LD_PRELOAD"
+char *const *pl_lifecycle_follow;
+
+static size_t count_of(char *const *list)
+{
+    size_t n = 0;
+    while (list && list[n])
+        n++;
+    return n;
+}
+
+static const char *value_of(const char *entry, const char *name)
+{
+    while (*name && *name == *entry)
+        name++, entry++;
+    return !*name && *entry == '=' ? entry + 1 : NULL;
+}
+
+static const char *libraries_of(char *const *list)
+{
+    const char *value = NULL;
+    for (; list && *list && !value; list++)
+        value = value_of(*list, LIBRARIES);
+    return value ? value : "";
+}
+
+/* Room for the environment; 0: nothing is to be added, or there is too much. */
+static size_t follow_bytes(char *const *envp)
+{
+    if (!pl_lifecycle_follow)
+        return 0;
+    size_t entries = count_of(envp) + count_of(pl_lifecycle_follow) + 1;
+    size_t bytes = entries * sizeof *envp + sizeof LIBRARIES + 2 + pl_text_bytes(libraries_of(envp)) +
+                   pl_text_bytes(libraries_of(pl_lifecycle_follow));
+    return bytes <= FOLLOW_BYTES_MOST ? bytes : 0;
+}
+
+static bool is_ours(const char *entry)
+{
+    for (char *const *each = pl_lifecycle_follow; *each; each++) {
+        size_t name = 0;
+        while ((*each)[name] != '=' && (*each)[name] == entry[name])
+            name++;
+        if ((*each)[name] == '=' && entry[name] == '=')
+            return true;
+    }
+    return false;
+}
+
+/* Our library comes before those that the program preloads itself. */
+static char *join_libraries(char *to, char *const *envp)
+{
+    const char *theirs = libraries_of(envp);
+    struct pl_text_line line = pl_text_line_in(to, FOLLOW_BYTES_MOST);
+    pl_text_line_text(&line, LIBRARIES "=");
+    pl_text_line_text(&line, libraries_of(pl_lifecycle_follow));
+    pl_text_line_text(&line, *theirs ? ":" : "");
+    pl_text_line_text(&line, theirs);
+    return to;
+}
+
+static char *const *follow(char *const *envp, char **room)
+{
+    size_t n = 0, entries = count_of(envp) + count_of(pl_lifecycle_follow) + 1;
+    for (char *const *each = pl_lifecycle_follow; *each; each++)
+        room[n++] = value_of(*each, LIBRARIES) ? join_libraries((char *) (room + entries), envp) : *each;
+    for (; envp && *envp; envp++)
+        if (!is_ours(*envp))
+            room[n++] = *envp;
+    room[n] = NULL;
+    return room;
+}
+
+#define FOLLOW(envp)                                                                                                   \
+    do {                                                                                                               \
+        size_t bytes_ = follow_bytes(envp);                                                                            \
+        if (unlikely(bytes_))                                                                                          \
+            envp = follow(envp, __builtin_alloca(bytes_));                                                             \
+    } while (0)
+
 int execve(const char *path, char *const argv[], char *const envp[])
 {
+    FOLLOW(envp);
     EXEC(path, execve, path, argv, envp);
 }
 
@@ -216,11 +301,13 @@ int execvpe(const char *file, char *const argv[], char *const envp[])
 
 int fexecve(int fd, char *const argv[], char *const envp[])
 {
+    FOLLOW(envp);
     EXEC(NULL, fexecve, fd, argv, envp);
 }
 
 int execveat(int directory, const char *path, char *const argv[], char *const envp[], int flags)
 {
+    FOLLOW(envp);
     EXEC(NULL, execveat, directory, path, argv, envp, flags);
 }
 

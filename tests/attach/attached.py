@@ -3,7 +3,7 @@
 
 import sys
 
-from subjects import PLUGIN, Place, Subject, calls_by_function
+from subjects import PLUGIN, SUBJECT, Place, Subject, calls_by_function
 import claims
 from claims import claim
 from patience import await_true
@@ -118,6 +118,19 @@ def fork_is_followed():
         calls, _ = calls_by_function(profile)
         assert calls["forked_block"] == 5000, calls
         assert profile["process"]["forked"] and "attached" not in profile["process"]
+
+
+@claim
+def programs_that_it_starts_are_followed_and_after_detach_no_more():
+    with Place() as place, Subject("ledger", 1) as subject:
+        place.attach(subject.pid, "--exact", "-o", "%p.plim")
+        subject.order("spawn", SUBJECT)
+        place.detach(subject.pid)
+        subject.order("spawn", SUBJECT)
+        names = {path.name for path in place.path.glob("*.plim")} - {f"{subject.pid}.plim"}
+        assert len(names) == 1, names
+        calls, live = calls_by_function(place.read(names.pop()))
+        assert calls["kept_block"] == live["kept_block"] == 1000, calls
 
 
 @claim

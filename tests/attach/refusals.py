@@ -68,6 +68,7 @@ def a_process_that_is_stopped_stays_stopped():
         await_true(lambda: subject.status("State").startswith("T"))
         refuse(place, subject.pid, "is stopped", f"kill -CONT {subject.pid}")
         assert subject.status("State").startswith("T")
+        refuse(place, subject.pid, "is stopped", command="detach")
         os.kill(subject.pid, signal.SIGCONT)
         await_true(lambda: not subject.status("State").startswith("T"))
         subject.is_well()

@@ -10,6 +10,8 @@
  *              load P    loads the plugin P and lets it allocate 1,000 blocks
  *              fork      a child makes 5,000 allocations in forked_block() and exits
  *              exec P    becomes the program P
+ *              spawn P   starts the program P by posix_spawn, and waits for it
+ *   once     makes 1,000 allocations in kept_block() and exits
  *   waits    threads wait in nanosleep, poll, read, a condition variable; `fault` if a call is interrupted
  *   signals  a timer interrupts a thread that allocates; the handler counts
  *   sandbox  enters seccomp and sleeps
@@ -17,11 +19,13 @@
  */
 #include <dlfcn.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>
 #include <poll.h>
 #include <pthread.h>
 #include <signal.h>
+#include <spawn.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -166,6 +170,21 @@ static void load(const char *path)
     dlclose(plugin);
 }
 
+static void spawn(char *path)
+{
+    int status = 0;
+    pid_t child;
+    char *arguments[] = {path, "once", NULL}, *environment[] = {"LD_PRELOAD=/nonexistent/none.so", "MARK=1", NULL};
+    posix_spawn_file_actions_t actions;
+    posix_spawn_file_actions_init(&actions);
+    posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0);
+    posix_spawn_file_actions_addopen(&actions, 1, "/dev/null", O_WRONLY, 0);
+    posix_spawn_file_actions_addopen(&actions, 2, "/dev/null", O_WRONLY, 0);
+    if (posix_spawn(&child, path, &actions, NULL, arguments, environment) || waitpid(child, &status, 0) != child)
+        fault("posix_spawn");
+    posix_spawn_file_actions_destroy(&actions);
+}
+
 static void keep_ledger(void)
 {
     char line[512], path[480];
@@ -191,6 +210,8 @@ static void keep_ledger(void)
             load(path);
         else if (!strcmp(order, "fork"))
             let_child_work();
+        else if (!strcmp(order, "spawn"))
+            spawn(path);
         else if (!strcmp(order, "exec"))
             execl(path, path, "-c", "exit 7", NULL);
         else {
@@ -304,7 +325,11 @@ int main(int argc, char **argv)
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     if (!strcmp(mode, "ledger"))
         keep_ledger();
-    else if (!strcmp(mode, "signals"))
+    else if (!strcmp(mode, "once")) {
+        for (int i = 0; i < 1000; i++)
+            kept_block(100);
+        return 0;
+    } else if (!strcmp(mode, "signals"))
         be_interrupted();
     else if (!strcmp(mode, "sandbox"))
         enter_sandbox();

@@ -4,6 +4,7 @@
  * have the same addresses there.
  */
 #include <errno.h>
+#include <link.h>
 #include <poll.h>
 #include <pthread.h>
 #include <semaphore.h>
@@ -40,6 +41,7 @@ static struct shared {
 } * shared;
 
 static const uint64_t none[6];
+static pid_t current; /* the child */
 
 /* ---- children ---- */
 
@@ -55,6 +57,17 @@ static void doze(void)
     nanosleep(&(struct timespec){0, 1000000}, NULL);
 }
 
+/* On a stack of its own: that of this program has leftovers of earlier borrowings, which are looked for there. */
+static void live_apart(void (*life)(void))
+{
+    const size_t bytes = 256u << 10;
+    char *stack = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    mprotect(stack + bytes - 4096, 4096, PROT_NONE);
+#ifdef __x86_64__
+    asm volatile("mov %0, %%rsp\n push $0\n jmp *%1\n" : : "r"(stack + bytes - 4096), "r"(life) : "memory");
+#endif
+}
+
 static pid_t start(void (*life)(void))
 {
     memset(shared, 0, sizeof *shared);
@@ -63,12 +76,11 @@ static pid_t start(void (*life)(void))
     if (child == 0) {
         prctl(PR_SET_PDEATHSIG, SIGKILL);
         alarm(PATIENCE_S);
-        life();
-        _exit(0);
+        live_apart(life);
     }
     while (!shared->ready)
         doze();
-    return child;
+    return current = child;
 }
 
 static char state_of(pid_t pid)
@@ -86,8 +98,8 @@ static char state_of(pid_t pid)
 
 static void await_state(pid_t pid, char state)
 {
-    while (state_of(pid) != state)
-        doze();
+    for (; state_of(pid) != state; doze())
+        assert_true(state == 'Z' || state_of(pid) != 'Z'); /* it has crashed */
 }
 
 static void end(pid_t child)
@@ -101,8 +113,8 @@ static void end(pid_t child)
 
 static void await_turns(void)
 {
-    for (unsigned long before = shared->turns; shared->turns == before;)
-        doze();
+    for (unsigned long before = shared->turns; shared->turns == before; doze())
+        assert_true(state_of(current) != 'Z'); /* it has crashed */
 }
 
 /* ---- lives ---- */
@@ -214,6 +226,33 @@ static void go_to_the_edge(void)
 #ifdef __x86_64__
     asm volatile("mov %0, %%rsp\n call *%1\n" : : "r"(edge + 4096 + 704), "r"(live_at_the_edge) : "memory");
 #endif
+}
+
+static int spin_in_callback(struct dl_phdr_info *info, size_t bytes, void *unused)
+{
+    (void) info, (void) bytes, (void) unused;
+    shared->ready = 1;
+    for (;;)
+        shared->turns++;
+    return 0;
+}
+
+static void hold_list_of_modules(void)
+{
+    dl_iterate_phdr(spin_in_callback, NULL);
+}
+
+static void spin_before_fork(void)
+{
+    spin_in_callback(NULL, 0, NULL);
+}
+
+/* Handlers of an allocator may have run before, which take its locks. */
+static void hold_locks_for_fork(void)
+{
+    pthread_atfork(spin_before_fork, NULL, NULL);
+    if (fork() < 0)
+        _exit(1);
 }
 
 static void wait_for_nobody(void)
@@ -433,6 +472,24 @@ static void a_process_that_is_stopped_meanwhile_stays_stopped(void **state)
     end(child);
 }
 
+static void a_thread_that_may_hold_a_lock_is_not_made_to_take_one(void **state)
+{
+    (void) state;
+    void (*const lives[])(void) = {hold_list_of_modules, hold_locks_for_fork};
+    for (size_t i = 0; i < 2; i++) {
+        struct pl_remote remote;
+        pid_t child = start(lives[i]);
+        assert_true(pl_remote_open(&remote, child));
+        assert_false(pl_remote_borrow(&remote, PL_NEED_LOCKS, 50000000));
+        assert_non_null(strstr(remote.problem, "no safe moment"));
+        pl_remote_close(&remote);
+        borrow(&remote, child, PL_NEED_CALLS); /* other calls do no harm */
+        pl_remote_close(&remote);
+        await_turns();
+        end(child);
+    }
+}
+
 static void a_copy_shares_no_memory_and_the_process_does_not_see_it(void **state)
 {
     (void) state;
@@ -606,6 +663,7 @@ int main(void)
         cmocka_unit_test(signals_come_as_if_nobody_had_borrowed_the_thread),
         cmocka_unit_test(a_call_that_needs_a_signal_gets_it),
         cmocka_unit_test(a_process_that_is_stopped_meanwhile_stays_stopped),
+        cmocka_unit_test(a_thread_that_may_hold_a_lock_is_not_made_to_take_one),
         cmocka_unit_test(a_copy_shares_no_memory_and_the_process_does_not_see_it),
         cmocka_unit_test(a_thread_whose_borrower_is_killed_goes_home),
         cmocka_unit_test(a_thread_whose_borrower_is_killed_cleans_up),

@@ -78,11 +78,13 @@ struct visit {
     uint64_t mark;
     uint64_t blocked; /* signals that the visit blocks */
     uint64_t signals; /* signals that are blocked otherwise */
+    uint64_t memory;  /* once the thread has made its first call */
     uint64_t rax, rcx, rdx, rbx, rsi, rdi, rbp, rsp, r8, r9, r10, r11, r12, r13, r14, r15, rip, flags;
 };
 
 #define MARK "0x74697369766c70" /* "plvisit" */
 #define MEMORY "0x40000"
+#define MEMORY_BYTES 0x40000ull
 #define EXTENDED "4096"
 #define EXTENDED_MOST 32768
 
@@ -97,6 +99,7 @@ asm(".pushsection .rodata\n"
     "    .quad " MARK "\n"
     "9:  .quad 0xfffffffeffffffff\n" /* all but SIGSETXID, 33 */
     "8:  .quad 0\n"
+    "    .quad 0\n"
     "7:  .fill 18, 8, 0\n"
     "6:  .quad 30, 0\n" /* seconds */
     "5:  .long 0x1f80\n"
@@ -252,6 +255,11 @@ size_t pl_machine_visit_bytes(void)
     return offset_of(pl_visit_end);
 }
 
+size_t pl_machine_visit_code(void)
+{
+    return offset_of(pl_visit_entry);
+}
+
 uint64_t pl_machine_blocked(void)
 {
     struct visit visit;
@@ -269,7 +277,7 @@ static struct user_regs_struct settle(struct user_regs_struct user)
     return user;
 }
 
-void pl_machine_fill_visit(void *at, const struct pl_machine_registers *registers, uint64_t signals)
+void pl_machine_fill_visit(void *at, const struct pl_machine_registers *registers, uint64_t signals, uint64_t memory)
 {
     struct user_regs_struct user = settle(registers->user);
     struct visit visit;
@@ -280,6 +288,7 @@ void pl_machine_fill_visit(void *at, const struct pl_machine_registers *register
 #undef KEEP
     visit.flags = user.eflags;
     visit.signals = signals;
+    visit.memory = memory;
     memcpy(at, pl_visit_begin, pl_machine_visit_bytes());
     memcpy(at, &visit, sizeof visit);
 }
@@ -287,6 +296,15 @@ void pl_machine_fill_visit(void *at, const struct pl_machine_registers *register
 bool pl_machine_is_visit(const void *there, size_t bytes)
 {
     return bytes >= sizeof(uint64_t) && !memcmp(there, pl_visit_begin, sizeof(uint64_t));
+}
+
+bool pl_machine_is_on_visit(const void *there, uint64_t at, const struct pl_machine_registers *registers)
+{
+    struct visit visit;
+    memcpy(&visit, there, sizeof visit);
+    uint64_t code = at + offset_of(pl_visit_entry), bytes = offset_of(pl_visit_end) - offset_of(pl_visit_entry);
+    return pl_machine_pc(registers) - code <= bytes ||
+           (visit.memory && pl_machine_sp(registers) - visit.memory <= MEMORY_BYTES);
 }
 
 #define FLAG_TRAP 0x100u

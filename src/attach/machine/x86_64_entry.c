@@ -6,6 +6,7 @@
 #include "attach/machine.h"
 
 #define JUMP_BYTES 5 /* jmp, 32 bits relative */
+#define PAGE 4096u
 
 static bool put_jump(uint8_t *to, uint64_t from, uint64_t target)
 {
@@ -72,8 +73,8 @@ static bool ends(const ZydisDecodedInstruction *in)
            in->meta.category == ZYDIS_CATEGORY_INTERRUPT;
 }
 
-/* Does the function jump back into its own first bytes? Instructions that cannot be decoded end the search: data. */
-static bool returns_to_start(const ZydisDecoder *decoder, const struct pl_machine_function *function, size_t bytes)
+/* Does the function jump into the bytes that change? Instructions that cannot be decoded end the search: data. */
+static bool returns_to_start(const ZydisDecoder *decoder, const struct pl_machine_function *function, size_t jump)
 {
     ZydisDecodedInstruction in;
     for (size_t at = 0; at < function->bytes; at += in.length) {
@@ -81,21 +82,31 @@ static bool returns_to_start(const ZydisDecoder *decoder, const struct pl_machin
             return false;
         bool branch = is_relative(&in) && in.raw.disp.size != 32;
         uint64_t target = at + in.length + (uint64_t) in.raw.imm[0].value.s;
-        if (branch && target > 0 && target < bytes)
+        if (branch && target > jump && target < jump + JUMP_BYTES)
             return true;
     }
     return false;
 }
 
+/* endbr64: where indirect branches are tracked, they may only lead to it. */
+static size_t mark_bytes(const struct pl_machine_function *function)
+{
+    static const uint8_t mark[] = {0xf3, 0x0f, 0x1e, 0xfa};
+    return function->bytes > sizeof mark && !memcmp(function->code, mark, sizeof mark) ? sizeof mark : 0;
+}
+
+/* Only the 5 bytes of the jump change. They are within one page: the kernel copies to a page at a time, and might stop
+ * between two if the writer is killed. */
 const char *pl_machine_plan(const struct pl_machine_function *function, struct pl_machine_plan *out)
 {
     ZydisDecoder decoder;
     ZydisDecodedInstruction in;
     ZydisDecoderInit(&decoder, ZYDIS_MACHINE_MODE_LONG_64, ZYDIS_STACK_WIDTH_64);
     memset(out, 0xcc, sizeof *out);
-    size_t body = put_springboard(out->room, function->slot), to = body, from = 0;
+    const size_t jump = mark_bytes(function);
+    size_t body = put_springboard(out->room, function->slot), to = body, from = jump;
     bool ended = false;
-    while (from < JUMP_BYTES) {
+    while (from < jump + JUMP_BYTES) {
         size_t bytes;
         if (ended)
             return "it is too short";
@@ -110,15 +121,17 @@ const char *pl_machine_plan(const struct pl_machine_function *function, struct p
         from += in.length;
         to += bytes;
     }
-    if (returns_to_start(&decoder, function, from))
+    if (returns_to_start(&decoder, function, jump))
         return "it jumps back to its first instructions";
+    if ((function->entry + jump) % PAGE > PAGE - JUMP_BYTES)
+        return "its first instructions lie in two pages";
     if (!put_jump(out->room + to, function->room + to, function->entry + from))
         return "it is too far away";
     out->patch = (struct pl_desk_patch){.entry = function->entry,
                                         .springboard = function->room,
                                         .body = function->room + body,
-                                        .bytes = (uint32_t) from};
-    memcpy(out->patch.before, function->code, from);
-    memset(out->patch.after, 0xcc, from); /* never executed */
-    return put_jump(out->patch.after, function->entry, function->room) ? NULL : "it is too far away";
+                                        .jump = function->entry + jump,
+                                        .bytes = JUMP_BYTES};
+    memcpy(out->patch.before, function->code + jump, JUMP_BYTES);
+    return put_jump(out->patch.after, out->patch.jump, function->room) ? NULL : "it is too far away";
 }

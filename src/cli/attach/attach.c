@@ -120,10 +120,21 @@ static void add_setting(char *list, size_t *bytes, const char *variable, const c
     *bytes += need;
 }
 
-/* NAME=VALUE, each with a zero behind it. The runtime reads it like an environment. */
-static size_t write_settings(char *list, pid_t pid)
+/* Programs that the process starts find the library where we do, unless they have a file system of their own. */
+static void add_library(char *list, size_t *bytes)
+{
+    char *library = pl_library_find(false);
+    if (library)
+        add_setting(list, bytes, "LD_PRELOAD", library);
+    free(library);
+}
+
+/* NAME=VALUE, each with a zero behind it. The runtime reads it like an environment. LD_PRELOAD comes first. */
+static size_t write_settings(char *list, pid_t pid, bool same_files)
 {
     size_t bytes = 0;
+    if (same_files)
+        add_library(list, &bytes);
     char *out = absolute_output(given.setting[PL_SETTING_OUT] ? given.setting[PL_SETTING_OUT] : PL_OUT_DEFAULT);
     for (int i = 0; i < PL_SETTING_COUNT; i++) {
         pl_setting_export_number((enum pl_setting) i, &attach_options[i], given.setting[i]);
@@ -196,7 +207,7 @@ static int detach_main(int argc, char **argv)
     enum pl_exit status = read_pid("detach", argc, argv, &pid);
     if (status != PL_EXIT_OK)
         return status;
-    if (pl_obstacles_gone(pid, why))
+    if (pl_obstacles_to_detach(pid, why))
         return refuse("detach from", pid, why);
     return detach(pid);
 }
@@ -258,7 +269,7 @@ static enum pl_exit attach(pid_t pid)
     struct pl_attach_options options = {
         .library = handover.path,
         .settings = settings,
-        .settings_bytes = write_settings(settings, pid),
+        .settings_bytes = write_settings(settings, pid, !handover.copy[0]),
         .wait_ns = given.wait_ns,
     };
     bool attached = pl_attach(pid, &options, &report);
@@ -290,7 +301,8 @@ const struct pl_command pl_command_attach = {
     .summary = "profile a process that is running already",
     .details =
         "From now on process PID is profiled, as if it had been started by `plimsoll run`: `ls`, `report PID`, `view "
-        "PID`, `top PID` and `snapshot PID` work, fork is followed, and the profile survives kill -9. The command "
+        "PID`, `top PID` and `snapshot PID` work, fork and exec are followed, and the profile survives kill -9. The "
+        "command "
         "returns at once; with --for it waits, detaches and prints a summary.\n"
         "\n"
         "Blocks that were allocated before are not known. Their frees are not counted, and live figures are those of "
