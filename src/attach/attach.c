@@ -48,8 +48,9 @@ static struct work *open_work(pid_t pid, struct pl_attach_report *out)
 
 static bool close_work(struct work *work, bool done, struct pl_attach_report *out)
 {
-    pl_remote_close(&work->remote);
+    pl_remote_go(&work->remote);
     out->still_ns = work->remote.tracee.still_ns;
+    pl_remote_close(&work->remote);
     out->threads = work->remote.threads;
     out->looks = work->remote.looks;
     if (!done)

@@ -12,7 +12,7 @@
 
 #define MODULES_MAX 16384
 #define HEADERS_MAX 64
-#define ENTRIES_MAX 1024
+#define ENTRIES_MAX 128
 #define CHAIN_MAX 100000
 #define PAGE 4096u
 
@@ -67,19 +67,18 @@ static uint64_t pointer(const struct pl_loaded_module *module, uint64_t value)
 
 static uint64_t take_dynamic(const struct pl_tracee *tracee, struct pl_loaded_module *module, uint64_t at)
 {
-    Elf64_Dyn entry;
+    Elf64_Dyn entry[ENTRIES_MAX];
     uint64_t debug = 0;
-    for (int i = 0; i < ENTRIES_MAX; i++, at += sizeof entry) {
-        if (!pl_tracee_read(tracee, at, &entry, sizeof entry) || entry.d_tag == DT_NULL)
-            break;
-        if (entry.d_tag == DT_SYMTAB)
-            module->symbols = pointer(module, entry.d_un.d_ptr);
-        else if (entry.d_tag == DT_STRTAB)
-            module->texts = pointer(module, entry.d_un.d_ptr);
-        else if (entry.d_tag == DT_GNU_HASH)
-            module->hash = pointer(module, entry.d_un.d_ptr);
-        else if (entry.d_tag == DT_DEBUG)
-            debug = entry.d_un.d_ptr;
+    size_t entries = pl_tracee_read_some(tracee, at, entry, sizeof entry) / sizeof *entry;
+    for (size_t i = 0; i < entries && entry[i].d_tag != DT_NULL; i++) {
+        if (entry[i].d_tag == DT_SYMTAB)
+            module->symbols = pointer(module, entry[i].d_un.d_ptr);
+        else if (entry[i].d_tag == DT_STRTAB)
+            module->texts = pointer(module, entry[i].d_un.d_ptr);
+        else if (entry[i].d_tag == DT_GNU_HASH)
+            module->hash = pointer(module, entry[i].d_un.d_ptr);
+        else if (entry[i].d_tag == DT_DEBUG)
+            debug = entry[i].d_un.d_ptr;
     }
     return debug;
 }

@@ -66,11 +66,10 @@ bool pl_tracee_write(const struct pl_tracee *tracee, uint64_t at, const void *fr
     return pwrite(tracee->memory, from, bytes, (off_t) at) == (ssize_t) bytes;
 }
 
+/* What lies behind a text may not be readable. */
 void pl_tracee_text(const struct pl_tracee *tracee, uint64_t at, char *to, size_t bytes)
 {
-    size_t n = 0;
-    for (; n + 1 < bytes && pl_tracee_read(tracee, at + n, to + n, 1) && to[n]; n++)
-        ;
+    size_t n = pl_tracee_read_some(tracee, at, to, bytes - 1);
     to[n] = 0;
 }
 

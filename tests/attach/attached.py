@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 """attached - a process that was attached to is profiled as if it had been preloaded, from then on."""
 
+import re
 import sys
 
 from subjects import PLUGIN, SUBJECT, Place, Subject, calls_by_function
@@ -148,7 +149,9 @@ def the_end_of_an_attached_process_leaves_its_profile():
 def attach_for_a_while_detaches_and_prints_a_summary():
     with Place() as place, Subject("churn", 2) as subject:
         said = place.attach(subject.pid, "--for", "300ms", "-o", "for.plim")
-        assert "stood still for" in said and "detached from" in said and "wrote for.plim" in said, said
+        still = [float(ms) for ms in re.findall(r"stood still for ([\d.]+) ms", said)]
+        assert len(still) == 2 and all(ms > 0 for ms in still), said
+        assert "detached from" in said and "wrote for.plim" in said, said
         assert place.read("for.plim")["totals"]["alloc_objects"]["value"] > 0
         subject.is_well()
 
