@@ -52,8 +52,10 @@ static struct pl_thread *my_thread(struct pl_process *process, struct pl_tls *tl
 static void put_off(struct pl_tls *tls, uint64_t charge)
 {
     fetch_add(&tls->charge_aside, charge - exchange(&tls->charge_left, charge));
-    if (pl_thread_mine(tls))
+    if (pl_thread_mine(tls)) {
         store_relaxed(&tls->thread->slept, 1);
+        store_relaxed(&tls->thread->untimed, 0); /* the end of a visit of exact mode looks at this only */
+    }
 }
 
 /* The thread has left a visit by longjmp. */
@@ -129,7 +131,8 @@ static struct pl_cold_plan begin_counting(struct pl_process *process, struct pl_
     pl_scope_mute(process, thread, PL_TAG_AT_ROOT);
     /* From thread->changes, not process->changes: if settings have changed again by now, the ticket is out of date and
      * the thread's next allocation comes back here. */
-    thread->ticket = thread->changes << PL_TICKET_SHIFT | (load_relaxed(&process->counting) & PL_TICKET_MASK);
+    thread->ticket =
+        PL_TICKET_OF(thread->changes << PL_COUNT_BITS | (load_relaxed(&process->counting) & PL_COUNT_MASK));
     struct pl_cold_plan plan = sampler->armed ? plan_for(pl_sampler_end(sampler, charge, left)) : counted;
     *countdown = pl_sampler_sleep(sampler, 0);
     return plan;
@@ -203,7 +206,7 @@ static void rearm(struct pl_process *process, struct pl_thread *thread, struct p
 /* A signal handler may postpone the next visit until the very end of this one: then set the countdown once more. */
 static void leave(struct pl_process *process, struct pl_thread *thread, struct pl_tls *tls)
 {
-    for (uintptr_t sp = thread->busy;; thread->busy = sp) {
+    for (uintptr_t sp = thread->busy;; pl_thread_enter(thread, tls, sp)) {
         if (unlikely(load_relaxed(&thread->slept)))
             rearm(process, thread, tls);
         pl_thread_leave(thread, tls);
@@ -216,7 +219,7 @@ void pl_cold_wake(struct pl_process *process, struct pl_thread *thread)
 {
     struct pl_arch_fp_state fp;
     pl_arch_fp_enter(&fp);
-    thread->busy = pl_arch_stack_pointer();
+    pl_thread_enter(thread, &pl_tls, pl_arch_stack_pointer());
     leave(process, thread, &pl_tls);
     pl_arch_fp_leave(&fp);
 }
@@ -384,7 +387,7 @@ struct pl_cold_plan pl_cold_due(enum pl_function function, uint64_t size)
     /* More was charged than this call: a signal handler has allocated. (After a reset in decide() the thread's record
      * has just been brought up to date, so no loss is found.) */
     if (plan.how == PL_COLD_COUNTED && in_step && left + size + PL_CALL_CHARGE)
-        pl_exact_unseen(process, thread);
+        pl_exact_unseen();
     else if (plan.how != PL_COLD_SAMPLED)
         pl_thread_book(process, thread, tls);
     if (plan.how == PL_COLD_SKIPPED && process->file.base)
@@ -453,7 +456,7 @@ void pl_cold_thrown(uintptr_t to)
     if (likely(!thread || !thread->busy) || !on_own_stack(thread, to))
         return;
     if (to > thread->busy || !on_own_stack(thread, thread->busy)) {
-        thread->busy = 0;
+        pl_thread_leave(thread, tls);
         abandoned(process);
     }
 }
@@ -507,10 +510,8 @@ static void sample_freed(struct pl_process *process, const struct pl_record *rec
     if (thread && thread->busy)
         thread = NULL;
     pl_arch_fp_enter(&fp);
-    if (thread) {
-        thread->busy = pl_arch_stack_pointer();
-        signal_fence();
-    }
+    if (thread)
+        pl_thread_enter(thread, &pl_tls, pl_arch_stack_pointer());
     pl_row_freed(process, thread, record, moved);
     if (thread)
         leave(process, thread, &pl_tls);

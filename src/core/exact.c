@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* exact.c - see exact.h. */
+#include "core/exact_parts.h"
 #include "core/exact.h"
 
 #include "core/arch.h"
@@ -8,28 +9,10 @@
 #include "core/control.h"
 #include "core/records/eras.h"
 #include "core/records/smalls.h"
-#include "core/records/sums.h"
-#include "core/records/tallies.h"
 #include "format/settings.h"
 
 #define RESTORES_MOST 1000000 /* tens of ms: the other thread may have been stopped */
 #define TALLY_FULL 0xfffffff0u
-
-/* ---- time ---- */
-
-INLINE uint64_t units_at(const struct pl_process *process, uint64_t ticks)
-{
-    return (ticks - process->start_ticks) >> PL_UNIT_SHIFT;
-}
-
-/* ---- sizes ---- */
-
-INLINE void count_size(struct pl_bucket *buckets, uint64_t size)
-{
-    struct pl_bucket *bucket = &buckets[pl_sums_size_bucket(size)];
-    bucket->blocks++;
-    bucket->bytes += size;
-}
 
 /* Is a record from before a reset? Frees of its blocks are not counted in live totals and sizes. `reset` is in the
  * record, and read only if there was a reset. */
@@ -43,7 +26,7 @@ INLINE bool is_older(const struct pl_process *process, const uint16_t *reset)
 INLINE void shrink(struct pl_process *process, struct pl_thread *thread, uint64_t size)
 {
     pl_era_shrinks(process, thread, (int64_t) size, 1);
-    count_size(thread->gone, size);
+    pl_exact_count_size(thread->gone, size);
 }
 
 static void shrink_unless_older(struct pl_process *process, struct pl_thread *thread, const uint16_t *reset,
@@ -58,19 +41,13 @@ static COLD void take_moment(struct pl_process *process, struct pl_thread *threa
 {
     uint64_t began = pl_meter_begin(process);
     pl_era_tell(process, thread);
-    pl_timeline_take(process, units_at(process, pl_clock()), false);
+    pl_timeline_take(process, pl_exact_units(process, pl_clock()), false);
     pl_meter_aside(process, began);
 }
 
 /* How often exact mode looks for requests from outside, in units: some 10 ms. A thread that allocates less often looks
  * at each allocation. */
 #define ALARM_UNITS (1u << 13)
-
-/* One comparison in each visit serves the timeline and the control words. */
-INLINE bool is_alarmed(const struct pl_process *process, uint64_t now)
-{
-    return now >= load_relaxed(&process->alarm);
-}
 
 static COLD void on_alarm(struct pl_process *process, struct pl_thread *thread, uint64_t now)
 {
@@ -83,25 +60,28 @@ static COLD void on_alarm(struct pl_process *process, struct pl_thread *thread, 
     store_relaxed(&process->alarm, due < now + ALARM_UNITS ? due : now + ALARM_UNITS);
 }
 
-/* Ends a visit that began at `began`. Times one visit in PL_BUDGET_EVERY; the others do not need `began`. */
-INLINE void leave(struct pl_process *process, struct pl_thread *thread, uint64_t began)
+void pl_exact_leave_timed(struct pl_thread *thread, uint64_t began)
 {
-    if (unlikely(--thread->untimed < 0)) {
-        thread->untimed = PL_BUDGET_EVERY - 1;
-        pl_process_obey(process);
-        uint64_t ticks = pl_clock_after() - began;
-        uint64_t most = PL_BUDGET_TIMED_TICKS_MOST;
+    struct pl_process *process = pl_process;
+    bool interrupted = load_relaxed(&thread->slept);
+    thread->untimed = interrupted ? PL_BUDGET_EVERY / 2 : PL_BUDGET_EVERY - 1;
+    pl_process_obey(process);
+    uint64_t ticks = pl_clock_after() - began, most = PL_BUDGET_TIMED_TICKS_MOST;
+    if (!interrupted)
         pl_meter_spend(process, ticks < most ? ticks : most, PL_BUDGET_EVERY);
-    }
     pl_cold_end(process, thread, &pl_tls);
 }
 
-/* The same, and looks at the timeline and the control words, if it is time for that at `now`, in units. */
+/* Ends a visit that began at `began`. Looks at the timeline and the control words, if it is time for that at `now`, in
+ * units. */
 static OUT_OF_LINE void leave_at(struct pl_process *process, struct pl_thread *thread, uint64_t began, uint64_t now)
 {
-    if (unlikely(is_alarmed(process, now)))
+    if (unlikely(pl_exact_is_alarmed(process, now)))
         on_alarm(process, thread, now);
-    leave(process, thread, began);
+    if (pl_exact_is_timed(thread))
+        pl_exact_leave_timed(thread, began);
+    else
+        pl_cold_end(process, thread, &pl_tls);
 }
 
 /* ---- allocating ---- */
@@ -114,10 +94,12 @@ INLINE struct pl_thread *able_thread(void)
     return likely(thread && !thread->busy && thread->record) ? thread : NULL;
 }
 
-void pl_exact_unseen(struct pl_process *process, struct pl_thread *thread)
+void pl_exact_unseen(void)
 {
+    struct pl_process *process = pl_process;
     struct pl_tls *tls = &pl_tls;
-    const struct pl_thread_record *record = thread->record_at;
+    struct pl_thread *thread = pl_thread_mine(tls);
+    const struct pl_thread_record *record = thread ? thread->record_at : NULL;
     uint64_t lost, charge;
     if (!record)
         return;
@@ -131,21 +113,6 @@ void pl_exact_unseen(struct pl_process *process, struct pl_thread *thread)
     pl_thread_book(process, thread, tls);
     if (lost < UINT32_MAX)
         fetch_add(&pl_file_header(&process->file)->losses[PL_LOSS_NESTED], lost);
-}
-
-/* A signal handler may count at any moment, so each addition is one instruction. */
-INLINE void count_request(struct pl_tls *tls, enum pl_function function, uint64_t size)
-{
-    pl_arch_add(&tls->calls[function], 1);
-    pl_arch_add(&tls->charge_aside, size + PL_CALL_CHARGE);
-}
-
-INLINE void count(struct pl_tls *tls, struct pl_thread *thread, enum pl_function function, uint64_t size)
-{
-    struct pl_thread_record *record = thread->record_at;
-    count_request(tls, function, size);
-    if (likely(record != NULL)) /* NULL: just forked */
-        pl_thread_step(record, function, size);
 }
 
 INLINE void book(struct pl_process *process, struct pl_tally *tally, uint64_t size)
@@ -259,16 +226,6 @@ static OUT_OF_LINE void book_mine(struct pl_process *process, struct counter cou
         book_freed_first(process, counter.small, taken, now, temporary);
 }
 
-INLINE struct pl_tally *tally_of(const struct pl_taken *taken)
-{
-    return pl_tally_at(taken->word >> PL_BLOCK_TALLY_SHIFT);
-}
-
-INLINE uint64_t made_at(uint64_t word)
-{
-    return pl_block_time_units(word >> PL_BLOCK_TIME_SHIFT & PL_BLOCK_TIME_MASK);
-}
-
 /* Takes a block out of its slot, which may be a large one. No lock: only the thread that owns an address asks about it.
  */
 INLINE bool take(uint64_t *slot, bool large, uint64_t now, struct pl_taken *taken)
@@ -281,7 +238,7 @@ INLINE bool take(uint64_t *slot, bool large, uint64_t now, struct pl_taken *take
         return false;
     taken->word = word;
     taken->size = word & PL_BLOCK_SIZE_NEXT;
-    uint64_t made = made_at(word);
+    uint64_t made = pl_exact_made(word);
     taken->units = likely(now > made) ? now - made : 0;
     if (large || taken->size == PL_BLOCK_SIZE_NEXT) {
         taken->size = slot[1];
@@ -293,7 +250,7 @@ INLINE bool take(uint64_t *slot, bool large, uint64_t now, struct pl_taken *take
 void pl_exact_missed(struct pl_process *process, struct pl_thread *thread, const struct pl_taken *missed)
 {
     struct counter counter = counter_at(process, missed->word >> PL_BLOCK_TALLY_SHIFT);
-    uint64_t now = units_at(process, pl_clock());
+    uint64_t now = pl_exact_units(process, pl_clock());
     pl_file_lost(&process->file, PL_LOSS_MISSED_FREE);
     shrink_unless_older(process, thread, reset_of(counter), missed->size);
     if (owner_of(counter) == thread->record)
@@ -389,7 +346,7 @@ INLINE void enter_block(struct pl_process *process, struct pl_thread *thread, vo
                         uint32_t place, uint64_t size, uint64_t now)
 {
     pl_era_grows(process, thread, (int64_t) size, 1);
-    count_size(thread->made, size);
+    pl_exact_count_size(thread->made, size);
     thread->last_block = block;
     if (likely(slot)) {
         put(slot, place, now, (uintptr_t) block, size);
@@ -433,13 +390,12 @@ static OUT_OF_LINE void allocated_first(struct pl_process *process, struct pl_th
         allocated(process, thread, block, slot, place, size, now);
 }
 
-/* The rest of a visit, in every case. Place 0: the file has no room for a record, and has counted that. Nothing is kept
- * for the caller, so that its frame stays small. */
-static OUT_OF_LINE void allocated_otherwise(struct pl_thread *thread, void *block, uint32_t place, uint64_t size,
-                                            uint64_t began)
+/* Nothing is kept for the caller, so that its frame stays small. Place 0: the file has no room for a record, and has
+ * counted that. */
+void pl_exact_allocated_otherwise(struct pl_thread *thread, void *block, uint32_t place, uint64_t size, uint64_t began)
 {
     struct pl_process *process = pl_process;
-    uint64_t now = units_at(process, began);
+    uint64_t now = pl_exact_units(process, began);
     if (place) {
         uint64_t *slot = slot_for(process, thread, block, size, now);
         if (unlikely(now >= load_relaxed(&process->timeline.due)))
@@ -452,38 +408,31 @@ static OUT_OF_LINE void allocated_otherwise(struct pl_thread *thread, void *bloc
     leave_at(process, thread, began, now);
 }
 
-void pl_exact_allocated(enum pl_function function, uint64_t size, void *block, const struct pl_start *start)
+void pl_exact_leave_forked(enum pl_function function, uint64_t size)
+{
+    struct pl_tls *tls = &pl_tls;
+    tls->ticket = 0;
+    pl_exact_count_request(tls, function, size);
+}
+
+void pl_exact_allocated_late(enum pl_function function, uint64_t size, void *block, const struct pl_start *start)
 {
     struct pl_process *process = pl_process;
     struct pl_tls *tls = &pl_tls;
     struct pl_thread *thread = pl_thread_mine(tls);
-    uint64_t began = pl_clock(); /* first: reading the clock can wait for instructions that are still in flight */
-    uint64_t *slab = pl_block_slab(&process->blocks, (uintptr_t) block);
-    uint64_t *slot = pl_block_slot(&process->blocks, slab, (uintptr_t) block, size);
-    struct pl_tracker *tracker = likely(thread != NULL) ? thread->tracker : NULL;
-    __builtin_prefetch(slot, 1); /* does no harm if there is no slab */
-    if (unlikely(!tracker)) {    /* a signal handler forked inside of the real malloc, and this is the child */
-        count_request(tls, function, size);
+    uint64_t began = pl_clock();
+    if (!thread || !thread->tracker) { /* a signal handler forked inside of the real malloc, and this is the child */
+        pl_exact_count_request(tls, function, size);
         return;
     }
-    pl_tally_prefetch(tracker);
-    count(tls, thread, function, size);
-    if (unlikely(thread->busy)) {
+    pl_exact_count(tls, thread->record_at, function, size);
+    if (thread->busy) {
         pl_file_lost(&process->file, PL_LOSS_NESTED);
         return;
     }
     pl_thread_enter(thread, tls, pl_arch_stack_pointer());
-    uint64_t now = units_at(process, began);
-    uint32_t place = likely(size - thread->size_from <= thread->size_span)
-                         ? pl_tally_find(process, thread, tracker, start)
-                         : pl_tally_other(process, thread);
-    if (unlikely((int32_t) place <= 0 || !slab || is_alarmed(process, now) || /* place: 0, or PL_PLACE_SMALL */
-                 is_taken(&process->blocks, slab, slot, (uintptr_t) block, size))) {
-        allocated_otherwise(thread, block, place, size, began);
-        return;
-    }
-    allocated(process, thread, block, slot, place, size, now);
-    leave(process, thread, began);
+    uint32_t place = pl_exact_place(process, thread, thread->tracker, start, size);
+    pl_exact_allocated_otherwise(thread, block, place, size, began);
 }
 
 /* A visit, since the record may grow. Returns the tally to write to: NULL if the small record had room, or cannot be
@@ -541,7 +490,7 @@ bool pl_exact_take(void *block, struct pl_taken *taken)
     uint64_t *slot =
         pl_exact_excludes(block, byte) ? NULL : pl_block_known(&process->blocks, (uintptr_t) block, &large);
     taken->word = 0;
-    return slot && block && take_left(process, byte, block, slot, large, units_at(process, pl_clock()), taken);
+    return slot && block && take_left(process, byte, block, slot, large, pl_exact_units(process, pl_clock()), taken);
 }
 
 static OUT_OF_LINE void shrink_aside(struct pl_process *process, const uint16_t *reset, uint64_t size)
@@ -568,11 +517,10 @@ static OUT_OF_LINE void book_otherwise(struct pl_thread *thread, struct counter 
         book_remotely(process, counter, size, units, now);
 }
 
-/* In every case: by any thread, also if the block is one of a stack's first, a moment is due, or the program exits.
- * `at` is where the block's tally is, if it has one. The block's figures are passed one by one: the caller keeps them
- * in registers. */
-static OUT_OF_LINE void freed_otherwise(const struct pl_tally *at, const void *block, uint64_t size, uint64_t units,
-                                        uint64_t began, uint64_t now)
+/* By any thread, also if the block is one of a stack's first, a moment is due, or the program exits. `at` is where the
+ * block's tally is, if it has one. The block's figures are passed one by one: the caller keeps them in registers. */
+static OUT_OF_LINE void freed(const void *block, const struct pl_tally *at, uint64_t size, uint64_t units,
+                              uint64_t began, uint64_t now)
 {
     struct pl_process *process = pl_process;
     if (unlikely(load_acquire(&process->state) == PL_PROCESS_ENDING))
@@ -589,30 +537,10 @@ static OUT_OF_LINE void freed_otherwise(const struct pl_tally *at, const void *b
     leave_at(process, thread, began, now);
 }
 
-/* By the owner of a tally, while all is well. */
-INLINE void freed(struct pl_process *process, const void *block, const struct pl_taken *taken, uint64_t began,
-                  uint64_t now)
+void pl_exact_freed_otherwise(const void *block, const struct pl_taken *taken, uint64_t began)
 {
-    struct pl_tally *tally = tally_of(taken);
-    struct pl_thread *thread = pl_thread_mine(&pl_tls);
-    if (unlikely(!thread || thread->busy || !pl_tally_is_owned(tally->owner, thread->record) ||
-                 load_relaxed(&process->state) != PL_PROCESS_ON || load_relaxed(&process->special) ||
-                 is_alarmed(process, now))) {
-        freed_otherwise(tally, block, taken->size, taken->units, began, now);
-        return;
-    }
-    pl_thread_enter(thread, &pl_tls, pl_arch_stack_pointer());
-    shrink(process, thread, taken->size);
-    book_freed(process, tally, taken, made_at(taken->word), block == thread->last_block);
-    leave(process, thread, began);
-}
-
-void pl_exact_freed(const void *block, const struct pl_taken *taken)
-{
-    const struct pl_thread *thread = pl_thread_mine(&pl_tls);
-    uint64_t began = !thread || !thread->untimed ? pl_clock() : 0;
-    const void *none = pl_process; /* in place of NULL, which may be the thread's last_block */
-    freed(pl_process, block ? block : none, taken, began, made_at(taken->word) + taken->units); /* when it was taken */
+    uint64_t now = pl_exact_made(taken->word) + taken->units; /* when it was taken */
+    freed(block, pl_tally_at(taken->word >> PL_BLOCK_TALLY_SHIFT), taken->size, taken->units, began, now);
 }
 
 void pl_exact_restore(void *block, const struct pl_taken *taken)
@@ -623,8 +551,8 @@ void pl_exact_restore(void *block, const struct pl_taken *taken)
     /* Another thread may be giving this page back, because it was empty without the block: then put it again. The
      * fences ensure that it sees our block, or we see that it is there. */
     for (unsigned i = 0; slot && i < RESTORES_MOST; i++) {
-        put(slot, taken->word >> PL_BLOCK_TALLY_SHIFT, units_at(process, pl_clock()) - taken->units, (uintptr_t) block,
-            taken->size);
+        put(slot, taken->word >> PL_BLOCK_TALLY_SHIFT, pl_exact_units(process, pl_clock()) - taken->units,
+            (uintptr_t) block, taken->size);
         __atomic_thread_fence(__ATOMIC_SEQ_CST);
         if (likely(!load_relaxed(&process->blocks.giving_back)))
             break;
@@ -633,11 +561,10 @@ void pl_exact_restore(void *block, const struct pl_taken *taken)
     pl_filter_mark_exact(block);
 }
 
-void pl_exact_free(void *block, uint8_t byte)
+void pl_exact_free_otherwise(void *block, uint64_t began)
 {
     struct pl_taken taken;
     struct pl_process *process = pl_process;
-    uint64_t began = pl_clock();
     bool large;
     uint64_t *slot = pl_block_known(&process->blocks, (uintptr_t) block, &large);
     if (unlikely(!slot)) {
@@ -645,7 +572,7 @@ void pl_exact_free(void *block, uint8_t byte)
         pl_cold_unknown(block);
         return;
     }
-    uint64_t now = units_at(process, began);
-    if (likely(take_left(process, byte, block, slot, large, now, &taken)))
-        freed(process, block, &taken, began, now);
+    uint8_t byte = load_relaxed(pl_filter_byte(block));
+    if (likely(take_left(process, byte, block, slot, large, pl_exact_units(process, began), &taken)))
+        pl_exact_freed_otherwise(block, &taken, began);
 }

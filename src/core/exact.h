@@ -23,19 +23,24 @@
  * handler allocates before we get here, its calls do not borrow, so nobody sees them: they are lost. The thread's
  * record has all other calls, so the difference to the thread's counters is the number of lost calls, which is added to
  * the losses. */
-void pl_exact_unseen(struct pl_process *process, struct pl_thread *thread);
+void pl_exact_unseen(void);
+
+/* Is every allocation counted, and the calling thread outside of visits, with everything that it needs for that? See
+ * PL_TICKET_OF. */
+INLINE bool pl_exact_is_ready(const struct pl_tls *tls)
+{
+    return likely(tls->ticket == PL_TICKET_OF(load_relaxed(&pl_process->counting)));
+}
 
 /* True if this call is to be counted exactly and everything is ready for that. Otherwise pl_cold_due() decides. */
 INLINE bool pl_exact_due(enum pl_function function, uint64_t size)
 {
     struct pl_tls *tls = &pl_tls;
-    struct pl_thread *thread = pl_thread_mine(tls);
-    if (unlikely(!thread || load_relaxed(&pl_process->counting) != thread->ticket || thread->busy ||
-                 thread->countdown || !thread->tracker))
+    if (!pl_exact_is_ready(tls))
         return false;
     pl_arch_add(&tls->calls[function], (uint64_t) -1);
     if (unlikely(pl_arch_add_is_not_zero(&tls->charge_left, size + PL_CALL_CHARGE)))
-        pl_exact_unseen(pl_process, thread);
+        pl_exact_unseen();
     return true;
 }
 
@@ -51,7 +56,7 @@ struct pl_taken {
 /* Takes a block that is about to be freed out of the table. False: it was not there. */
 bool pl_exact_take(void *block, struct pl_taken *taken);
 
-/* Books the free; or puts the block back, because a realloc failed. */
+/* Books the free (`block` is NULL if a realloc has moved it); or puts the block back, because a realloc failed. */
 void pl_exact_freed(const void *block, const struct pl_taken *taken);
 void pl_exact_restore(void *block, const struct pl_taken *taken);
 
@@ -69,8 +74,10 @@ INLINE bool pl_exact_excludes(const void *block, uint8_t byte)
 /* Inside of a visit: the address of a block was allocated again, so we have missed its free. Books the free now. */
 void pl_exact_missed(struct pl_process *process, struct pl_thread *thread, const struct pl_taken *missed);
 
-/* Takes the block and books its free. The filter's byte says that only exact mode may know it. */
-void pl_exact_free(void *block, uint8_t byte);
+/* Takes the block and books its free. The filter says PL_FILTER_EXACT, or in the second case also PL_FILTER_MASKED. The
+ * visit began at `began`. */
+void pl_exact_free(void *block);
+void pl_exact_free_otherwise(void *block, uint64_t began);
 
 /* The allocation just counted, at `block`, was a realloc of a block of `old_bytes`. */
 void pl_exact_realloc(const void *block, uint64_t old_bytes, bool moved);

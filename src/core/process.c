@@ -26,13 +26,7 @@
 #define LINGER_DOZES 50   /* of 1 ms each, for all threads together */
 #define TRIFLE_CALLS 1000 /* a forked child that makes fewer calls before exec leaves no profile */
 
-/* Whole pages, shared with nothing else: fork wipes them. */
-static union {
-    struct pl_process process;
-    uint8_t pages[PL_MEMORY_PAGES(sizeof(struct pl_process))];
-} wiped PAGE_ALIGNED;
-
-struct pl_process *const pl_process = &wiped.process;
+struct pl_process pl_process[1];
 struct pl_config pl_config;
 uint32_t pl_memory_frozen;
 uint64_t pl_clock_stopped;
@@ -430,7 +424,7 @@ void pl_process_obey(struct pl_process *process)
     if (unlikely(wanted))
         pl_control_sampled(process, wanted);
     uint32_t how = load_acquire(&process->exiting) ? PL_COUNT_EXITING : PL_COUNT_ALL;
-    uint32_t counting = all ? load_relaxed(&process->changes) << PL_TICKET_SHIFT | how : PL_COUNT_NOTHING;
+    uint32_t counting = all ? load_relaxed(&process->changes) << PL_COUNT_BITS | how : PL_COUNT_NOTHING;
     uint32_t before = load_relaxed(&process->counting);
     if (before == counting)
         return;
@@ -564,11 +558,11 @@ static enum pl_process_state start(struct pl_process *process)
         pl_unwind_prepare();
         pl_config.on_disk = belongs_on_disk(process->scratch);
     }
-    pl_memory_wipe_on_fork(&wiped, sizeof wiped);
+    pl_memory_wipe_on_fork(pl_process, sizeof pl_process);
     pl_memory_wipe_on_fork(pl_filter, sizeof pl_filter);
     if (pl_front.started)
         pl_front.started();
-    if (!pl_tls.visiting) /* if set, a handler forked inside a visit, which goes on here and may write to a slab */
+    if (!pl_thread_is_visiting(&pl_tls)) /* otherwise a handler forked in a visit, which may go on to write to a slab */
         pl_block_abandon();
     pl_sys_thread_name(process->comm);
     if (!process->forked)
@@ -631,6 +625,13 @@ bool pl_process_start(struct pl_process *process)
     return on;
 }
 
+/* The core may not call libc's memset(). */
+static void clear(void *at, size_t bytes)
+{
+    for (size_t i = 0; i < bytes; i++)
+        ((volatile uint8_t *) at)[i] = 0;
+}
+
 void pl_process_forked(struct pl_process *process, struct pl_tls *tls)
 {
     if (!pl_config.ready)
@@ -640,16 +641,15 @@ void pl_process_forked(struct pl_process *process, struct pl_tls *tls)
         return;
     if (process->state != PL_PROCESS_NEW && !known) {
         /* A kernel without MADV_WIPEONFORK: wipe by hand. */
-        for (size_t i = 0; i < sizeof wiped.pages; i++)
-            wiped.pages[i] = 0;
-        for (size_t i = 0; i < sizeof pl_filter; i++)
-            pl_filter[i] = 0;
+        clear(pl_process, sizeof pl_process);
+        clear(pl_filter, sizeof pl_filter);
     }
-    if (tls->visiting) /* a signal handler forked in a visit, which will go on and write to the parent's file */
+    bool visiting = pl_thread_is_visiting(tls);
+    if (visiting) /* a signal handler forked in a visit, which will go on and write to the parent's file */
         pl_file_detach();
     *tls = (struct pl_tls){
         .goodbyes = tls->goodbyes,
-        .visiting = tls->visiting,
+        .ticket = visiting ? PL_TICKET_VISITING : 0,
         .tag = tls->tag,
         .beyond = tls->beyond,
         .paused = tls->paused,
@@ -793,13 +793,6 @@ void pl_process_end(struct pl_process *process, enum pl_end how, int exit_status
     store_release(&process->ended, 1);
 }
 
-/* The core may not call libc's memset(). */
-static void clear(void *at, size_t bytes)
-{
-    for (size_t i = 0; i < bytes; i++)
-        ((volatile uint8_t *) at)[i] = 0;
-}
-
 void pl_process_leave(struct pl_process *process, bool keep)
 {
     if (begin_end(process)) {
@@ -817,7 +810,7 @@ void pl_process_leave(struct pl_process *process, bool keep)
     pl_block_free_all();
     pl_tag_forget_all();
     pl_rule_forget();
-    pl_memory_wipe(&wiped, sizeof wiped);
+    pl_memory_wipe(pl_process, sizeof pl_process);
     pl_memory_wipe(pl_filter, sizeof pl_filter);
     for (int how = 0; how < PL_BYPASS_COUNT; how++)
         bypasses[how].state = 0;

@@ -33,24 +33,6 @@ enum pl_process_state {
     PL_PROCESS_ENDING,
 };
 
-/*
- * Values of process->counting: is every allocation counted now? Only while the process is ON and has a file.
- *
- * The word is a ticket: the number of changes of settings, shifted by PL_TICKET_SHIFT, and one of these values. A
- * thread that counts exactly keeps a copy of the ticket. When its copy differs from the process's, it goes to the cold
- * path and applies what has changed. While a thread has any ticket but PL_TICKET_NONE, each of its calls is also added
- * to its record at once.
- */
-enum pl_counting {
-    PL_COUNT_NOTHING = 0,
-    PL_COUNT_ALL,
-    PL_COUNT_EXITING, /* all, and main has returned or exit was called */
-    PL_TICKET_NONE,   /* for threads only, never in process->counting */
-};
-#define PL_TICKET_SHIFT 2
-#define PL_TICKET_NEW (1u << PL_TICKET_SHIFT | PL_TICKET_NONE) /* likewise: the thread has not allocated yet */
-#define PL_TICKET_MASK 3u
-
 /* Sums of what the threads have told so far, in batches (eras.h). */
 struct pl_totals {
     int64_t live_bytes;
@@ -60,7 +42,7 @@ struct pl_totals {
 };
 
 struct pl_process {
-    /* One cache line, up to timeline.cohort: what exact mode reads in every visit. Nothing here changes often. */
+    /* One cache line, up to timeline.begun: what exact mode reads in every visit. Nothing here changes often. */
     uint32_t state;
     uint32_t generation; /* modules unloaded so far */
     uint32_t counting;   /* a ticket with enum pl_counting */
@@ -121,8 +103,8 @@ struct pl_process {
     char executable[PL_PATH_MAX];
     char destination[PL_PATH_MAX];
     char scratch[2 * PL_PATH_MAX] __attribute__((aligned(8)));
-} __attribute__((aligned(64)));
-_Static_assert(__builtin_offsetof(struct pl_process, timeline.taking) <= 64, "one cache line");
+} PAGE_ALIGNED; /* whole pages, shared with nothing else: fork wipes them */
+_Static_assert(__builtin_offsetof(struct pl_process, timeline.shift) <= 64, "one cache line");
 
 /* The calling thread's free took the cold path for nothing, and that took so long. */
 INLINE void pl_process_missed(struct pl_process *process, uint32_t ticks)
@@ -158,7 +140,8 @@ struct pl_front {
 };
 extern HIDDEN const struct pl_front pl_front;
 
-extern HIDDEN struct pl_process *const pl_process;
+/* An array of one, so that its address is known without a load. */
+extern HIDDEN struct pl_process pl_process[1];
 extern HIDDEN struct pl_config pl_config;
 
 /* Brings the process from NEW to ON or IGNORED, once. If it is ENDING, waits: an exec may fail, and the process go on.

@@ -305,7 +305,7 @@ struct pl_thread *pl_thread_register(struct pl_process *process, struct pl_tls *
     take_sizes(process, thread);
     thread->changes = 0; /* the coming visit applies the rest (pl_thread_catch_up) */
     signal_fence();
-    thread->busy = 0;
+    pl_thread_leave(thread, tls);
     if (pl_front.thread_started)
         pl_front.thread_started();
     pl_meter_aside(process, began);

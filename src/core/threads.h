@@ -26,6 +26,32 @@
 #include "core/unwind/unwind.h"
 #include "format/format.h"
 
+/*
+ * process->counting says whether every allocation is counted now, which is so only while the process is ON and has a
+ * file. It is the number of changes of settings, shifted by PL_COUNT_BITS, and one of these values; or 0.
+ */
+enum pl_counting {
+    PL_COUNT_NOTHING = 0,
+    PL_COUNT_ALL,
+    PL_COUNT_EXITING, /* all, and main has returned or exit was called */
+    PL_COUNT_NEVER,   /* in no value of process->counting */
+};
+#define PL_COUNT_BITS 2
+#define PL_COUNT_MASK 3u
+
+/*
+ * A thread that counts exactly has a ticket: the complement of process->counting, so that memory that fork has wiped
+ * (zeros) is no ticket. If the two do not match, the thread goes to the cold path and applies what has changed. Outside
+ * of visits the ticket is in the thread's thread-local storage, too. So one comparison tells that the thread is
+ * registered, is not in a visit, has not been forked, and has everything that it needs to count (pl_exact_is_ready()).
+ *
+ * While a thread has any ticket but PL_TICKET_NONE, each of its calls is also added to its record at once.
+ */
+#define PL_TICKET_OF(counting) (~(uint32_t) (counting))
+#define PL_TICKET_NONE PL_TICKET_OF(PL_COUNT_NEVER)
+#define PL_TICKET_NEW PL_TICKET_OF(1u << PL_COUNT_BITS | PL_COUNT_NEVER)      /* the thread has not allocated yet */
+#define PL_TICKET_VISITING PL_TICKET_OF(2u << PL_COUNT_BITS | PL_COUNT_NEVER) /* in thread-local storage only */
+
 struct pl_tls {
     uint64_t charge_left; /* counted down by size + K; a borrow means: visit the cold path */
     uint64_t calls[PL_FN_COUNT];
@@ -34,7 +60,7 @@ struct pl_tls {
     uint64_t charge_aside;  /* charge that is not in any countdown, less charge of calls that were undone */
     struct pl_thread *left; /* the block that pl_thread_goodbye() gave up: the thread may need it again */
     uint32_t goodbyes;      /* calls of pl_thread_goodbye(): between two of them the thread may allocate again */
-    uint32_t visiting;      /* a visit is in progress; fork keeps this word, and wipes the thread's block */
+    uint32_t ticket;        /* the thread's, outside of visits: see process.h; fork keeps PL_TICKET_VISITING */
     uint32_t missed_ticks;  /* price of frees that took the cold path for nothing, not charged yet: see budget.h */
     uint32_t unknown;       /* frees beside a sample that the filter let through and no table knew */
     uint32_t tag;           /* the current one (tags.h); fork keeps tag, beyond and paused */
@@ -65,7 +91,7 @@ struct pl_thread {
     uint32_t slept;             /* a nested visit has set the countdown: it is not a gap */
     uint32_t record;            /* number of its pl_thread_record; 0: no file yet */
     int32_t untimed;            /* visits in exact mode until one is timed: one in PL_BUDGET_EVERY */
-    uint32_t ticket;            /* process->counting when the thread began to count exactly; see process.h */
+    uint32_t ticket;            /* see process.h */
     uint64_t salt;              /* of the current tag: added to the hash of a stack */
     struct pl_tracker *tracker; /* tallies.h; NULL: it has not counted exactly yet */
     void *last_block;           /* the last one allocated and counted exactly */
@@ -127,18 +153,23 @@ INLINE struct pl_thread *pl_thread_mine(const struct pl_tls *tls)
     return likely(thread && thread->tls == tls) ? thread : NULL;
 }
 
+INLINE bool pl_thread_is_visiting(const struct pl_tls *tls)
+{
+    return tls->ticket == PL_TICKET_VISITING;
+}
+
 /* Begins a visit, in a frame with this stack pointer: visits of signal handlers are nested from now on. */
 INLINE void pl_thread_enter(struct pl_thread *thread, struct pl_tls *tls, uintptr_t sp)
 {
     thread->busy = sp;
-    tls->visiting = 1;
+    tls->ticket = PL_TICKET_VISITING;
     signal_fence();
 }
 
 INLINE void pl_thread_leave(struct pl_thread *thread, struct pl_tls *tls)
 {
     signal_fence();
-    tls->visiting = 0;
+    tls->ticket = thread->ticket;
     store_release(&thread->busy, 0); /* whoever sees this also sees what the visit has changed */
     signal_fence();
 }

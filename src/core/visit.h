@@ -13,6 +13,7 @@
 #ifndef PL_VISIT_H
 #define PL_VISIT_H
 
+#include "core/clock.h"
 #include "core/cold.h"
 #include "core/exact.h"
 
@@ -39,14 +40,24 @@ INLINE void pl_visit_allocated(enum pl_function function, uint64_t size, void *b
 
 /* ---- frees ---- */
 
+/* Does the filter say that only exact mode may know this block, and with no mask? While exact mode is on, nearly
+ * always.
+ */
+INLINE bool pl_visit_is_counted(const void *block)
+{
+    return load_relaxed(pl_filter_byte(block)) == PL_FILTER_EXACT;
+}
+
 /* Before the real free of a block that may be recorded: removes its records and books the free. */
 INLINE void pl_visit_freeing(void *block)
 {
     uint8_t byte = load_relaxed(pl_filter_byte(block));
-    if (unlikely(!pl_filter_is_only_exact(byte)))
+    if (likely(byte == PL_FILTER_EXACT))
+        pl_exact_free(block);
+    else if (unlikely(!pl_filter_is_only_exact(byte)))
         pl_cold_free(block);
     else if (!pl_exact_excludes(block, byte)) /* without a call: after auto mode has counted, this is often true */
-        pl_exact_free(block, byte);
+        pl_exact_free_otherwise(block, pl_clock());
 }
 
 /* ---- realloc: pl_visit_due() and pl_cold_take() before the real call, these two after it ---- */

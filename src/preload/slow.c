@@ -65,13 +65,16 @@ ENTRY int pl_slow_posix_memalign(void **out, size_t alignment, size_t n)
 
 /* ---- freeing ---- */
 
-/* Blocks of the pool are never freed. */
+/* Blocks of the pool are never freed. Their filter byte says that anything may be there. */
 #define FREE(name, parameters, arguments)                                                                              \
     ENTRY void pl_slow_##name parameters                                                                               \
     {                                                                                                                  \
-        if (unlikely(pl_next_pool_owns(p)))                                                                            \
+        if (likely(pl_visit_is_counted(p)))                                                                            \
+            pl_exact_free(p);                                                                                          \
+        else if (unlikely(pl_next_pool_owns(p)))                                                                       \
             return;                                                                                                    \
-        pl_visit_freeing(p);                                                                                           \
+        else                                                                                                           \
+            pl_visit_freeing(p);                                                                                       \
         pl_next.name arguments;                                                                                        \
     }
 FREE(free, (void *p), (p))

@@ -653,7 +653,7 @@ static void a_thread_that_has_not_seen_the_end_of_exact_mode_still_counts(void *
     struct pl_thread first = {.state = PL_THREAD_ALIVE, .ticket = PL_TICKET_NEW, .next = &last};
     process.threads = &first;
     assert_true(pl_thread_none_counts(&process));
-    last.ticket = 5u << PL_TICKET_SHIFT | PL_COUNT_ALL;
+    last.ticket = PL_TICKET_OF(5u << PL_COUNT_BITS | PL_COUNT_ALL);
     assert_false(pl_thread_none_counts(&process));
     last.state = PL_THREAD_DEAD;
     assert_true(pl_thread_none_counts(&process));

@@ -170,6 +170,14 @@ INLINE bool pl_arch_charge_alone(uint64_t *from, uint64_t *calls, uint64_t charg
     return borrow;
 }
 
+/* `yes` if a < b, else `no`: never with a branch, for what cannot be predicted. */
+INLINE uint64_t pl_arch_if_below(uint64_t a, uint64_t b, uint64_t yes, uint64_t no)
+{
+    uint64_t chosen;
+    __asm__("cmp %1, %2\n\tcsel %0, %3, %4, lo" : "=r"(chosen) : "r"(a), "r"(b), "r"(yes), "r"(no) : "cc");
+    return chosen;
+}
+
 /* The offset of pl_tls from the thread pointer, as the loader has stored it; 0 before relocation. */
 INLINE uintptr_t pl_arch_tls_offset(void)
 {
@@ -243,9 +251,9 @@ INLINE uintptr_t pl_arch_untagged(uintptr_t address)
 #define PL_ARCH_PC 32
 #define PL_ARCH_CALL_PUSHES 0
 #define PL_ARCH_RED_ZONE 0
-#define PL_ARCH_CODE_SHIFT 2    /* instructions are words */
-#define PL_ARCH_SIGNS_CODE 1    /* unwind tables have DW_CFA_AARCH64_negate_ra_state */
-#define PL_ARCH_FRAME_WORDS 768 /* of struct pl_walk's scratch space */
+#define PL_ARCH_CODE_SHIFT 2     /* instructions are words */
+#define PL_ARCH_SIGNS_CODE 1     /* unwind tables have DW_CFA_AARCH64_negate_ra_state */
+#define PL_ARCH_FRAME_WORDS 768  /* of struct pl_walk's scratch space */
 #define PL_ARCH_VECTOR_LENGTH 46 /* VG: how many words of 8 bytes a vector of SVE has */
 
 /*

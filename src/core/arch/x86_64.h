@@ -147,6 +147,13 @@ INLINE bool pl_arch_charge_alone(uint64_t *from, uint64_t *calls, uint64_t charg
     return pl_arch_take(from, charge);
 }
 
+/* `yes` if a < b, else `no`: never with a branch, for what cannot be predicted. */
+INLINE uint64_t pl_arch_if_below(uint64_t a, uint64_t b, uint64_t yes, uint64_t no)
+{
+    __asm__("cmpq %2, %1\n\tcmovbq %3, %0" : "+r"(no) : "r"(a), "er"(b), "r"(yes) : "cc");
+    return no;
+}
+
 INLINE bool pl_arch_is_relocated(void)
 {
     uintptr_t tls;

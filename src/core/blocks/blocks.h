@@ -145,11 +145,19 @@ INLINE uint64_t *pl_block_slab(const struct pl_blocks *blocks, uintptr_t address
     return load_acquire(&low[region & ((1u << PL_REGION_LOW_BITS) - 1)]);
 }
 
-/* The slot of an address, or NULL if its region has no slab. A slot is always followed by another one. */
+/* The small slot of an address. `slab` may be NULL, and then the result means nothing: exact mode asks before it has
+ * tested that, which a sanitizer must not take for a fault. */
+__attribute__((no_sanitize("pointer-overflow"))) INLINE uint64_t *pl_block_small(const struct pl_blocks *blocks,
+                                                                                 uint64_t *slab, uintptr_t address)
+{
+    return &slab[pl_block_index(blocks, address)];
+}
+
+/* The same, or NULL if the region has no slab. A slot is always followed by another one. */
 INLINE uint64_t *pl_block_find(const struct pl_blocks *blocks, uintptr_t address)
 {
     uint64_t *slab = pl_block_slab(blocks, address);
-    return likely(slab != (uint64_t *) 0) ? &slab[pl_block_index(blocks, address)] : (uint64_t *) 0;
+    return likely(slab != (uint64_t *) 0) ? pl_block_small(blocks, slab, address) : (uint64_t *) 0;
 }
 
 /* The large slot for the 128 bytes that an address is in. */
@@ -170,12 +178,10 @@ INLINE bool pl_block_is_large_at(uint64_t word, uintptr_t address)
     return word >> PL_BLOCK_TALLY_SHIFT && (word & PL_BLOCK_SIZE_NEXT) == pl_block_within(address);
 }
 
-/* Where a block of this size is put. `slab` may be NULL, and then the result means nothing: exact mode asks before it
- * has tested that, which a sanitizer must not take for a fault. */
-__attribute__((no_sanitize("pointer-overflow"))) INLINE uint64_t *
-pl_block_slot(const struct pl_blocks *blocks, uint64_t *slab, uintptr_t address, uint64_t size)
+/* Where a block of this size is put. */
+INLINE uint64_t *pl_block_slot(const struct pl_blocks *blocks, uint64_t *slab, uintptr_t address, uint64_t size)
 {
-    return likely(size < PL_BLOCK_LARGE) ? &slab[pl_block_index(blocks, address)] : pl_block_large(slab, address);
+    return likely(size < PL_BLOCK_LARGE) ? pl_block_small(blocks, slab, address) : pl_block_large(slab, address);
 }
 
 /* The slot that has the block at this address, of whatever size; NULL if there is none. A small slot that is found may

@@ -67,6 +67,12 @@ INLINE bool pl_filter_is_exact(uint8_t byte)
     return byte >= PL_FILTER_MASKED;
 }
 
+/* Has exact mode marked the granule, for every block that it may have there? */
+INLINE bool pl_filter_is_marked(uint8_t byte)
+{
+    return byte >= PL_FILTER_EXACT;
+}
+
 /* Does the byte say that only exact mode may have blocks there? */
 INLINE bool pl_filter_is_only_exact(uint8_t byte)
 {
@@ -130,7 +136,7 @@ INLINE void pl_filter_mark_exact(const void *address)
 {
     uint8_t *byte = pl_filter_byte(address);
     uint8_t old = load_relaxed(byte);
-    while (unlikely(old < PL_FILTER_EXACT) &&
+    while (unlikely(!pl_filter_is_marked(old)) &&
            !__atomic_compare_exchange_n(byte, &old, pl_filter_marked(old), 0, __ATOMIC_RELAXED, __ATOMIC_RELAXED))
         continue;
 }

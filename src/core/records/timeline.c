@@ -489,7 +489,9 @@ static COLD void write_composition(struct pl_process *process, unsigned slot, ui
 
 /* ---- taking ---- */
 
-/* A record reads the era before it catches up, so shift and cohort must be stored before the era changes. */
+_Static_assert(1 << PL_TIMELINE_COHORT_BITS == PL_MOMENTS_PER_COHORT, "a cohort has as many moments");
+
+/* A record reads the era before it catches up, so the cohort must be stored before the era changes. */
 static void begin_cohort(struct pl_process *process, uint32_t shift, uint32_t cohort)
 {
     struct pl_timeline *timeline = &process->timeline;
@@ -497,6 +499,7 @@ static void begin_cohort(struct pl_process *process, uint32_t shift, uint32_t co
         return;
     store_relaxed(&timeline->shift, shift);
     store_relaxed(&timeline->cohort, cohort);
+    store_relaxed(&timeline->begun, (uint64_t) cohort << PL_TIMELINE_COHORT_BITS << shift);
     __atomic_fetch_add(&process->era, 1, __ATOMIC_RELEASE);
 }
 

@@ -25,6 +25,7 @@ struct pl_thread;
 
 struct pl_timeline {
     uint64_t due;     /* units since the start: when the next moment is due */
+    uint64_t begun;   /* likewise: when the cohort began */
     uint32_t shift;   /* as timeline_shift in the header */
     uint32_t cohort;  /* of blocks allocated now */
     uintptr_t taking; /* thread pointer of the thread that is taking a moment; 0: none */
@@ -51,9 +52,10 @@ void pl_timeline_turn(struct pl_process *process, uint64_t now);
 void pl_timeline_take(struct pl_process *process, uint64_t now, bool last);
 
 /* The cohort of a block allocated at this time, if cohorts have this shift. */
+#define PL_TIMELINE_COHORT_BITS 5 /* 2^5 moments: PL_MOMENTS_PER_COHORT */
 INLINE uint32_t pl_timeline_cohort(uint64_t units, uint32_t shift)
 {
-    uint64_t cohort = units >> shift >> 5; /* PL_MOMENTS_PER_COHORT */
+    uint64_t cohort = units >> shift >> PL_TIMELINE_COHORT_BITS;
     return cohort > 7 ? 7 : (uint32_t) cohort;
 }
 
