@@ -21,6 +21,7 @@ const struct pl_command *const pl_commands[] = {
     &pl_command_report,
     &pl_command_view,
     &pl_command_top,
+    &pl_command_serve,
     &pl_command_html,
     &pl_command_ls,
     &pl_command_attach,
@@ -55,7 +56,7 @@ static const struct synonym elsewhere[] = {
     {"record", "run"},         {"profile", "run"},     {"start", "run"},    {"exec", "run"},
     {"show", "report"},        {"print", "report"},    {"stats", "report"},
     {"tree", "report --tree"}, {"list", "ls"},         {"ps", "ls"},        {"web", "view"},
-    {"serve", "view"},         {"flamegraph", "html"}, {"compare", "diff"}, {"convert", "export"},
+    {"agent", "serve"},        {"flamegraph", "html"}, {"compare", "diff"}, {"convert", "export"},
     {"htop", "top"},           {"watch", "top"},
 };
 

@@ -266,6 +266,8 @@ struct pl_digest *pl_digest_join(const struct pl_digest_view *view, uint32_t vie
         if (first)
             first[i] = joiner.maker.out.rows;
         begin_part(&joiner, &part, view[i].digest);
+        if (how & PL_DIGEST_SUM && i == 0 && part.digest->mappings)
+            mapping_of(&joiner, &part, 0); /* the program */
         for (uint32_t k = 0; k < view[i].rows; k++)
             if (pl_digest_row_counts(&view[i].row[k], view[i].metrics))
                 add_row(&joiner, &part, &view[i].row[k]);

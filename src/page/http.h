@@ -3,7 +3,7 @@
  * http.h - the functions of libmicrohttpd that the server uses, loaded when it starts.
  *
  * The library brings TLS and eight other libraries. Linked in, they would cost every command, `run` too, two
- * milliseconds at its start, and only `view` serves pages.
+ * milliseconds at its start, and only `view` and `serve` need it.
  */
 #ifndef PL_HTTP_H
 #define PL_HTTP_H
@@ -19,8 +19,10 @@
     X(get_connection_info)                                                                                             \
     X(get_connection_values)                                                                                           \
     X(queue_response)                                                                                                  \
+    X(resume_connection)                                                                                               \
     X(start_daemon)                                                                                                    \
-    X(stop_daemon)
+    X(stop_daemon)                                                                                                     \
+    X(suspend_connection)
 
 #define PL_HTTP_MEMBER(name) __typeof__(&MHD_##name) name;
 extern struct pl_http {

@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * fleet.h - the processes that are being profiled on this machine, for a server that is asked about them again and
+ * again.
+ *
+ * A process is looked at when somebody asks, and not before; there is no polling. Who has come is noticed at the next
+ * question, as `ls` does.
+ */
+#ifndef PL_FLEET_H
+#define PL_FLEET_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "cli/names.h"
+#include "export/digest.h"
+#include "format/format.h"
+#include "reader/profile.h"
+#include "reader/symbols/namecache.h"
+
+struct pl_member {
+    pid_t pid;
+    struct pl_header header; /* as it was found */
+    char *path;              /* of the profile */
+    char *root;              /* root directory of the process; NULL: the same as ours */
+    char *service;           /* $OTEL_SERVICE_NAME of the process, or the name of its program */
+    struct pl_namecache *known;
+    struct pl_digest_part *last; /* what had been allocated when it was last asked for a delta, by key; NULL: never */
+    uint32_t last_parts;
+    uint64_t last_ns; /* CLOCK_REALTIME, then */
+    bool here;        /* it was found the last time */
+};
+
+struct pl_fleet {
+    struct pl_member *member; /* by pid */
+    size_t count;
+    uint64_t looked_ns;
+    struct pl_simplify *rules; /* for names; NULL: none */
+};
+
+/* Finds who has come and forgets who has gone, unless that was done a moment ago. */
+void pl_fleet_look(struct pl_fleet *fleet);
+void pl_fleet_free(struct pl_fleet *fleet);
+
+/* One process; NULL: there is none with this pid. */
+struct pl_member *pl_fleet_find(const struct pl_fleet *fleet, pid_t pid);
+
+/* Reads the profile of a process, with names if `names`. False: it has just ended, or its profile cannot be read. */
+bool pl_fleet_read(struct pl_member *member, bool names, struct pl_profile **out);
+
+/* A digest of its profile as it is now, with names. NULL: as above. */
+struct pl_digest *pl_fleet_digest(const struct pl_fleet *fleet, struct pl_member *member);
+
+/* Rows of a digest with only what was allocated since the process was last asked: the first time nothing. What is live
+ * stays. `since_ns` gets the time at which that begins. The caller frees the rows. */
+struct pl_digest_row *pl_fleet_delta(struct pl_member *member, const struct pl_digest *digest, uint64_t now_ns,
+                                     uint64_t *since_ns);
+
+uint64_t pl_fleet_now_ns(void); /* CLOCK_REALTIME */
+
+#endif
