@@ -2,6 +2,7 @@
 """serve - `plimsoll serve` gives scrapers the figures that `export` gives, and nothing to those who may not have them.
 """
 
+import functools
 import json
 import os
 import re
@@ -226,7 +227,7 @@ scrape_configs:
                                    stdout=subprocess.DEVNULL, stderr=open(listen, "w"), env=environment())
         try:
             address = await_true(lambda: listening_of(process.pid), "Prometheus's port")
-            ask = lambda path: json.load(urllib.request.urlopen(f"http://{address}/api/v1/{path}", timeout=PATIENCE_S))
+            ask = functools.partial(ask_prometheus, address)
             query = urllib.parse.quote(f'plimsoll_live_bytes{{pid="{steps.pid}"}}')
             found = await_true(lambda: ask(f"query?query={query}")["data"]["result"], "a scrape")
             assert float(found[0]["value"][1]) == steps.totals()["inuse_space"], found
@@ -238,6 +239,14 @@ scrape_configs:
         finally:
             process.kill()
             process.wait()
+
+
+def ask_prometheus(address, path):
+    """The answer of its API; while it is starting, one that has nothing in it."""
+    try:
+        return json.load(urllib.request.urlopen(f"http://{address}/api/v1/{path}", timeout=PATIENCE_S))
+    except OSError:
+        return {"data": {"result": [], "activeTargets": []}}
 
 
 def listening_of(pid):
