@@ -22,6 +22,7 @@ const struct pl_command *const pl_commands[] = {
     &pl_command_view,
     &pl_command_top,
     &pl_command_serve,
+    &pl_command_push,
     &pl_command_html,
     &pl_command_ls,
     &pl_command_attach,

@@ -234,3 +234,21 @@ struct pl_digest_row *pl_fleet_delta(struct pl_member *member, const struct pl_d
     remember(member, digest, now_ns);
     return row;
 }
+
+struct pl_told pl_fleet_told(const struct pl_member *member)
+{
+    struct pl_told told = {NULL, member->last_parts, member->last_ns};
+    if (member->last) {
+        told.last = pl_say_memory(calloc(member->last_parts + 1ull, sizeof *told.last));
+        memcpy(told.last, member->last, member->last_parts * sizeof *told.last);
+    }
+    return told;
+}
+
+void pl_fleet_untell(struct pl_member *member, struct pl_told *told)
+{
+    free(member->last);
+    member->last = told->last;
+    member->last_parts = told->last_parts;
+    member->last_ns = told->last_ns;
+}

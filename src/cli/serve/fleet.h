@@ -58,6 +58,15 @@ struct pl_digest *pl_fleet_digest(const struct pl_fleet *fleet, struct pl_member
 struct pl_digest_row *pl_fleet_delta(struct pl_member *member, const struct pl_digest *digest, uint64_t now_ns,
                                      uint64_t *since_ns);
 
+/* What a process has told by now, to take back a delta that reached nobody. */
+struct pl_told {
+    struct pl_digest_part *last;
+    uint32_t last_parts;
+    uint64_t last_ns;
+};
+struct pl_told pl_fleet_told(const struct pl_member *member);
+void pl_fleet_untell(struct pl_member *member, struct pl_told *told);
+
 uint64_t pl_fleet_now_ns(void); /* CLOCK_REALTIME */
 
 #endif
