@@ -30,7 +30,10 @@ REPLACED = [
     (r"^(\S*plimsoll control PID \w[^#\n]*)", rf"\1 --wait {PATIENCE_S}s "),
     # It needs a terminal.
     (r"^(\S*plimsoll top\b)(?!.*--once)( PID)?", r"\1 --once PID"),
-    # It serves until it is ended.
+    # They serve, or send to a store, until they are ended.
+    (r"^(\S*plimsoll serve\b[^#\n]*).*",
+     r"exec 3< <(exec \1 --listen 127.0.0.1:0); read -r url <&3 && kill $! && wait $!"),
+    (r"^(\S*plimsoll push\b).*", r"\1 --help"),
     (r"^(\S*plimsoll view [^#\n]*).*", r"exec 3< <(exec \1 --no-open); read -r url <&3 && kill $! && wait $!"),
 ]
 

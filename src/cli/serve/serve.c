@@ -265,8 +265,7 @@ const struct pl_command pl_command_serve = {
         "and metrics to all users of the machine; with --token-file to those who have the token. Beyond loopback it "
         "needs a token and TLS, unless --insecure is given.",
     .examples = "plimsoll serve\n"
-                "plimsoll serve --listen /run/plimsoll.sock\n"
-                "go tool pprof http://127.0.0.1:9464/debug/pprof/heap?pid=PID",
+                "plimsoll serve --listen /run/plimsoll.sock",
     .files = PL_NAMES_FILES,
     .options = options,
     .main = serve_main,
