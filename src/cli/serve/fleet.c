@@ -188,20 +188,15 @@ static int by_key(const void *left, const void *right)
     return (a->key > b->key) - (a->key < b->key);
 }
 
-/* Both only grow, except by a reset. */
-static bool began_anew(const struct pl_member *member, const struct pl_digest *digest)
+/* Figures only grow, except by a reset. */
+static bool began_anew(const struct pl_member *member)
 {
-    int64_t calls = 0, last = 0;
-    for (uint32_t i = 0; i < digest->parts; i++)
-        calls += digest->part[i].calls;
-    for (uint32_t i = 0; i < member->last_parts; i++)
-        last += member->last[i].calls;
-    return calls < last;
+    return member->header.resets != member->last_resets;
 }
 
 static void add_parts(const struct pl_member *member, const struct pl_digest *digest, struct pl_digest_row *row)
 {
-    bool anew = began_anew(member, digest);
+    bool anew = began_anew(member);
     for (uint32_t i = 0; i < digest->parts; i++) {
         const struct pl_digest_part *part = &digest->part[i], *before = NULL;
         if (!anew && member->last_parts)
@@ -218,6 +213,7 @@ static void remember(struct pl_member *member, const struct pl_digest *digest, u
     member->last = pl_say_memory(calloc(digest->parts + 1ull, sizeof *member->last));
     memcpy(member->last, digest->part, digest->parts * sizeof *member->last);
     member->last_parts = digest->parts;
+    member->last_resets = member->header.resets;
     member->last_ns = now_ns;
 }
 
@@ -237,7 +233,7 @@ struct pl_digest_row *pl_fleet_delta(struct pl_member *member, const struct pl_d
 
 struct pl_told pl_fleet_told(const struct pl_member *member)
 {
-    struct pl_told told = {NULL, member->last_parts, member->last_ns};
+    struct pl_told told = {NULL, member->last_parts, member->last_resets, member->last_ns};
     if (member->last) {
         told.last = pl_say_memory(calloc(member->last_parts + 1ull, sizeof *told.last));
         memcpy(told.last, member->last, member->last_parts * sizeof *told.last);
@@ -250,5 +246,6 @@ void pl_fleet_untell(struct pl_member *member, struct pl_told *told)
     free(member->last);
     member->last = told->last;
     member->last_parts = told->last_parts;
+    member->last_resets = told->last_resets;
     member->last_ns = told->last_ns;
 }

@@ -22,13 +22,13 @@
 
 struct pl_member {
     pid_t pid;
-    struct pl_header header; /* as it was found */
+    struct pl_header header; /* as it was read last */
     char *path;              /* of the profile */
     char *root;              /* root directory of the process; NULL: the same as ours */
     char *service;           /* $OTEL_SERVICE_NAME of the process, or the name of its program */
     struct pl_namecache *known;
     struct pl_digest_part *last; /* what had been allocated when it was last asked for a delta, by key; NULL: never */
-    uint32_t last_parts;
+    uint32_t last_parts, last_resets;
     uint64_t last_ns; /* CLOCK_REALTIME, then */
     bool here;        /* it was found the last time */
 };
@@ -61,7 +61,7 @@ struct pl_digest_row *pl_fleet_delta(struct pl_member *member, const struct pl_d
 /* What a process has told by now, to take back a delta that reached nobody. */
 struct pl_told {
     struct pl_digest_part *last;
-    uint32_t last_parts;
+    uint32_t last_parts, last_resets;
     uint64_t last_ns;
 };
 struct pl_told pl_fleet_told(const struct pl_member *member);
