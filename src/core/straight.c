@@ -17,6 +17,7 @@
 #include "core/blocks/filter.h"
 #include "core/clock.h"
 #include "core/exact_parts.h"
+#include "core/records/eras.h"
 
 #define TALLY_NEARLY_FULL 0x7ffffff0u /* calls: fits into an instruction; from here on exact.c decides */
 
@@ -81,12 +82,13 @@ INLINE bool is_new(const uint64_t *slab, const struct slots *slots, uintptr_t ad
 
 INLINE bool is_usual_for(const struct pl_tally *tally, uint64_t size)
 {
-    return tally->era == load_relaxed(&pl_process->era) && size >= tally->smallest && size <= tally->largest &&
-           tally->calls < TALLY_NEARLY_FULL;
+    return size >= tally->smallest && size <= tally->largest && tally->calls < TALLY_NEARLY_FULL;
 }
 
 INLINE void book(struct pl_thread *thread, struct pl_tally *tally, uint64_t size)
 {
+    if (unlikely(tally->era != load_relaxed(&pl_process->era)))
+        pl_era_allocated(pl_process, tally);
     tally->calls++;
     tally->bytes += size;
     tally->sizes[bucket_of(size)]++;
@@ -159,9 +161,8 @@ INLINE bool is_usual(const struct pl_process *process, const struct pl_thread *t
                      const struct known *known, uint64_t now)
 {
     return pl_tally_is_owned(tally->owner, thread->record) && !pl_exact_is_alarmed(process, now) &&
-           known->size <= SIZE_MOST && !load_relaxed(&process->special) &&
-           tally->freed_era == load_relaxed(&process->era) && known->made <= now && thread->headroom >= 0 &&
-           thread->headroom + (int64_t) known->size <= thread->headroom_high;
+           known->size <= SIZE_MOST && !load_relaxed(&process->special) && known->made <= now &&
+           thread->headroom >= 0 && thread->headroom + (int64_t) known->size <= thread->headroom_high;
 }
 
 INLINE void book_freed(struct pl_thread *thread, struct pl_tally *tally, const struct known *known, uint64_t now,
@@ -170,6 +171,8 @@ INLINE void book_freed(struct pl_thread *thread, struct pl_tally *tally, const s
     thread->headroom += (int64_t) known->size;
     thread->objects--;
     count_size(thread->gone, known->size);
+    if (unlikely(tally->freed_era != load_relaxed(&pl_process->era)))
+        pl_era_freed(pl_process, tally);
     tally->freed_calls++;
     tally->freed_bytes += known->size;
     tally->temporaries += temporary;
