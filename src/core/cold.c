@@ -5,6 +5,7 @@
 #include "core/arch.h"
 #include "core/blocks/filter.h"
 #include "core/clock.h"
+#include "core/probe.h"
 #include "core/process.h"
 #include "core/records/eras.h"
 #include "core/records/rows.h"
@@ -268,6 +269,12 @@ bool pl_cold_bring_up_to_date(struct pl_process *process, bool moment)
 
 /* ---- a sample ---- */
 
+/* Was the block a sample, and not only for the probes? */
+static bool is_in_row(const struct pl_cold_known *known)
+{
+    return known->sampled.row && known->sampled.row != PL_ROW_PROBED;
+}
+
 /* If a table already has the new block's address, an earlier block there was freed without our seeing it. */
 static COLD void forget_missed(struct pl_process *process, struct pl_thread *thread, void *block)
 {
@@ -276,7 +283,7 @@ static COLD void forget_missed(struct pl_process *process, struct pl_thread *thr
         return;
     if (missed.exact.word)
         pl_exact_missed(process, thread, &missed.exact);
-    if (missed.sampled.row) {
+    if (is_in_row(&missed)) {
         pl_row_freed(process, thread, &missed.sampled, true);
         pl_file_lost(&process->file, PL_LOSS_MISSED_FREE);
     }
@@ -332,6 +339,19 @@ static COLD void sample(struct pl_process *process, struct pl_thread *thread, ui
     uint32_t row = find_row(process, thread, size, start);
     if (row)
         remember(process, thread, size, block, weight, row);
+}
+
+/* Tells a listener about a block, if it is a sample. */
+static COLD void announce(const void *block)
+{
+    struct pl_record record;
+    struct pl_arch_fp_state fp;
+    if (!pl_live_find(&pl_process->live, (uintptr_t) block, &record))
+        return;
+    pl_arch_fp_enter(&fp);
+    uint64_t weighted_bytes = pl_probe_bytes(record.size, record.weight);
+    pl_arch_fp_leave(&fp);
+    pl_probe_alloc(block, record.size, weighted_bytes);
 }
 
 /* ---- allocations ---- */
@@ -442,6 +462,8 @@ void pl_cold_allocated(enum pl_function function, uint64_t size, void *block, st
     leave(process, thread, tls);
     pl_arch_fp_leave(&fp);
     pl_meter_sample(process, ticks);
+    if (pl_probe_is_heard())
+        announce(block);
 }
 
 void pl_cold_thrown(uintptr_t to)
@@ -476,8 +498,11 @@ bool pl_cold_take(void *block, struct pl_cold_known *known)
     if (!pl_filter_is_only_exact(byte) && pl_live_take(&process->live, (uintptr_t) block, &found)) {
         if (found.link_map)
             pl_process_unloaded(process);
-        if (found.block)
+        if (found.block) {
             known->sampled = found.record;
+            if (pl_probe_is_heard())
+                pl_probe_free(block);
+        }
     }
     return known->exact.word || known->sampled.row;
 }
@@ -523,7 +548,7 @@ void pl_cold_freed(const void *block, const struct pl_cold_known *known)
 {
     if (known->exact.word)
         pl_exact_freed(block, &known->exact);
-    if (known->sampled.row)
+    if (is_in_row(known))
         sample_freed(pl_process, &known->sampled, !block);
 }
 
@@ -545,7 +570,12 @@ void pl_cold_restore(void *block, const struct pl_cold_known *known)
     struct pl_process *process = pl_process;
     if (known->exact.word)
         pl_exact_restore(block, &known->exact);
-    if (known->sampled.row && !pl_live_insert(&process->live, (uintptr_t) block, &known->sampled)) {
+    if (!known->sampled.row)
+        return;
+    if (pl_live_insert(&process->live, (uintptr_t) block, &known->sampled)) {
+        if (pl_probe_is_heard())
+            announce(block); /* it was announced as freed */
+    } else if (is_in_row(known)) {
         sample_freed(process, &known->sampled, true);
         pl_file_lost(&process->file, PL_LOSS_LIVE_FULL);
     }
@@ -558,7 +588,8 @@ void pl_cold_moved(void *block, uint64_t old_bytes, bool moved)
     uint8_t byte = load_relaxed(pl_filter_byte(block));
     if (pl_filter_is_exact(byte))
         pl_exact_realloc(block, old_bytes, moved);
-    if (!pl_filter_is_only_exact(byte) && pl_live_find(&process->live, (uintptr_t) block, &record)) {
+    if (!pl_filter_is_only_exact(byte) && pl_live_find(&process->live, (uintptr_t) block, &record) &&
+        record.row != PL_ROW_PROBED) {
         struct pl_arch_fp_state fp;
         pl_arch_fp_enter(&fp);
         pl_row_realloc(process, &record, old_bytes, moved);

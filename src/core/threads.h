@@ -118,6 +118,8 @@ struct pl_thread {
     uint64_t start_ns;
 
     struct pl_sampler sampler;
+    struct pl_sampler probing; /* this and the next: see probe.h */
+    uint64_t probing_left;
     uint64_t charge_spent;            /* in earlier countdowns */
     uint64_t base_calls[PL_FN_COUNT]; /* by earlier owners */
     uint64_t base_bytes;

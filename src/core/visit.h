@@ -16,6 +16,7 @@
 #include "core/clock.h"
 #include "core/cold.h"
 #include "core/exact.h"
+#include "core/probe.h"
 
 /* ---- allocations ---- */
 
@@ -31,8 +32,11 @@ INLINE void pl_visit_allocated(enum pl_function function, uint64_t size, void *b
                                const struct pl_start *start)
 {
     if (likely(plan.how == PL_COLD_COUNTED)) {
-        if (likely(block != NULL))
-            pl_exact_allocated(function, size, block, start);
+        if (unlikely(block == NULL))
+            return;
+        pl_exact_allocated(function, size, block, start);
+        if (pl_probe_is_heard())
+            pl_probe_counted(size, block);
     } else {
         pl_cold_allocated(function, size, block, plan, start);
     }

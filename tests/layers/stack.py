@@ -52,6 +52,9 @@ INDIRECT = {
     "pl_slow_realloc": (),  # the real allocator's malloc_usable_size
 }
 
+# Written in assembly: the return address is all that they have on the stack.
+ASSEMBLED = {"pl_probe_alloc": 8, "pl_probe_free": 8}
+
 # Only in a runtime that is preloaded, or only in one that is attached.
 ONE_WAY = {"started", "describe_attached"}
 
@@ -71,7 +74,7 @@ def usage_of(command):
 
 def frame_bytes(library):
     """function -> size of its frame, return address included. Where names repeat across files, the largest."""
-    frames = {}
+    frames = dict(ASSEMBLED)
     for entry in runtime_commands(library):  # most objects are in every library, and are compiled once
         for line in usage_of(entry["command"]):
             where, size, kind = line.split("\t")

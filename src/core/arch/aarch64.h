@@ -52,6 +52,12 @@ INLINE void pl_arch_fp_leave(const struct pl_arch_fp_state *saved)
     __asm__ volatile("msr fpsr, %1\n\tmsr fpcr, %0" : : "r"(saved->fpcr), "r"(saved->fpsr) : "memory");
 }
 
+/* A probe, and where a function finds its arguments, as notes of probes say it. */
+#define PL_ARCH_PROBE_NOP "nop"
+#define PL_ARCH_PROBE_ARGUMENT_1 "8@x0"
+#define PL_ARCH_PROBE_ARGUMENT_2 "8@x1"
+#define PL_ARCH_PROBE_ARGUMENT_3 "8@x2"
+
 INLINE uintptr_t pl_arch_stack_pointer(void)
 {
     uintptr_t sp;
