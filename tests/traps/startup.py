@@ -248,8 +248,10 @@ def a_program_that_limits_its_own_address_space_has_nearly_all_of_it():
 
 @claim
 def where_blocks_cannot_be_followed_auto_mode_samples_them():
-    """10,000 blocks of 64 bytes: at 64 KiB, 19 samples are expected. Exact mode would need 5 MiB of address space."""
-    profile = run("cramped", 4, settings={}, **limited(AS=24 << 20)).succeeds().profile()
+    """10,000 blocks of 64 bytes: at 64 KiB, 19 samples are expected. Exact mode would need 5 MiB of address space. The
+    budget is large: with 2% a busy machine would get a larger interval."""
+    profile = run("cramped", 4, settings={"PLIMSOLL_SAMPLE": "auto", "PLIMSOLL_OVERHEAD": "100%"},
+                  **limited(AS=24 << 20)).succeeds().profile()
     assert profile.losses["live_full"] <= 1, lost(profile)
     assert Figures(profile, "main").live >= 5, Figures(profile, "main").allocated
 

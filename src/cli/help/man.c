@@ -77,11 +77,12 @@ static void put_block(const char *lines)
     printf("```\n%s%s```\n\n", lines, *lines && lines[strlen(lines) - 1] == '\n' ? "" : "\n");
 }
 
-/* Words in capitals are placeholders, and are underlined: "[--] PROGRAM [ARGUMENT...]". */
+/* Words in capitals are placeholders, and are underlined: "[--] PROGRAM [ARGUMENT...]". STORE+URL is one of them: scdoc
+ * does not see the underscore after a plus sign. */
 static void put_arguments(const char *text)
 {
     while (*text) {
-        size_t bytes = strspn(text, "ABCDEFGHIJKLMNOPQRSTUVWXYZ");
+        size_t bytes = strspn(text, "ABCDEFGHIJKLMNOPQRSTUVWXYZ+");
         if (bytes)
             printf("_%.*s_", (int) bytes, text);
         else

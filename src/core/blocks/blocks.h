@@ -145,10 +145,12 @@ INLINE uint64_t *pl_block_slab(const struct pl_blocks *blocks, uintptr_t address
     return load_acquire(&low[region & ((1u << PL_REGION_LOW_BITS) - 1)]);
 }
 
-/* The small slot of an address. `slab` may be NULL, and then the result means nothing: exact mode asks before it has
- * tested that, which a sanitizer must not take for a fault. */
-__attribute__((no_sanitize("pointer-overflow"))) INLINE uint64_t *pl_block_small(const struct pl_blocks *blocks,
-                                                                                 uint64_t *slab, uintptr_t address)
+/* Exact mode asks for both slots of an address before it has tested whether there is a slab. Without one the result
+ * means nothing, but a sanitizer must not take that for a fault. */
+#define MAYBE_NO_SLAB __attribute__((no_sanitize("pointer-overflow"))) INLINE
+
+/* The small slot of an address. */
+MAYBE_NO_SLAB uint64_t *pl_block_small(const struct pl_blocks *blocks, uint64_t *slab, uintptr_t address)
 {
     return &slab[pl_block_index(blocks, address)];
 }
@@ -161,7 +163,7 @@ INLINE uint64_t *pl_block_find(const struct pl_blocks *blocks, uintptr_t address
 }
 
 /* The large slot for the 128 bytes that an address is in. */
-INLINE uint64_t *pl_block_large(uint64_t *slab, uintptr_t address)
+MAYBE_NO_SLAB uint64_t *pl_block_large(uint64_t *slab, uintptr_t address)
 {
     return slab - PL_BLOCK_LARGE_SLOTS + ((address & ((1ull << PL_REGION_SHIFT) - 1)) >> PL_BLOCK_LARGE_SHIFT);
 }

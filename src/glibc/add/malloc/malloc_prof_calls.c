@@ -114,9 +114,9 @@ malloc_prof_posix_memalign (void **memptr, size_t alignment, size_t size)
 }
 
 /* Calls the real realloc, and books what becomes of the old block, whose size
-   goes to *BEFORE.  The records of the old block are on the stack only here,
-   not while the new block is recorded.  */
-static __always_inline void *
+   goes to *BEFORE.  A function of its own, so that the records of the old
+   block are not on the stack while the new block is recorded.  */
+static malloc_prof_cold void *
 malloc_prof_move (void *oldmem, size_t bytes, size_t *before)
 {
   struct __pl_cold_known known;
