@@ -3,6 +3,8 @@
  * test_save.c - profiles read back as they were saved: those that were read, and those that were merged.
  */
 #include <errno.h>
+#include <signal.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 
 #include "analysis/narrow.h"
@@ -135,6 +137,27 @@ static void a_profile_too_large_for_a_file_is_refused_before_it_is_built(void **
     assert_int_equal(access(path, F_OK), -1);
     pl_profile_close(profile);
     forge_free(forge);
+}
+
+static void the_limit_on_file_sizes_is_not_taken_for_that_of_profiles(void **state)
+{
+    (void) state;
+    char path[] = "/tmp/plimsoll-save.XXXXXX", why[PL_WHY_BYTES] = "";
+    struct pl_profile *profile = load_scenario("leak");
+    close(mkstemp(path));
+    unlink(path);
+    struct rlimit old, tight;
+    assert_int_equal(getrlimit(RLIMIT_FSIZE, &old), 0);
+    tight = (struct rlimit){.rlim_cur = 4096, .rlim_max = old.rlim_max};
+    signal(SIGXFSZ, SIG_IGN);
+    assert_int_equal(setrlimit(RLIMIT_FSIZE, &tight), 0);
+    int result = pl_save(profile, path, why);
+    assert_int_equal(setrlimit(RLIMIT_FSIZE, &old), 0);
+    assert_int_equal(result, -EFBIG);
+    assert_null(strstr(why, "256 MiB"));
+    assert_non_null(strstr(why, "ulimit -f"));
+    assert_int_equal(access(path, F_OK), -1);
+    pl_profile_close(profile);
 }
 
 static void names_of_tags_may_be_as_long_as_the_runtime_allows(void **state)
@@ -388,6 +411,7 @@ int main(void)
         cmocka_unit_test(a_saved_sum_reads_back_the_same),
         cmocka_unit_test(more_blocks_than_a_tally_can_count_become_several_tallies),
         cmocka_unit_test(a_profile_too_large_for_a_file_is_refused_before_it_is_built),
+        cmocka_unit_test(the_limit_on_file_sizes_is_not_taken_for_that_of_profiles),
         cmocka_unit_test(names_of_tags_may_be_as_long_as_the_runtime_allows),
         cmocka_unit_test(a_site_that_was_counted_and_sampled_keeps_both),
         cmocka_unit_test(a_peak_at_the_end_stays_at_the_end),

@@ -140,6 +140,15 @@ static char *describe_whole(const struct pl_view *view, enum pl_metric metric)
     return pl_say_print("what %s %s", view->profile->running ? "is" : "was", pl_metric_live_word(view->profile));
 }
 
+/* Whether advice was found of this kind. */
+static bool has_advice(const struct findings *all, enum pl_advice_kind kind)
+{
+    for (uint32_t i = 0; i < all->count; i++)
+        if (all->finding[i].advice && all->finding[i].kind == kind)
+            return true;
+    return false;
+}
+
 /* Each realloc counts all bytes of the block again. In place it copies nothing, so the count overstates the cost. The
  * caller frees the text. */
 static char *describe_todo(const struct findings *all, const struct heavy *heavy, uint32_t function)
@@ -151,6 +160,8 @@ static char *describe_todo(const struct findings *all, const struct heavy *heavy
         return pl_say_print("; nearly all by realloc in place, which copies nothing");
     if (heavy->metric == PL_METRIC_INUSE_SPACE && all->judged)
         return pl_say_print("; %s says whether it grows", all->leaks_command);
+    if (heavy->metric == PL_METRIC_PEAK_SPACE && has_advice(all, PL_ADVICE_OUTSIDE))
+        return pl_say_print("%s", ""); /* most of the memory is elsewhere: nobody should begin here */
     return pl_say_print("%s", profile->merged && heavy->merged_todo ? heavy->merged_todo : heavy->todo);
 }
 
@@ -176,24 +187,34 @@ static struct summed find_summed(const struct findings *all, uint32_t function, 
     return summed;
 }
 
+/* ", 74 B a block on average"; "" if the number of blocks is not even known to within itself. */
+static char *describe_mean(const struct heavy *heavy, const struct pl_path *path)
+{
+    const struct pl_estimate *bytes = &path->metric[heavy->bytes], *objects = &path->metric[heavy->objects];
+    char size[PL_FIGURE_BYTES];
+    if (objects->error > objects->value)
+        return pl_say_print("%s", "");
+    pl_figure_bytes(size, bytes->value / fmax(objects->value, 1));
+    return pl_say_print(", %s %s on average", size, heavy->each);
+}
+
 static char *describe_heavy(const struct findings *all, const struct heavy *heavy, uint32_t function, uint32_t sites)
 {
     const struct pl_view *view = all->view;
     const struct pl_path *path = &all->functions.path[function];
     const struct pl_estimate *estimate = &path->metric[heavy->metric];
-    char value[2 * PL_FIGURE_BYTES], share[PL_FIGURE_BYTES], size[PL_FIGURE_BYTES], count[PL_FIGURE_BYTES];
-    char *whole = describe_whole(view, heavy->metric);
+    char value[2 * PL_FIGURE_BYTES], share[PL_FIGURE_BYTES], count[PL_FIGURE_BYTES];
+    char *whole = describe_whole(view, heavy->metric), *mean = describe_mean(heavy, path);
     pl_figure_estimate(value, heavy->metric, estimate);
     pl_figure_percent(share, pl_metric_share(view->profile, heavy->metric, estimate->value));
-    pl_figure_bytes(size, path->metric[heavy->bytes].value / fmax(path->metric[heavy->objects].value, 1));
     pl_figure_exact(count, sites);
     const char *unit = view->profile->merged && heavy->merged_unit ? heavy->merged_unit : heavy->unit;
     const char *verb = view->profile->running && heavy->running_verb ? heavy->running_verb : heavy->verb;
     char *todo = describe_todo(all, heavy, function);
-    char *text =
-        pl_say_print(" %s %s%s: %s of %s, %s %s on average%s%s%s%s", verb, value, unit, share, whole, size, heavy->each,
-                     sites > 1 ? ", in " : "", sites > 1 ? count : "", sites > 1 ? " sites" : "", todo);
+    char *text = pl_say_print(" %s %s%s: %s of %s%s%s%s%s%s", verb, value, unit, share, whole, mean,
+                              sites > 1 ? ", in " : "", sites > 1 ? count : "", sites > 1 ? " sites" : "", todo);
     free(todo);
+    free(mean);
     free(whole);
     return text;
 }

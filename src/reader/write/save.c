@@ -213,6 +213,7 @@ static int write_tables(struct pl_save_work *save, struct pl_chunks *chunks)
         if (table->count > 0)
             result = pl_chunks_write(chunks, (enum pl_kind) kind, table->record, table->count);
     }
+    save->full |= chunks->used >= PL_CHUNKS_MAX;
     header->chunks = chunks->used;
     if (result == 0)
         result = pl_chunks_end(chunks);
@@ -267,12 +268,13 @@ int pl_save(const struct pl_profile *profile, const char *path, char why[PL_WHY_
     save_symbols(&save);
     save_texts(&save);
     int result = save.full ? -EFBIG : write_file(&save, path);
-    if (result == -EFBIG)
+    if (result != 0 && save.full)
         snprintf(why, PL_WHY_BYTES,
                  "cannot write %.350s: it would be larger than 256 MiB, the limit for what plimsoll writes itself",
                  path);
     else if (result != 0)
-        snprintf(why, PL_WHY_BYTES, "cannot write %.350s: %s", path, strerror(-result));
+        snprintf(why, PL_WHY_BYTES, "cannot write %.350s: %s%s", path, strerror(-result),
+                 result == -EFBIG ? " (ulimit -f)" : "");
     for (int kind = 0; kind < PL_KINDS_MAX; kind++)
         if (save.table[kind].capacity > 0)
             free(save.table[kind].record);

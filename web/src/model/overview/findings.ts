@@ -244,11 +244,12 @@ function isKnown({ profile, own }: Whole, line: number, metric: Metric): boolean
 }
 
 /** A realloc in place counts all bytes of the block again, although it costs almost nothing. */
-function findTodo({ profile, own }: Whole, heavy: Heavy, line: number, calls: number): string {
+function findTodo({ profile, own }: Whole, heavy: Heavy, line: number, calls: number, outside: boolean): string {
   let inPlace = 0;
   for (const site of sitesOf(own, line)) inPlace += profile.sites.reallocInPlace[site];
   if ((heavy.metric === "allocated" || heavy.metric === "calls") && calls > 0 && inPlace >= MOSTLY * calls)
     return "; nearly all by realloc in place, which copies nothing";
+  if (heavy.metric === "peak" && outside) return ""; /* most of the memory is elsewhere: nobody should begin here */
   return (profile.header.extent.merged && heavy.merged?.todo) || heavy.todo;
 }
 
@@ -268,18 +269,31 @@ function findSummed({ profile, dataset, own }: Whole, line: number, metric: Metr
   return { sites: rows.size, via: via.size === 1 ? [...via][0] : "" };
 }
 
-function describeHeavy(whole: Whole, heavy: Heavy, line: number, share: number, { sites }: Summed): string {
+/** ", 74 B a block on average"; "" if the number of blocks is not even known to within itself. */
+function describeMean(heavy: Heavy, estimates: Estimates): string {
+  const objects = estimates[heavy.objects];
+  if (objects.error > objects.value) return "";
+  return `, ${formatBytes(estimates[heavy.bytes].value / Math.max(1, objects.value))} ${heavy.each} on average`;
+}
+
+function describeHeavy(
+  whole: Whole,
+  heavy: Heavy,
+  line: number,
+  share: number,
+  sites: number,
+  outside: boolean,
+): string {
   const { profile, dataset, own } = whole;
   const estimates = estimateSites(dataset, sitesOf(own, line));
   const { key, unit } = metricInfo(heavy.metric);
-  const size = estimates[heavy.bytes].value / Math.max(1, estimates[heavy.objects].value);
   const when = (profile.header.extent.merged && heavy.merged?.unit) || heavy.unit;
   const verb = (profile.header.process.running && heavy.running) || heavy.verb;
   return (
     `${verb} ${formatEstimate(unit, estimates[key])}${when}: ${formatPercent(share)} of ` +
-    `${describeWhole(profile, heavy.metric)}, ${formatBytes(size)} ${heavy.each} on average` +
+    `${describeWhole(profile, heavy.metric)}${describeMean(heavy, estimates)}` +
     `${sites > 1 ? `, in ${formatExact(sites)} sites` : ""}` +
-    findTodo(whole, heavy, line, estimates.alloc_objects.value)
+    findTodo(whole, heavy, line, estimates.alloc_objects.value, outside)
   );
 }
 
@@ -300,6 +314,7 @@ function findHeavy(whole: Whole, heavy: Heavy, before: readonly Finding[]): Find
   const holds = (heavy.metric === "live" || heavy.metric === "peak") && share >= HOLDER_SHARE;
   const index = profile.places.function[line];
   const summed = findSummed(whole, line, heavy.metric);
+  const outside = before.some((each) => each.kind === "outside");
   return {
     kind: heavy.metric,
     metric: heavy.metric,
@@ -308,7 +323,7 @@ function findHeavy(whole: Whole, heavy: Heavy, before: readonly Finding[]): Find
     name: profile.functionName(index),
     place: placeLocation(profile, line) || moduleOf(profile, index),
     via: summed.via,
-    headline: describeHeavy(whole, heavy, line, Math.min(1, share), summed),
+    headline: describeHeavy(whole, heavy, line, Math.min(1, share), summed.sites, outside),
     advice: null,
     weight: HEAVY_COUNTS * share,
     heldBytes: holds ? value : 0,
