@@ -303,6 +303,67 @@ const struct pl_profile *pl_narrow(const struct pl_profile *whole, const struct 
     return work.out;
 }
 
+/* --- other heaps --- */
+
+static const char *const methods[PL_HEAP_KINDS] = {
+    [PL_HEAP_MAPPINGS] =
+        "heap `mappings`: what the program maps with mmap, mremap, shmat, brk and sbrk; every call was "
+        "counted; malloc's heap is not included",
+    [PL_HEAP_ALLOCATOR] = "heap `allocator`: what the program's malloc maps; every call was counted; the blocks in it "
+                          "are malloc's heap, which is not included",
+};
+
+/* Threads that have allocated nothing there are left out. */
+static void keep_threads_with_sites(struct pl_profile *out, struct pl_arena *arena)
+{
+    uint32_t *number = pl_arena_alloc(arena, (out->threads + 1ull) * sizeof *number), kept = 0;
+    struct pl_thread_view *thread = pl_arena_alloc(arena, (out->threads + 1ull) * sizeof *thread);
+    memset(number, 0xff, (out->threads + 1ull) * sizeof *number);
+    for (uint32_t i = 0; i < out->sites; i++) {
+        uint32_t *at = &number[out->site[i].thread];
+        if (*at == LEFT_OUT) {
+            thread[kept] = out->thread[out->site[i].thread];
+            *at = kept++;
+        }
+        out->site[i].thread = *at;
+    }
+    out->thread = thread;
+    out->threads = kept;
+}
+
+static void take_totals(struct pl_profile *out, const struct pl_heap_view *heap)
+{
+    pl_estimate_figures(&heap->all, out->total);
+    out->spread = heap->spread;
+    out->samples = out->samples_live = 0;
+    out->exact = true;
+    out->exact_calls = out->recorded_calls = heap->all.allocated.exact_objects;
+    out->exact_bytes = out->recorded_bytes = heap->all.allocated.exact_space;
+    out->peak_s = heap->peak_s;
+    out->peak_slack_bytes = 0;
+}
+
+struct pl_profile *pl_narrow_heap(const struct pl_profile *whole, uint32_t number, struct pl_arena *arena)
+{
+    const struct pl_heap_view *heap = &whole->heap[number];
+    struct pl_profile *out = pl_arena_alloc(arena, sizeof *out);
+    *out = *whole;
+    out->arena = arena;
+    out->heaps = 0;
+    out->method = methods[heap->kind];
+    out->sites = heap->sites;
+    out->site = pl_arena_alloc(arena, (heap->sites + 1ull) * sizeof *out->site);
+    memcpy(out->site, heap->site, heap->sites * sizeof *out->site);
+    out->moments = out->compositions = 0;
+    out->allocator = PL_NO_MODULE;
+    for (int how = 0; how < PL_BYPASS_COUNT; how++)
+        out->bypass[how] = "";
+    keep_threads_with_sites(out, arena);
+    take_totals(out, heap);
+    pl_narrow_count_sites(out, arena);
+    return out;
+}
+
 uint32_t pl_narrow_stacks(const struct pl_profile *profile)
 {
     bool *seen = pl_grow_zeroed(profile->stacks + 1ull, sizeof *seen);

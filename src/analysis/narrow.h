@@ -22,6 +22,10 @@ struct pl_part {
  */
 const struct pl_profile *pl_narrow(const struct pl_profile *whole, const struct pl_part *part, struct pl_arena *arena);
 
+/* A heap beside malloc's, as a profile: its sites, and calls and bytes from those. The timeline is malloc's, so there
+ * is none. Lives as a part does. */
+struct pl_profile *pl_narrow_heap(const struct pl_profile *whole, uint32_t heap, struct pl_arena *arena);
+
 /* The number of stacks that have a site in this profile, which may be a part. */
 uint32_t pl_narrow_stacks(const struct pl_profile *profile);
 

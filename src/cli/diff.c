@@ -62,6 +62,7 @@ static const struct pl_option options[] = {
      "without the tags below them, threads of one name together", .type = &pl_type_choice, .into = &given.by,
      .choices = by_words},
     PL_SELECT_METRIC(given.select, "the one that changed most"),
+    PL_SELECT_HEAP(given.select),
     PL_SELECT_TAG(given.select),
     PL_SELECT_THREAD(given.select),
     PL_SELECT_STACKS(given.select),

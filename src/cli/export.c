@@ -89,6 +89,7 @@ static const struct pl_option options[] = {
     {.name = "by", .takes = "WHAT", .fallback = "stack; tag for tag trees", .help = "frames to add in front of each "
      "stack; none (stack), its tag, its thread, or both (thread,tag); for tag trees: one tree (tag), or one for each "
      "thread (thread,tag)", .type = &pl_type_choice, .into = &given.by, .choices = by_words},
+    PL_SELECT_HEAP(given.select),
     PL_SELECT_TAG(given.select),
     PL_SELECT_THREAD(given.select),
     PL_SELECT_MERGE(given.select),

@@ -421,6 +421,38 @@ static enum pl_exit choose_times(const struct pl_select *select, struct pl_selec
     return PL_EXIT_OK;
 }
 
+/* --- heaps --- */
+
+#define MALLOC_HEAP "malloc"
+
+static enum pl_exit refuse_heap(const struct pl_profile *profile, const char *typed)
+{
+    char *list = pl_say_print("%s", MALLOC_HEAP);
+    for (uint32_t i = 0; i < profile->heaps; i++) {
+        char *longer = pl_say_print("%s, %s", list, profile->heap[i].name);
+        free(list);
+        list = longer;
+    }
+    enum pl_exit status = pl_say_usage("--heap %s: the profile has no heap of that name; it has %s", typed, list);
+    free(list);
+    return status;
+}
+
+static enum pl_exit choose_heap(const struct pl_select *select, struct pl_selection *selection)
+{
+    const struct pl_profile *opened = selection->opened;
+    if (!select->heap || !strcmp(select->heap, MALLOC_HEAP))
+        return PL_EXIT_OK;
+    for (uint32_t i = 0; i < opened->heaps; i++) {
+        if (strcmp(select->heap, opened->heap[i].name))
+            continue;
+        selection->whole = pl_narrow_heap(opened, i, selection->arena);
+        selection->profile = selection->whole;
+        return PL_EXIT_OK;
+    }
+    return refuse_heap(opened, select->heap);
+}
+
 static enum pl_exit apply(const struct pl_select *select, const char *subject, struct pl_selection *selection)
 {
     const struct pl_profile *whole = selection->profile;
@@ -449,8 +481,10 @@ enum pl_exit pl_select_take(const struct pl_select *select, struct pl_profile *w
                             struct pl_selection *out)
 {
     struct pl_selection selection = {
-        .whole = whole, .profile = whole, .subject = pl_summary_typed(typed), .arena = pl_arena_new()};
-    enum pl_exit status = apply(select, selection.subject, &selection);
+        .whole = whole, .opened = whole, .profile = whole, .subject = pl_summary_typed(typed), .arena = pl_arena_new()};
+    enum pl_exit status = choose_heap(select, &selection);
+    if (status == PL_EXIT_OK)
+        status = apply(select, selection.subject, &selection);
     if (status != PL_EXIT_OK)
         pl_select_free(&selection);
     else
@@ -463,5 +497,5 @@ void pl_select_free(struct pl_selection *selection)
     pl_arena_free(selection->arena);
     free(selection->words);
     free(selection->subject);
-    pl_profile_close(selection->whole);
+    pl_profile_close(selection->opened);
 }

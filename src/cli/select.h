@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * select.h - the options that select a part of a profile and its order: --tag, --thread, --focus, --ignore, --since,
+ * select.h - the options that select a part of a profile and its order: --heap, --tag, --thread, --focus, --ignore,
+ * --since,
  * --until, --snapshot, --merge-threads, --metric.
  *
  * Each option is declared here, once; the commands that take it put the same row into their tables. The selected part
@@ -19,6 +20,7 @@
 
 struct pl_select {
     int metric;            /* index into pl_select_metric_words; PL_SELECT_NO_METRIC: none was given */
+    const char *heap;      /* as typed; NULL: malloc's */
     const char *tag;       /* as typed, like the next four; NULL: all */
     const char *thread;    /* regular expression; it may match any part of a name */
     const char *merge;     /* regular expression; it must match a whole name */
@@ -44,6 +46,12 @@ extern const char *const pl_select_metric_words[];
         .help = "figure to show and sort by: live, allocated, calls, blocks, peak, peak-blocks or temporary",          \
         .type = &pl_type_choice, .into = &(given).metric, .choices = pl_select_metric_words,                           \
         .offered = PL_METRIC_COUNT                                                                                     \
+    }
+#define PL_SELECT_HEAP(given)                                                                                          \
+    {                                                                                                                  \
+        .name = "heap", .takes = "NAME", .fallback = "malloc",                                                         \
+        .help = "show another heap instead of malloc's: `mappings` is what the program maps itself",                   \
+        .type = &pl_type_text, .into = &(given).heap                                                                   \
     }
 #define PL_SELECT_TAG(given)                                                                                           \
     {                                                                                                                  \
@@ -100,7 +108,8 @@ enum pl_metric pl_select_metric(const struct pl_select *select, enum pl_metric o
 
 /* A profile that the user gave, and the part of it that options select. */
 struct pl_selection {
-    struct pl_profile *whole;
+    struct pl_profile *whole; /* the heap that was chosen */
+    struct pl_profile *opened;
     const struct pl_profile *profile; /* the selected part; `whole` if no option was given */
     char *words;                      /* "tag request/parse; threads matching worker"; NULL: everything */
     char *subject;                    /* the file or the pid, as the user would type it */

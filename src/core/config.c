@@ -172,12 +172,22 @@ static bool set_credit(struct pl_config *c, const char *text)
     return good;
 }
 
-static bool set_off(struct pl_config *c, const char *text)
+static bool set_flag(bool *flag, const char *text)
 {
     if ((text[0] != '0' && text[0] != '1') || text[1])
         return false;
-    c->off = text[0] == '1';
+    *flag = text[0] == '1';
     return true;
+}
+
+static bool set_off(struct pl_config *c, const char *text)
+{
+    return set_flag(&c->off, text);
+}
+
+static bool set_no_mappings(struct pl_config *c, const char *text)
+{
+    return set_flag(&c->no_mappings, text);
 }
 
 static bool set_seed(struct pl_config *c, const char *text)
@@ -223,6 +233,7 @@ bool pl_config_set(struct pl_config *config, enum pl_setting setting, const char
         [PL_SETTING_MAX_THREADS] = set_max_threads,
         [PL_SETTING_SNAPSHOT_EVERY] = set_snapshot_every,
         [PL_SETTING_CREDIT] = set_credit,
+        [PL_SETTING_NO_MAPPINGS] = set_no_mappings,
     };
     return set[setting] && set[setting](config, text); /* without a setter, no value is understood */
 }

@@ -21,6 +21,7 @@
 #include "core/compiler.h"
 #include "core/config.h"
 #include "core/map.h"
+#include "core/records/heaps.h"
 #include "core/records/file.h"
 #include "core/records/timeline.h"
 #include "core/threads.h"
@@ -85,6 +86,7 @@ struct pl_process {
     struct pl_file opening; /* the file while it is being made, before other threads may write to it */
     struct pl_map map;
     struct pl_live live;
+    struct pl_heaps heaps;
 
     uint32_t sampled;   /* a control word has set an interval since the last reset */
     uint32_t grown;     /* number of small records that a tally has replaced */

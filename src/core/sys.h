@@ -194,6 +194,19 @@ INLINE void pl_sys_doze(long ns)
     pl_arch_syscall(__NR_futex, (long) &never, 128 /* FUTEX_WAIT_PRIVATE */, 0, (long) &bound, 0, 0);
 }
 
+/* Blocks the calling thread's signals; returns what was blocked before, for the second. */
+INLINE uint64_t pl_sys_block_signals(void)
+{
+    uint64_t all = ~0ull, before = 0;
+    pl_arch_syscall(__NR_rt_sigprocmask, 2 /* SIG_SETMASK */, (long) &all, (long) &before, sizeof all, 0, 0);
+    return before;
+}
+
+INLINE void pl_sys_unblock_signals(uint64_t before)
+{
+    pl_arch_syscall(__NR_rt_sigprocmask, 2 /* SIG_SETMASK */, (long) &before, 0, sizeof before, 0, 0);
+}
+
 INLINE long pl_sys_getrandom(void *to, size_t bytes)
 {
     return pl_sys3(__NR_getrandom, (long) to, (long) bytes, 1 /* GRND_NONBLOCK */);

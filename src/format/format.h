@@ -81,6 +81,8 @@ enum pl_kind {
     PL_KIND_SCOPE = 13,       /* struct pl_scope_record: a thread's exact calls and bytes under a tag */
     PL_KIND_DIRECTORY = 14,   /* bytes: the kinds of the next chunks */
     PL_KIND_SMALL = 15,       /* struct pl_small: a tally of few calls. Since version 5 */
+    PL_KIND_HEAP = 16,        /* struct pl_heap_record: a heap beside malloc's. Since version 5 */
+    PL_KIND_LEDGER = 17,      /* struct pl_ledger: a thread's counts at a site in such a heap. Since version 5 */
     PL_KINDS_MAX = 32,
 };
 
@@ -114,7 +116,8 @@ enum pl_function {
     X(DEAD_THREAD, "dead_thread", "samples lost: their threads were ending")                                           \
     X(TAGS, "tags", "scopes without room for their tag: charged to the enclosing tag")                                 \
     X(POPS, "pops", "pops without a matching push")                                                                    \
-    X(TAG_NAMES, "tag_names", "tag names truncated to 64 KiB")
+    X(TAG_NAMES, "tag_names", "tag names truncated to 64 KiB")                                                         \
+    X(MAPPINGS, "mappings", "changes of mappings that could not be recorded, in signal handlers or ending threads")
 
 enum pl_loss {
 #define PL_ENUM(name, text, help) PL_LOSS_##name,
@@ -371,8 +374,8 @@ struct pl_header {
     struct pl_obeyed obeyed[PL_OBEYED_MAX];
     struct pl_half half[PL_HALVES]; /* by any thread */
     uint64_t attached_ns;           /* with PL_FLAG_ATTACHED: how long the process had been running by then */
-    uint64_t before_bytes; /* with PL_FLAG_ATTACHED: the heap that was there by then; none of its blocks are known */
-    uint32_t before_how;   /* enum pl_before: what before_bytes is */
+    uint64_t before_bytes;  /* with PL_FLAG_ATTACHED: the heap that was there by then; none of its blocks are known */
+    uint32_t before_how;    /* enum pl_before: what before_bytes is */
     uint32_t blocks_layout; /* with blocks_at: PL_BLOCKS_LAYOUT of the runtime (core/blocks/blocks.h) */
     uint64_t blocks_at;     /* where in the process's memory its struct pl_blocks is; 0: not known */
     uint8_t reserved[PL_HEADER_BYTES - 1592];
@@ -675,6 +678,64 @@ struct pl_remote {
 };
 
 /*
+ * A heap beside malloc's: what the program maps, what an allocator maps that is not the C library's. Its figures are in
+ * ledgers and never part of malloc's.
+ *
+ * The peak works as malloc's does: before a ledger changes for the first time after a peak, it saves what is live in it
+ * and stores the heap's era. So at the peak a ledger held its saved figures if its era is not older than the heap's,
+ * and its present ones otherwise. If more is live now than `peak_bytes`, the peak is now.
+ */
+enum pl_heap_kind {
+    PL_HEAP_MALLOC = 0,    /* has no record */
+    PL_HEAP_MAPPINGS = 1,  /* mmap, mremap, shmat, brk and sbrk, called by the program */
+    PL_HEAP_ALLOCATOR = 2, /* the same, called by the program's malloc, if that is a library of its own */
+    PL_HEAP_KINDS
+};
+struct pl_heap_record {
+    uint32_t kind;  /* published last; enum pl_heap_kind */
+    uint32_t reset; /* of the next five */
+    uint32_t era;
+    uint32_t peaks;
+    uint64_t live_bytes;
+    uint64_t peak_bytes;
+    uint64_t peak_units; /* time of the peak, since the start */
+    uint64_t reserved[11];
+};
+
+/*
+ * What one thread allocated at one site in a heap beside malloc's, counted one by one. Changed under a lock, by any
+ * thread; `sequence` is odd while it changes. A part of a block may be freed: it counts as freed with its last byte.
+ * Cohorts as in a row.
+ */
+struct pl_ledger {
+    uint32_t site; /* published last */
+    uint32_t thread;
+    uint32_t heap;
+    uint32_t sequence;
+    uint32_t reset;
+    uint32_t era;
+    uint64_t calls;
+    uint64_t bytes;
+    uint64_t freed_calls;
+    uint64_t freed_bytes;
+    uint64_t peak_calls; /* saved for the peak: live blocks, and bytes */
+    uint64_t peak_bytes;
+    uint64_t smallest;
+    uint64_t largest;
+    uint64_t realloc_calls;
+    uint64_t realloc_moved; /* bytes */
+    uint64_t realloc_in_place;
+    uint64_t exit_calls; /* freed since main returned or exit was called */
+    uint64_t exit_bytes;
+    uint32_t sizes[PL_SIZE_BUCKETS];
+    uint32_t lives[PL_LIFE_BUCKETS];
+    uint32_t made[PL_COHORTS];
+    uint32_t gone[PL_COHORTS];
+    uint32_t cohort_shift;
+    uint32_t reserved[9];
+};
+
+/*
  * The timeline: totals, at the first visit to the cold path in each slot of time, and at the end. Slot = units since
  * the start >> timeline_shift. When all slots are used, the shift grows by one and of each pair of records one is
  * dropped. An empty slot has time 0.
@@ -750,7 +811,9 @@ struct pl_symbol {
     X(TAG, struct pl_tag_record)                                                                                       \
     X(SCOPE, struct pl_scope_record)                                                                                   \
     X(DIRECTORY, uint8_t)                                                                                              \
-    X(SMALL, struct pl_small)
+    X(SMALL, struct pl_small)                                                                                          \
+    X(HEAP, struct pl_heap_record)                                                                                     \
+    X(LEDGER, struct pl_ledger)
 
 #define PL_RECORD_SIZE_(name, type) [PL_KIND_##name] = sizeof(type),
 static const uint32_t pl_record_bytes[PL_KINDS_MAX] __attribute__((unused)) = {PL_RECORDS(PL_RECORD_SIZE_)};
@@ -804,6 +867,9 @@ PL_FREEZE(struct pl_small, 64);
 PL_FREEZE_AT(struct pl_small, calls, 42);
 PL_FREEZE_AT(struct pl_small, cell, 46);
 PL_FREEZE(struct pl_remote, 256);
+PL_FREEZE(struct pl_heap_record, 128);
+PL_FREEZE(struct pl_ledger, 448);
+PL_FREEZE_AT(struct pl_ledger, sizes, 128);
 PL_FREEZE(struct pl_moment, 64);
 PL_FREEZE(struct pl_composition_record, 16384);
 PL_FREEZE(struct pl_symbol, 64);

@@ -50,7 +50,9 @@
       "set by `plimsoll run`: leave finished profiles in this directory, where it collects them")                      \
     X(CREDIT, "PLIMSOLL_CREDIT", "credit", TIME, 1000000 * PL_CREDIT_MIN_MS, 1000000 * PL_CREDIT_MAX_MS, "500ms",      \
       "TIME", "500ms; 100ms without `plimsoll run`",                                                                   \
-      "CPU time that auto mode may spend on counting every allocation before the overhead limit applies")
+      "CPU time that auto mode may spend on counting every allocation before the overhead limit applies")              \
+    X(NO_MAPPINGS, "PLIMSOLL_NO_MAPPINGS", "no-mappings", FLAG, 0, 0, 0, "0|1", "0",                                   \
+      "do not record what the program maps with mmap, mremap, shmat, brk and sbrk")
 /* clang-format on */
 
 enum pl_setting {

@@ -61,6 +61,9 @@ const char *pl_loader_linked(void);
 /* Looks up the real functions. Called by the constructor, while no thread holds the loader's lock. */
 void pl_lifecycle_start(void);
 
+/* Looks up the real mmap and the like: mappings.c. By the constructor, too. */
+void pl_mappings_start(void);
+
 /* What main has returned, or the argument of exit(). */
 extern HIDDEN int pl_lifecycle_status;
 

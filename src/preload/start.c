@@ -111,6 +111,7 @@ __attribute__((constructor(101))) static void begin(void)
     await_exit();
     pl_next_start();
     pl_lifecycle_start();
+    pl_mappings_start();
     pl_libc_forget_failures();
     pl_process_start(pl_process);
     check_malloc();

@@ -37,6 +37,10 @@ void pl_account_tally(const struct pl_tally *tally, const struct pl_remote *remo
 void pl_account_small(const struct pl_small *small, const struct pl_remote *remote, const uint32_t *next,
                       uint32_t first, const struct pl_header *header, struct pl_account *out);
 
+bool pl_account_ledger_makes_sense(const struct pl_ledger *ledger);
+void pl_account_ledger(const struct pl_ledger *ledger, const struct pl_heap_record *heap,
+                       const struct pl_header *header, struct pl_account *out);
+
 /* Maps a record's cohort to the header's, which may be longer: each further shift joins two cohorts into one. */
 static inline unsigned pl_account_cohort(unsigned cohort, uint32_t shift, uint32_t shift_now)
 {

@@ -80,6 +80,7 @@ static const char *const one[PL_LOSS_COUNT] = {
     [PL_LOSS_TAGS] = "scope without room for its tag: charged to the enclosing tag",
     [PL_LOSS_POPS] = "pop without a matching push",
     [PL_LOSS_TAG_NAMES] = "tag name truncated to 64 KiB",
+    [PL_LOSS_MAPPINGS] = "change of a mapping that could not be recorded, in a signal handler or an ending thread",
 };
 
 static const char *const one_stop[PL_STOP_COUNT] = {
@@ -406,8 +407,8 @@ static void say_mixed(const struct pl_profile *profile, char *out, size_t bytes)
     print_bytes(interval, mean_interval(profile));
     if (automatic->left <= 1 && automatic->returned == 0 && profile->merged == 0 && profile->header.requests == 0)
         snprintf(out, bytes, "exact for the first %s%s%s, then sampled about every %s; ± = 95%% confidence",
-                 profile->exact_calls == 1 ? "" : counted,
-                 profile->exact_calls == 1 ? "allocation" : " allocations", since(profile), interval);
+                 profile->exact_calls == 1 ? "" : counted, profile->exact_calls == 1 ? "allocation" : " allocations",
+                 since(profile), interval);
     else
         snprintf(out, bytes, "exact for %s of %s allocations%s, the rest sampled about every %s; ± = 95%% confidence",
                  counted, calls, since(profile), interval);

@@ -102,6 +102,17 @@ static void join_tally(void *body, const void *before)
     tally->gone_calls = first->gone_calls;
 }
 
+static bool ledger_held_still(const void *before, const void *after)
+{
+    const struct pl_ledger *a = before, *b = after;
+    return a->sequence == b->sequence && a->sequence % 2 == 0;
+}
+
+static void join_ledger(void *body, const void *before)
+{
+    ((struct pl_ledger *) body)->site = ((const struct pl_ledger *) before)->site;
+}
+
 /* A small record is read whole: it is used too rarely to keep changing. Its remote record is another thread's. */
 static bool small_held_still(const void *before, const void *after)
 {
@@ -146,6 +157,8 @@ static const struct kind figure_kinds[] = {
     {PL_KIND_TALLY, sizeof(struct pl_tally), tally_held_still, join_tally, false},
     {PL_KIND_SMALL, sizeof(struct pl_small), small_held_still, join_small, false},
     {PL_KIND_ROW, sizeof(struct pl_row), row_held_still, join_row, false},
+    {PL_KIND_LEDGER, sizeof(struct pl_ledger), ledger_held_still, join_ledger, false},
+    {.kind = PL_KIND_HEAP, .record_bytes = sizeof(struct pl_heap_record)},
 };
 static const struct kind thread_kind = {.kind = PL_KIND_THREAD, .record_bytes = sizeof(struct pl_thread_record)};
 static const struct kind scope_kind = {.kind = PL_KIND_SCOPE, .record_bytes = sizeof(struct pl_scope_record)};

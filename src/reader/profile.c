@@ -307,12 +307,24 @@ static bool valid_names(const struct pl_profile *profile)
     return profile->comm && profile->executable && profile->directory && profile->destination && profile->argv;
 }
 
+static bool valid_heaps(const struct pl_profile *profile)
+{
+    for (uint32_t i = 0; i < profile->heaps; i++) {
+        struct pl_profile heap = *profile;
+        heap.sites = profile->heap[i].sites;
+        heap.site = profile->heap[i].site;
+        if (!profile->heap[i].name || !valid_sites(&heap))
+            return false;
+    }
+    return true;
+}
+
 bool pl_profile_valid(const struct pl_profile *profile)
 {
     return valid_names(profile) && valid_frames(profile) && valid_stacks(profile) && valid_tags(profile) &&
-           valid_scopes(profile) && valid_sites(profile) && valid_moments(profile) && valid_compositions(profile) &&
-           valid_times(profile) && valid_totals(profile) && profile->samples_live <= profile->samples &&
-           !(profile->exact && profile->samples > 0);
+           valid_scopes(profile) && valid_sites(profile) && valid_heaps(profile) && valid_moments(profile) &&
+           valid_compositions(profile) && valid_times(profile) && valid_totals(profile) &&
+           profile->samples_live <= profile->samples && !(profile->exact && profile->samples > 0);
 }
 
 uint32_t pl_profile_places(const struct pl_profile *profile)

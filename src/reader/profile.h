@@ -215,6 +215,18 @@ struct pl_composition_view {
     const struct pl_composition_share *share;
 };
 
+/* A heap beside malloc's, with sites of its own. All of it was counted. */
+struct pl_heap_view {
+    enum pl_heap_kind kind;
+    const char *name;
+    uint32_t sites;
+    struct pl_site_view *site;
+    struct pl_figures all; /* this and the next: of all sites */
+    struct pl_spread spread;
+    bool peak_is_now;
+    double peak_s; /* when it was largest */
+};
+
 struct pl_profile {
     char *path;
     uint64_t file_bytes;
@@ -241,7 +253,7 @@ struct pl_profile {
     struct pl_site_view *site;
     uint32_t base_sites; /* of a difference: the first `base_sites` sites are the base's and count negatively; totals
                             are signed. 0 otherwise */
-    uint32_t records; /* of sites in the file that this was read from; 0: made from other profiles */
+    uint32_t records;    /* of sites in the file that this was read from; 0: made from other profiles */
     uint32_t *stack_of_record; /* the stack of each; PL_NO_STACK: none */
     bool difference;
     double since_s, until_s; /* of a difference between two moments of one run; 0, 0: between two runs */
@@ -281,6 +293,9 @@ struct pl_profile {
     /* CPU time of the profiler, by its own measurement, and of the process then; 0: unknown. Not included: the
      * instructions that every malloc and free executes, and the cache misses that the profiler causes. */
     double cost_s, cpu_s;
+
+    uint32_t heaps; /* beside malloc's, which all other fields are about */
+    struct pl_heap_view *heap;
 
     uint64_t damage;    /* records that made no sense and were dropped */
     uint64_t in_flight; /* rows and tallies that were copied, or whose process was killed, during an update */

@@ -64,6 +64,7 @@ LOSSES = (
     "tags",
     "pops",
     "tag_names",
+    "mappings",
 )
 ENDS = ("none", "exit", "quick", "exec")
 

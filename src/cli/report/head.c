@@ -259,6 +259,26 @@ static void put_other_sizes(const struct pl_view *view)
     free(sizes);
 }
 
+/* The other heaps: none of their figures is part of what follows. */
+static void put_heaps(const struct pl_view *view)
+{
+    const struct pl_profile *profile = view->whole;
+    for (uint32_t i = 0; i < profile->heaps; i++) {
+        const struct pl_heap_view *heap = &profile->heap[i];
+        struct pl_estimate metric[PL_METRIC_COUNT];
+        char live[PL_FIGURE_BYTES], blocks[PL_FIGURE_BYTES], all[PL_FIGURE_BYTES], calls[PL_FIGURE_BYTES];
+        pl_estimate_figures(&heap->all, metric);
+        pl_figure_bytes(live, metric[PL_METRIC_INUSE_SPACE].value);
+        pl_figure_bytes(all, metric[PL_METRIC_ALLOC_SPACE].value);
+        pl_figure_exact(blocks, (uint64_t) metric[PL_METRIC_INUSE_OBJECTS].value);
+        pl_figure_exact(calls, (uint64_t) metric[PL_METRIC_ALLOC_OBJECTS].value);
+        put_line(view->term, PL_STYLE_PLAIN,
+                 pl_say_print("heap %s, not included: %s mapped in %s mapping%s, of %s in %s call%s (--heap %s)",
+                              heap->name, live, blocks, metric[PL_METRIC_INUSE_OBJECTS].value == 1 ? "" : "s", all,
+                              calls, metric[PL_METRIC_ALLOC_OBJECTS].value == 1 ? "" : "s", heap->name));
+    }
+}
+
 static void put_selection(const struct pl_view *view)
 {
     char bytes[PL_FIGURE_BYTES], calls[PL_FIGURE_BYTES];
@@ -291,6 +311,7 @@ void pl_head_print(const struct pl_view *view)
     put_unrecorded(view, PL_TAG_OFF, "switched off for a while", "(off)");
     put_unrecorded(view, PL_TAG_PAUSED, "paused by some threads", "(paused)");
     put_other_sizes(view);
+    put_heaps(view);
     put_selection(view);
 }
 

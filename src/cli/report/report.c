@@ -109,6 +109,7 @@ static const struct pl_option options[] = {
      .fallback = "4 for each of several metrics, 10 or 20 for one; 3 for each thread; all tags",
      .help = "number of sites, or tags, to show", .type = &pl_type_count, .into = &given.top, .min = 1,
      .max = UINT32_MAX},
+    PL_SELECT_HEAP(given.select),
     PL_SELECT_TAG(given.select),
     PL_SELECT_THREAD(given.select),
     PL_SELECT_STACKS(given.select),

@@ -24,9 +24,9 @@ struct pl_pages_options {
 
 /* Rows of a command's table of options; `given` is its struct pl_pages_options. */
 #define PL_PAGES_OPTIONS(given)                                                                                        \
-    PL_SELECT_METRIC((given).select, "live; peak if hardly anything is live"), PL_SELECT_TAG((given).select),          \
-        PL_SELECT_THREAD((given).select), PL_SELECT_STACKS((given).select), PL_SELECT_TIMES((given).select),           \
-        PL_SELECT_SNAPSHOT((given).select),                                                                            \
+    PL_SELECT_METRIC((given).select, "live; peak if hardly anything is live"), PL_SELECT_HEAP((given).select),         \
+        PL_SELECT_TAG((given).select), PL_SELECT_THREAD((given).select), PL_SELECT_STACKS((given).select),             \
+        PL_SELECT_TIMES((given).select), PL_SELECT_SNAPSHOT((given).select),                                           \
         {.name = "no-source",                                                                                          \
          .help = "leave out source lines, which the page otherwise includes if their files exist",                     \
          .type = &pl_type_flag,                                                                                        \

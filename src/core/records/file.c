@@ -21,7 +21,7 @@
 #define REFUSED_FOR 1024u /* after a failure, only one attempt in so many asks the kernel again */
 #define FOR_THREADS (256u << 10)
 
-#define WRITER_KINDS (PL_KIND_SMALL + 1)
+#define WRITER_KINDS (PL_KIND_LEDGER + 1)
 
 /* For each kind: which chunk of the file is its k-th, plus one. Private memory, because nothing that is read back from
  * the file is trusted. Kinds with few or small records have short lists: 4,096 chunks hold 4 million sites, 16,384
@@ -32,8 +32,8 @@
 #define CLAIM_SHIFT 24
 static struct {
     uint16_t text[MANY], rows[MANY], tallies[MANY], remotes[MANY], frames[MANY], smalls[MANY];
-    uint16_t sites[SOME], tags[SOME], scopes[SOME];
-    uint16_t modules[FEW], threads[FEW], moments[FEW], compositions[FEW], directories[FEW];
+    uint16_t sites[SOME], tags[SOME], scopes[SOME], ledgers[SOME];
+    uint16_t heaps[FEW], modules[FEW], threads[FEW], moments[FEW], compositions[FEW], directories[FEW];
     uint32_t claims[PL_CHUNKS_MAX]; /* what each chunk is: kind << CLAIM_SHIFT | k; 0: not claimed */
     uint8_t padding[PAGE];          /* fork wipes whole pages */
 } chunks PAGE_ALIGNED;
@@ -57,6 +57,8 @@ static const struct {
     [PL_KIND_SCOPE] = {chunks.scopes, SOME},
     [PL_KIND_DIRECTORY] = {chunks.directories, FEW},
     [PL_KIND_SMALL] = {chunks.smalls, MANY},
+    [PL_KIND_HEAP] = {chunks.heaps, FEW},
+    [PL_KIND_LEDGER] = {chunks.ledgers, SOME},
 };
 
 /* The mapping, in memory that fork does not wipe: a child maps its own file over it. */
@@ -590,7 +592,7 @@ static long write_all(int fd, const void *from, uint64_t bytes, uint64_t to)
  * appear meanwhile are added at the end. Tallies come before small records: a record that has grown
  * since is then copied with the figures that it grew with. */
 static const uint8_t figures_first[] = {PL_KIND_THREAD, PL_KIND_COMPOSITION, PL_KIND_REMOTE, PL_KIND_TALLY,
-                                        PL_KIND_SMALL,  PL_KIND_ROW,         PL_KIND_SCOPE};
+                                        PL_KIND_SMALL,  PL_KIND_ROW,         PL_KIND_LEDGER, PL_KIND_SCOPE};
 
 static bool holds_figures(uint8_t kind)
 {

@@ -243,8 +243,10 @@ void pl_fold(struct pl_image *image, struct pl_arena *scratch, struct pl_profile
     pl_sites_mark(&sites);
     pl_trie_join(&fold.trie);
     pl_sites_fold(&sites);
+    pl_heaps_fold(&sites);
     pl_fold_history(&sites);
     pl_fold_times(profile);
+    pl_heaps_fold_times(profile);
     pl_totals_fold(profile);
     pl_fold_places(&fold.trie, &fold.texts, scratch);
     profile->damage = image->damage + profile->header.damage;

@@ -95,6 +95,18 @@ static void mark_tallies(struct pl_sites *sites)
     }
 }
 
+static void mark_ledgers(struct pl_sites *sites)
+{
+    const struct pl_ledger *ledger = pl_image_ledgers(sites->image);
+    sites->ledgers = new_shares(sites, PL_KIND_LEDGER);
+    for (uint32_t i = 1; i < sites->ledgers.records; i++) {
+        bool old = !pl_account_since_reset(ledger[i].reset, &sites->image->header);
+        sites->ledgers.innermost[i] =
+            mark(sites, (struct claim){ledger[i].site, ledger[i].thread, pl_heaps_make_sense(sites, &ledger[i]),
+                                       ledger[i].calls != 0, old});
+    }
+}
+
 /* The number of the tally that has replaced a small record; 0: none. */
 static uint32_t grown(const struct pl_sites *sites, const struct pl_small *small)
 {
@@ -156,6 +168,7 @@ void pl_sites_mark(struct pl_sites *sites)
     mark_rows(sites);
     mark_tallies(sites);
     mark_smalls(sites);
+    mark_ledgers(sites);
     chain_remotes(sites);
 }
 
@@ -198,16 +211,25 @@ static void identify(const struct pl_sites *sites, uint32_t number, struct pl_si
     sites->image->damage += record->kind > PL_SITE_OTHER_SIZES;
 }
 
+bool pl_sites_identify(struct pl_sites *sites, const struct pl_shares *shares, uint32_t record, uint32_t site,
+                       uint32_t thread, struct pl_site_view *out)
+{
+    uint32_t node = shares->innermost[record];
+    if (node >= PL_FORGOTTEN_SITE)
+        return false;
+    *out = (struct pl_site_view){.thread = sites->thread_of[thread]};
+    out->stack = node == NO_FRAME ? PL_NO_STACK : pl_trie_stack(sites->trie, node);
+    identify(sites, site, out);
+    return true;
+}
+
 /* The site of a record; PL_NO_SITE or PL_FORGOTTEN_SITE if it does not count. */
 static uint32_t share_of(struct pl_sites *sites, const struct pl_index *index, const struct pl_shares *shares,
                          uint32_t record, uint32_t site, uint32_t thread)
 {
-    uint32_t node = shares->innermost[record];
-    if (node >= PL_FORGOTTEN_SITE)
-        return node;
-    struct pl_site_view wanted = {.thread = sites->thread_of[thread]};
-    wanted.stack = node == NO_FRAME ? PL_NO_STACK : pl_trie_stack(sites->trie, node);
-    identify(sites, site, &wanted);
+    struct pl_site_view wanted;
+    if (!pl_sites_identify(sites, shares, record, site, thread, &wanted))
+        return shares->innermost[record];
     if (site < sites->profile->records)
         sites->profile->stack_of_record[site] = wanted.stack;
     return find_site(sites->profile, index, &wanted);

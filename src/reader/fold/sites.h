@@ -27,7 +27,7 @@ struct pl_sites {
     struct pl_trie *trie;
     const struct pl_fold_tags *tags;
     const uint32_t *thread_of; /* thread record -> index into profile->thread, PL_NO_THREAD if there is none */
-    struct pl_shares rows, tallies, smalls;
+    struct pl_shares rows, tallies, smalls, ledgers;
     uint32_t *first_remote; /* tally, or number of tallies + small -> the first record of frees by others, 0: none */
     uint32_t *next_remote;  /* and from each to the next */
 };
@@ -41,5 +41,14 @@ void pl_sites_fold(struct pl_sites *sites);
 
 /* The site of a pl_composition_entry.who, or PL_NO_SITE, or PL_FORGOTTEN_SITE. */
 uint32_t pl_sites_find(const struct pl_sites *sites, uint32_t who);
+
+/* What identifies the site of a record: false if the record does not count. */
+bool pl_sites_identify(struct pl_sites *sites, const struct pl_shares *shares, uint32_t record, uint32_t site,
+                       uint32_t thread, struct pl_site_view *out);
+
+/* heaps.c: fills profile->heap, the heaps beside malloc's. The times follow when it is known how long a unit is. */
+bool pl_heaps_make_sense(const struct pl_sites *sites, const struct pl_ledger *ledger);
+void pl_heaps_fold(struct pl_sites *sites);
+void pl_heaps_fold_times(struct pl_profile *profile);
 
 #endif
