@@ -276,6 +276,7 @@ static void a_container_that_doubles_needs_no_heap_compositions(void **state)
     item = judge_doubling_alone(3, 19, 8u << 20); /* up to 5 s; the one before lived at most 5 s */
     assert_int_equal(item.verdict, PL_LEFT_UNKNOWN);
     assert_int_equal(item.doubt, PL_DOUBT_STEPS);
+    assert_true(near(item.steps.due_s, 10)); /* twice 5 s: it was filled from the start at the earliest */
     item = judge_doubling_alone(3, 16, 8u << 20); /* at most 0.6 s: the next step is overdue */
     assert_int_equal(item.verdict, PL_LEFT_STOPPED);
     item = judge_doubling_alone(3, 19, 16u << 20); /* it was larger once */

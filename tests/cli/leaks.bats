@@ -58,6 +58,14 @@ lacks() {
     done
 }
 
+@test "a list that doubles may still grow, and is no proof of a leak before its next step is due" {
+    for which in killed exited; do
+        leaks $which
+        judges grow_list "may still grow: it grows in steps, to ever larger blocks: to 16.0 KiB at "
+        judges grow_list "; the next step is due by about "
+    done
+}
+
 @test "a leak is also suspected when the program exits normally" {
     leaks exited
     judges log_request "suspected leak: growing "
@@ -155,6 +163,9 @@ int main() { kept = malloc(100000); std::cout << "hello\n"; }'
     leaks --suppressions a.supp --suppressions b.supp killed
     lacks log_request
     lacks make_tables
+    [[ $output =~ "no leak is suspected, but 1 of "[0-9]+" sites may still grow, in steps" ]]
+    echo 'leak:grow_list' >>b.supp
+    leaks --suppressions a.supp --suppressions b.supp killed
     shows "no leak is suspected: no site shows steady growth"
     [ -z "$stderr" ]
 }

@@ -265,6 +265,13 @@ static uint32_t sizes_of(const struct evidence *e)
     return sizes;
 }
 
+/* When the next step is due, if the one before lived for `life_s`. A container that is filled at a steady rate since
+ * some time after the start doubles no later than after twice the time of its last step. */
+static double due_of(double last_s, double life_s)
+{
+    return fmin(last_s + 2 * life_s, 2 * last_s);
+}
+
 /*
  * A container that doubles has one block, and its age is that of the last step. So its growth shows in the sizes of its
  * blocks, by heap compositions. If it is filled at a steady rate, each step comes after twice the time of the one
@@ -287,7 +294,7 @@ static struct pl_steps steps_seen(const struct evidence *e)
         size = seen / held;
         bytes = seen;
     }
-    steps.due_s = steps.last_s + 2 * (steps.last_s - before_s);
+    steps.due_s = due_of(steps.last_s, steps.last_s - before_s);
     if (steps.count < STEPS_LEAST || sizes_of(e) < STEP_SIZES_LEAST || e->end.bytes < KEPT_AFTER_STEP * most ||
         e->end.seconds > steps.due_s)
         return (struct pl_steps){0};
@@ -315,7 +322,7 @@ static struct pl_steps steps_by_size(const struct evidence *e)
     if (e->sampled || e->classes == 0 || e->blocks != 1 || e->bytes < largest || sizes < STEP_SIZES_ALONE ||
         calls > STEP_CALLS * sizes)
         return (struct pl_steps){0};
-    double last_s = e->profile->age[e->last], due_s = last_s + 2 * last_life(e);
+    double last_s = e->profile->age[e->last], due_s = due_of(last_s, last_life(e));
     return e->end.seconds <= due_s ? (struct pl_steps){.count = sizes - 1, .last_s = last_s, .due_s = due_s}
                                    : (struct pl_steps){0};
 }

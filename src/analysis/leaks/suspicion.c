@@ -147,7 +147,7 @@ static char *say_unknown(const struct subject *subject)
     if (item->doubt == PL_DOUBT_STEPS) {
         char due[PL_FIGURE_BYTES], *steps = say_steps(item);
         pl_figure_seconds(due, item->steps.due_s);
-        char *text = print("may still grow: %s; the next step is not due before %s", steps, due);
+        char *text = print("may still grow: %s; the next step is due by about %s", steps, due);
         free(steps);
         return text;
     }

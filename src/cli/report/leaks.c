@@ -417,17 +417,27 @@ static uint32_t count_blind(const struct pl_leftovers *leftovers)
     return blind;
 }
 
+static uint32_t count_stepping(const struct pl_leftovers *leftovers)
+{
+    uint32_t stepping = 0;
+    for (uint32_t i = 0; i < leftovers->count; i++)
+        stepping += leftovers->item[i].doubt == PL_DOUBT_STEPS;
+    return stepping;
+}
+
 static void put_unsuspected(const struct table *table)
 {
-    uint32_t blind = count_blind(table->leftovers);
+    uint32_t blind = count_blind(table->leftovers), stepping = count_stepping(table->leftovers);
     char few[PL_FIGURE_BYTES], all[PL_FIGURE_BYTES];
-    pl_figure_exact(few, blind);
+    pl_figure_exact(few, blind ? blind : stepping);
     pl_figure_exact(all, table->leftovers->count);
     if (blind)
         pl_print_paragraph(table->view,
                            "no leak is suspected, but %s of %s sites %s too few samples to tell; %s run --exact "
                            "counts every allocation",
                            few, all, blind == 1 ? "has" : "have", pl_say_self());
+    else if (stepping)
+        pl_print_paragraph(table->view, "no leak is suspected, but %s of %s sites may still grow, in steps", few, all);
     else
         pl_print_paragraph(table->view, "no leak is suspected: no site shows steady growth");
 }

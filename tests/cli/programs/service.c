@@ -3,9 +3,10 @@
  * service.c - a small server with one leak and with everything that looks similar: `service SECONDS [killed]`.
  *
  * It allocates tables at the start. It fills a cache and then leaves it alone. In a ring of sessions new ones replace
- * old ones. A pool hardly grows later on. It handles requests, and now and then it forgets to free a line of its log.
- * When it exits, a handler frees the configuration. With `killed` it kills itself during a request. Its last line is
- * the longest time in seconds that it had to wait because the machine was busy.
+ * old ones. A pool hardly grows later on. A list doubles, at 0.6 of the run for the last time. It handles requests, and
+ * now and then it forgets to free a line of its log. When it exits, a handler frees the configuration. With `killed` it
+ * kills itself during a request. Its last line is the longest time in seconds that it had to wait because the machine
+ * was busy.
  */
 #include <signal.h>
 #include <stdbool.h>
@@ -20,6 +21,7 @@
 #define TABLES 200
 #define CACHE_MAX 100000
 #define SESSION_BYTES 2000
+#define LIST_BYTES (1 << 14)
 #define CONFIG_BLOCKS 30
 
 static void *table[TABLES], *cache[CACHE_MAX], *config[CONFIG_BLOCKS];
@@ -81,6 +83,19 @@ NOINLINE static void replace_session(void)
     session[number] = malloc(SESSION_BYTES);
 }
 
+/* Filled at a steady rate. */
+NOINLINE static void grow_list(void)
+{
+    static char *list;
+    static size_t room = 64;
+    double full = elapsed_s() / (0.6 * seconds) * LIST_BYTES / 2;
+    if (list && full < (double) room)
+        return;
+    while (full >= (double) room)
+        room *= 2;
+    list = realloc(list, room);
+}
+
 NOINLINE static void begin_request(void)
 {
     request = malloc(3000);
@@ -111,6 +126,7 @@ int main(int argc, char **argv)
         fill_cache(tick);
         fill_pool();
         replace_session();
+        grow_list();
         begin_request();
         log_request(tick);
         free(request);

@@ -16,7 +16,7 @@ const FIRST = 20; /* of each kind; a button shows more */
 
 const KINDS: readonly { verdict: Verdict; title: string; what: string }[] = [
   { verdict: "suspected", title: "Suspected leaks", what: "old blocks survive and new ones accumulate" },
-  { verdict: "unknown", title: "Cannot tell", what: "too few blocks were seen to say whether they grow" },
+  { verdict: "unknown", title: "Cannot tell", what: "the profile does not show whether they grow, and each says why" },
   { verdict: "stopped", title: "Stopped growing", what: "grew at first, but no longer at the end" },
   { verdict: "once", title: "Once, or at the start", what: "probably kept on purpose" },
   { verdict: "young", title: "Young", what: "allocated shortly before the end: probably in use" },
@@ -187,8 +187,8 @@ function conclude(leaks: LeaksInfo): string {
   const unknown = leaks.items.filter((item) => item.verdict === "unknown").length;
   const all = leaks.items.length;
   if (suspected > 0) return "";
-  if (unknown === all) return " Too few blocks were seen, or the run is too short, to tell whether any of it grows.";
-  if (unknown > 0) return ` No leak is suspected, but ${unknown} of ${all} sites have too few blocks to tell.`;
+  if (unknown === all) return " The profile does not show whether any of it grows.";
+  if (unknown > 0) return ` No leak is suspected, but ${unknown} of ${all} sites cannot be judged.`;
   return " No leak is suspected: no site shows steady growth.";
 }
 
