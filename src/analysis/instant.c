@@ -289,6 +289,7 @@ const struct pl_profile *pl_instant_between(const struct pl_profile *whole, int 
     *out = *whole;
     out->arena = arena;
     out->difference = true;
+    out->looked = PL_LOOKED_NOT;
     out->since_s = pl_instant_seconds(whole, since);
     out->until_s = pl_instant_seconds(whole, until);
     out->base_sites = since == PL_INSTANT_START ? 0 : whole->sites;

@@ -35,6 +35,8 @@ static const struct wording {
                                 {"Blocks at the peak", "Blocks at the peak", "Blocks at the peak"}},
     [PL_METRIC_PEAK_SPACE] = {PL_METRIC_PEAK_OBJECTS, "bytes", {"At the peak", "At the peak", "At the peak"}},
     [PL_METRIC_TEMP_OBJECTS] = {PL_METRIC_ALLOC_OBJECTS, "temporary", {"Temporary", "Temporary", "Temporary"}},
+    [PL_METRIC_LOST_OBJECTS] = {PL_METRIC_LOST_SPACE, "blocks", {"Lost blocks", "Lost blocks", "Lost blocks"}},
+    [PL_METRIC_LOST_SPACE] = {PL_METRIC_LOST_OBJECTS, "bytes", {"Lost", "Lost", "Lost"}},
 };
 
 /* Each of the merged processes had its peak at its own time. */

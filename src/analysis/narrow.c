@@ -348,6 +348,7 @@ struct pl_profile *pl_narrow_heap(const struct pl_profile *whole, uint32_t numbe
     const struct pl_heap_view *heap = &whole->heap[number];
     struct pl_profile *out = pl_arena_alloc(arena, sizeof *out);
     *out = *whole;
+    out->looked = PL_LOOKED_NOT;
     out->arena = arena;
     out->heaps = 0;
     out->method = methods[heap->kind];

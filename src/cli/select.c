@@ -477,6 +477,18 @@ static enum pl_exit apply(const struct pl_select *select, const char *subject, s
     return status;
 }
 
+/* What is lost is known only if somebody has looked, and not of a part of the run. */
+static enum pl_exit check_metric(const struct pl_select *select, const struct pl_selection *selection)
+{
+    enum pl_metric metric = pl_select_metric(select, PL_METRIC_INUSE_SPACE);
+    if ((int) metric < pl_profile_metrics(selection->profile))
+        return PL_EXIT_OK;
+    if (selection->opened->looked != PL_LOOKED_NOT)
+        return pl_say_failure("what is lost is known of malloc's heap and of the whole run only, not at a moment or between two");
+    return pl_say_failure("nobody has looked what is lost in %s: see `%s help leaks`", selection->subject,
+                          pl_say_self());
+}
+
 enum pl_exit pl_select_take(const struct pl_select *select, struct pl_profile *whole, const char *typed,
                             struct pl_selection *out)
 {
@@ -485,6 +497,8 @@ enum pl_exit pl_select_take(const struct pl_select *select, struct pl_profile *w
     enum pl_exit status = choose_heap(select, &selection);
     if (status == PL_EXIT_OK)
         status = apply(select, selection.subject, &selection);
+    if (status == PL_EXIT_OK)
+        status = check_metric(select, &selection);
     if (status != PL_EXIT_OK)
         pl_select_free(&selection);
     else

@@ -43,7 +43,8 @@ extern const char *const pl_select_metric_words[];
 #define PL_SELECT_METRIC(given, fallback_)                                                                             \
     {                                                                                                                  \
         .name = "metric", .letter = 'm', .takes = "METRIC", .fallback = fallback_,                                     \
-        .help = "figure to show and sort by: live, allocated, calls, blocks, peak, peak-blocks or temporary",          \
+        .help = "figure to show and sort by: live, allocated, calls, blocks, peak, peak-blocks, temporary, lost or "   \
+                "lost-blocks",                                                                                         \
         .type = &pl_type_choice, .into = &(given).metric, .choices = pl_select_metric_words,                           \
         .offered = PL_METRIC_COUNT                                                                                     \
     }

@@ -10,6 +10,7 @@
 #include "core/cold.h"
 #include "core/control.h"
 #include "core/hash.h"
+#include "core/look.h"
 #include "core/memory.h"
 #include "core/records/eras.h"
 #include "core/records/paths.h"
@@ -783,6 +784,8 @@ void pl_process_end(struct pl_process *process, enum pl_end how, int exit_status
             last_words(process, how, exit_status);
         return;
     }
+    if (process->state == PL_PROCESS_ON && process->pid == pl_sys_getpid())
+        pl_look_await(process);
     if (!begin_end(process))
         return;
     last_words(process, how, exit_status);

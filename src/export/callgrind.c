@@ -119,6 +119,7 @@ struct writer {
     const uint32_t *file; /* by function: pl_wording_files() */
     bool *said[NAME_KINDS];
     enum pl_metric order[PL_METRIC_COUNT];
+    int metrics;
 };
 
 /* Names have numbers; the first time, the name follows its number. Readers skip blanks there, so blanks at the start of
@@ -183,7 +184,7 @@ static uint32_t function_of(const struct graph *graph, uint32_t line)
 
 static void put_values(const struct writer *writer, const int64_t value[PL_METRIC_COUNT])
 {
-    for (int i = 0; i < PL_METRIC_COUNT; i++)
+    for (int i = 0; i < writer->metrics; i++)
         fprintf(writer->out, " %" PRId64, value[writer->order[i]]);
     fputc('\n', writer->out);
 }
@@ -272,7 +273,7 @@ static void choose_order(struct writer *writer, enum pl_metric first)
 {
     int at = 0;
     writer->order[at++] = first;
-    for (int m = 0; m < PL_METRIC_COUNT; m++)
+    for (int m = 0; m < writer->metrics; m++)
         if (m != (int) first)
             writer->order[at++] = (enum pl_metric) m;
 }
@@ -286,12 +287,12 @@ static void put_head(const struct writer *writer, const struct pl_profile *profi
             "\ncmd: %s\ndesc: %s\n",
             profile->header.pid, command, subtitle);
     fputs("positions: line\n", writer->out);
-    for (int i = 0; i < PL_METRIC_COUNT; i++) {
+    for (int i = 0; i < writer->metrics; i++) {
         const struct pl_metric_info *info = pl_describe_metric(profile, writer->order[i]);
         fprintf(writer->out, "event: %s : %s\n", info->key, info->help);
     }
     fputs("events:", writer->out);
-    for (int i = 0; i < PL_METRIC_COUNT; i++)
+    for (int i = 0; i < writer->metrics; i++)
         fprintf(writer->out, " %s", pl_metric_info[writer->order[i]].key);
     fputs("\nsummary:", writer->out);
     put_values(writer, options->flat->total);
@@ -305,7 +306,7 @@ void pl_export_callgrind(const struct pl_profile *profile, const struct pl_expor
     struct graph graph;
     make_graph(&graph, flat);
     uint32_t *file = pl_wording_files(flat);
-    struct writer writer = {.out = out, .graph = &graph, .file = file};
+    struct writer writer = {.out = out, .graph = &graph, .file = file, .metrics = pl_profile_metrics(profile)};
     writer.said[OBJECT] = pl_grow_zeroed(profile->modules + 1ull, sizeof(bool));
     writer.said[FILE_NAME] = pl_grow_zeroed(flat->functions + 1ull, sizeof(bool));
     writer.said[FUNCTION] = pl_grow_zeroed(flat->functions + 1ull, sizeof(bool));

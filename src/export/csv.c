@@ -231,7 +231,7 @@ static void put_header(const struct writer *writer)
 {
     fputs("function,file,line,module,tag,thread,", writer->out);
     for (size_t i = 0; i < FIGURES; i++)
-        for (int m = 0; m < PL_METRIC_COUNT && wanted(writer->profile, figures[i].when); m++)
+        for (int m = 0; m < pl_profile_metrics(writer->profile) && wanted(writer->profile, figures[i].when); m++)
             fprintf(writer->out, "%s%s,", pl_metric_info[m].word, figures[i].suffix);
     fputs("stack" LINE_END, writer->out);
 }
@@ -245,7 +245,7 @@ static void put_row(struct writer *writer, uint32_t number)
     if (wanted(writer->profile, IN_ESTIMATES))
         estimate_row(writer, number);
     for (size_t i = 0; i < FIGURES; i++)
-        for (int m = 0; m < PL_METRIC_COUNT && wanted(writer->profile, figures[i].when); m++)
+        for (int m = 0; m < pl_profile_metrics(writer->profile) && wanted(writer->profile, figures[i].when); m++)
             fprintf(writer->out, "%" PRId64 ",", figures[i].of(writer, row, m));
     put_stack(writer, row->stack);
     fputs(LINE_END, writer->out);

@@ -96,7 +96,6 @@ struct pl_digest_view {
 /* The two kinds of figures that stores tell apart. */
 #define PL_DIGEST_LIVE (1u << PL_METRIC_INUSE_OBJECTS | 1u << PL_METRIC_INUSE_SPACE)
 #define PL_DIGEST_ALLOCATED (1u << PL_METRIC_ALLOC_OBJECTS | 1u << PL_METRIC_ALLOC_SPACE)
-#define PL_DIGEST_ALL ((1u << PL_METRIC_COUNT) - 1)
 
 /* Has the row a figure of one of these metrics that is not 0? */
 bool pl_digest_row_counts(const struct pl_digest_row *row, uint32_t metrics);

@@ -333,11 +333,11 @@ static uint64_t after_start(const struct pl_profile *profile, double seconds)
 struct pl_digest_view pl_digest_whole(const struct pl_digest *digest, const struct pl_profile *profile,
                                       enum pl_digest_figures figures, enum pl_metric metric)
 {
-    static const struct {
+    const struct {
         uint32_t metrics;
         enum pl_metric metric;
     } kinds[] = {
-        [PL_FIGURES_ALL] = {PL_DIGEST_ALL, PL_METRIC_INUSE_SPACE},
+        [PL_FIGURES_ALL] = {(1u << pl_profile_metrics(profile)) - 1, PL_METRIC_INUSE_SPACE},
         [PL_FIGURES_LIVE] = {PL_DIGEST_LIVE, PL_METRIC_INUSE_SPACE},
         [PL_FIGURES_ALLOCATED] = {PL_DIGEST_ALLOCATED, PL_METRIC_ALLOC_SPACE},
     };

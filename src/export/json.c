@@ -201,9 +201,10 @@ void pl_json_add_estimate(struct pl_json *json, const char *name, const struct p
     pl_json_end(json, '}');
 }
 
-void pl_json_add_metrics(struct pl_json *json, const struct pl_estimate metric[PL_METRIC_COUNT])
+void pl_json_add_metrics(struct pl_json *json, const struct pl_profile *profile,
+                         const struct pl_estimate metric[PL_METRIC_COUNT])
 {
-    for (int i = 0; i < PL_METRIC_COUNT; i++)
+    for (int i = 0; i < pl_profile_metrics(profile); i++)
         pl_json_add_estimate(json, pl_metric_info[i].key, &metric[i]);
 }
 

@@ -41,7 +41,8 @@ void pl_json_add_real(struct pl_json *json, const char *name, double number);
 void pl_json_add_known(struct pl_json *json, const char *name, double number); /* 0, "not known" or "never": null */
 void pl_json_add_histogram(struct pl_json *json, const char *name, const double *count, unsigned counts);
 void pl_json_add_estimate(struct pl_json *json, const char *name, const struct pl_estimate *estimate);
-void pl_json_add_metrics(struct pl_json *json, const struct pl_estimate metric[PL_METRIC_COUNT]);
+void pl_json_add_metrics(struct pl_json *json, const struct pl_profile *profile,
+                         const struct pl_estimate metric[PL_METRIC_COUNT]);
 void pl_json_add_functions(struct pl_json *json, const char *name, const uint64_t calls[PL_FN_MAX]);
 
 /* A tag's path; null if it is so long that the paths of a deep tree would be most of the file. */

@@ -56,6 +56,8 @@ static const struct curve curves[PL_METRIC_COUNT] = {
     [PL_METRIC_PEAK_OBJECTS] = {PL_METRIC_INUSE_OBJECTS, PL_METRIC_PEAK_OBJECTS, OVER_TIME(live_objects, objects)},
     [PL_METRIC_PEAK_SPACE] = {PL_METRIC_INUSE_SPACE, PL_METRIC_PEAK_SPACE, OVER_TIME(live_bytes, bytes)},
     [PL_METRIC_TEMP_OBJECTS] = {PL_METRIC_TEMP_OBJECTS, NO_METRIC, .over_time = false},
+    [PL_METRIC_LOST_OBJECTS] = {PL_METRIC_LOST_OBJECTS, NO_METRIC, .over_time = false},
+    [PL_METRIC_LOST_SPACE] = {PL_METRIC_LOST_SPACE, NO_METRIC, .over_time = false},
 };
 
 static double figure_at(const void *view, size_t offset)

@@ -231,7 +231,7 @@ static void write_totals(struct pl_json *json, const struct pl_profile *profile)
         for (int i = 0; i < PL_FN_COUNT; i++)
             calls[i] += profile->thread[t].calls[i];
     pl_json_begin(json, '{');
-    pl_json_add_metrics(json, profile->total);
+    pl_json_add_metrics(json, profile, profile->total);
     add_spread(json, &profile->spread);
     pl_json_add_functions(json, "functions", calls);
     pl_json_end(json, '}');
@@ -428,7 +428,7 @@ static void write_sites(struct pl_json *json, const struct pl_profile *profile)
         pl_json_add_real(json, "exact_calls", figures.allocated.exact_objects);
         pl_json_add_whole(json, "samples", figures.allocated.sampled.samples);
         pl_json_add_whole(json, "samples_freed", figures.freed.sampled.samples);
-        pl_json_add_metrics(json, metric);
+        pl_json_add_metrics(json, profile, metric);
         add_spread(json, &spread);
         pl_json_end(json, '}');
     }

@@ -14,7 +14,8 @@
 
 #define SCHEMA_VERSION 1
 
-static void add_figures(struct pl_json *json, const char *name, const struct pl_tag_figures *figures)
+static void add_figures(struct pl_json *json, const struct pl_profile *profile, const char *name,
+                        const struct pl_tag_figures *figures)
 {
     struct pl_tag_freed freed = pl_tagfigures_freed(figures);
     pl_json_key(json, name);
@@ -23,7 +24,7 @@ static void add_figures(struct pl_json *json, const char *name, const struct pl_
     pl_json_add_whole(json, "calls", figures->all_calls);
     pl_json_add_whole(json, "bytes", figures->bytes);
     pl_json_add_functions(json, "functions", figures->calls);
-    pl_json_add_metrics(json, figures->metric);
+    pl_json_add_metrics(json, profile, figures->metric);
     pl_json_add_estimate(json, "freed_objects", &freed.objects);
     pl_json_add_estimate(json, "freed_space", &freed.space);
     pl_json_end(json, '}');
@@ -46,8 +47,8 @@ static void write_node(struct pl_json *json, const struct pl_profile *profile, c
     pl_json_add_text(json, "kind", several ? "more" : pl_json_tag_kind(profile, node->tag));
     pl_json_add_whole(json, "tags", node->tags);
     pl_json_add_whole(json, "nested", node->nested);
-    add_figures(json, "self", node->self);
-    add_figures(json, "total", node->total);
+    add_figures(json, profile, "self", node->self);
+    add_figures(json, profile, "total", node->total);
     pl_json_end(json, '}');
 }
 

@@ -83,6 +83,7 @@ enum pl_kind {
     PL_KIND_SMALL = 15,       /* struct pl_small: a tally of few calls. Since version 5 */
     PL_KIND_HEAP = 16,        /* struct pl_heap_record: a heap beside malloc's. Since version 5 */
     PL_KIND_LEDGER = 17,      /* struct pl_ledger: a thread's counts at a site in such a heap. Since version 5 */
+    PL_KIND_VERDICT = 18,     /* struct pl_verdict_record: what nothing points to. Readers of version 5 may ignore it */
     PL_KINDS_MAX = 32,
 };
 
@@ -209,6 +210,15 @@ enum pl_before {
     PL_BEFORE_UNKNOWN = 0,
     PL_BEFORE_MALLOC = 1,   /* glibc's malloc says so: bytes in blocks, with its own overhead */
     PL_BEFORE_RESIDENT = 2, /* the allocator is another one: resident memory that is no file's */
+};
+
+/* When somebody looked which blocks can still be reached. The order is part of the format. */
+enum pl_looked {
+    PL_LOOKED_NOT = 0,
+    PL_LOOKED_RUNNING = 1, /* `plimsoll leaks`: the process went on */
+    PL_LOOKED_EXIT = 2,    /* `plimsoll run --leaks`: when the program called exit, and exit handlers had run */
+    PL_LOOKED_SIGNAL = 3,  /* the same, when a signal was about to end it */
+    PL_LOOKED_COUNT,
 };
 
 /*
@@ -378,7 +388,10 @@ struct pl_header {
     uint32_t before_how;    /* enum pl_before: what before_bytes is */
     uint32_t blocks_layout; /* with blocks_at: PL_BLOCKS_LAYOUT of the runtime (core/blocks/blocks.h) */
     uint64_t blocks_at;     /* where in the process's memory its struct pl_blocks is; 0: not known */
-    uint8_t reserved[PL_HEADER_BYTES - 1592];
+    uint32_t looked;        /* enum pl_looked: whether records of kind VERDICT are complete, and when they were made */
+    uint32_t looked_partly; /* with `looked`: 1: there may be blocks that the profiler did not know */
+    uint64_t looked_ns;     /* with `looked`: since the start of the process */
+    uint8_t reserved[PL_HEADER_BYTES - 1608];
 };
 
 /* A loaded object. The same object loaded again at another address is another module. Module 1 is always "no module":
@@ -781,6 +794,26 @@ struct pl_composition_record {
 };
 
 /*
+ * The blocks of a thread's site that can no longer be reached, when somebody followed all pointers of the process.
+ * `lost` and `sampled` include those that are lost with others. Counts are whole numbers, or sums of weights.
+ */
+struct pl_verdict_record {
+    uint32_t site; /* published last */
+    uint32_t thread;
+    double lost_objects; /* that were counted: nothing leads to them from a root */
+    double lost_space;
+    struct pl_sums sampled; /* that were sampled: likewise */
+    double with_objects;    /* the part of both that other lost blocks lead to */
+    double with_space;
+    double along_objects; /* of any site: those that blocks of this site take along */
+    double along_space;
+    double inner_objects; /* not lost, but held only by pointers to the middle of a block */
+    double inner_space;
+    uint64_t example;       /* the address of a lost block; 0: none is lost */
+    uint64_t inner_example; /* of a block that is held only by such pointers; 0: there is none */
+};
+
+/*
  * A symbol for a frame, stored in the file so that it can be read on another machine. Several records with the same
  * frame are functions inlined there, in the order of their numbers, innermost first.
  */
@@ -813,7 +846,8 @@ struct pl_symbol {
     X(DIRECTORY, uint8_t)                                                                                              \
     X(SMALL, struct pl_small)                                                                                          \
     X(HEAP, struct pl_heap_record)                                                                                     \
-    X(LEDGER, struct pl_ledger)
+    X(LEDGER, struct pl_ledger)                                                                                        \
+    X(VERDICT, struct pl_verdict_record)
 
 #define PL_RECORD_SIZE_(name, type) [PL_KIND_##name] = sizeof(type),
 static const uint32_t pl_record_bytes[PL_KINDS_MAX] __attribute__((unused)) = {PL_RECORDS(PL_RECORD_SIZE_)};
@@ -840,6 +874,7 @@ PL_FREEZE_AT(struct pl_header, peak, 888);
 PL_FREEZE_AT(struct pl_header, automatic, 912);
 PL_FREEZE_AT(struct pl_header, steerable, 1104);
 PL_FREEZE_AT(struct pl_header, obeyed, 1128);
+PL_FREEZE_AT(struct pl_header, looked, 1592);
 PL_FREEZE(struct pl_module, 128);
 PL_FREEZE(struct pl_frame, 16);
 PL_FREEZE(struct pl_thread_record, 256);
@@ -872,6 +907,7 @@ PL_FREEZE(struct pl_ledger, 448);
 PL_FREEZE_AT(struct pl_ledger, sizes, 128);
 PL_FREEZE(struct pl_moment, 64);
 PL_FREEZE(struct pl_composition_record, 16384);
+PL_FREEZE(struct pl_verdict_record, 128);
 PL_FREEZE(struct pl_symbol, 64);
 
 #endif

@@ -88,6 +88,8 @@ static bool read_all(struct work *work)
 {
     struct pl_reach *reach = work->reach;
     struct pl_remote *remote = &work->remote;
+    if (work->options->ending)
+        return pl_remote_stop(remote, STOP_NS) ? note(work) && follow(work) : fail(work, remote->problem);
     if (!is_copied_whole(work->options->pid))
         snprintf(reach->whole, sizeof reach->whole, "it excludes memory from copies (MADV_DONTFORK)");
     bool borrowed = !*reach->whole && pl_remote_borrow(remote, PL_NEED_CALLS, STOP_NS);

@@ -5,7 +5,7 @@
  *   stop all threads ─ note registers, read the table of live blocks (census) ─ let the process copy itself
  *   (attach/remote) ─ let all threads go ─ find roots, follow pointers (verdict) in the copy ─ end the copy
  *
- * Where a copy cannot be had, the process itself is read while it stands still.
+ * Where a copy cannot be had, the process itself is read while it stands still; so is one that is about to end.
  */
 #ifndef PL_REACH_H
 #define PL_REACH_H
@@ -22,7 +22,7 @@ struct pl_reach {
     uint32_t threads;
     uint64_t still_ns;   /* how long all threads stood still, in all */
     uint64_t read_bytes; /* of its memory */
-    char whole[512];     /* why it was read while it stood still; "": a copy was read */
+    char whole[512];     /* why it was read while it stood still, unless it was ending; "": a copy was read */
     char problem[512];   /* after a failure, for people */
 };
 
@@ -31,6 +31,7 @@ struct pl_reach_options {
     uint64_t blocks_at; /* as the header of its profile says */
     uint64_t inode;     /* of its profile */
     bool complete;      /* all blocks since its start are known */
+    bool ending;        /* it waits to end: it may stand still for as long as we read */
 };
 
 /* False: see `problem`. */

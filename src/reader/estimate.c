@@ -230,6 +230,8 @@ void pl_estimate_figures(const struct pl_figures *figures, struct pl_estimate me
     metric[PL_METRIC_PEAK_OBJECTS] = part_objects(&figures->peak, figures);
     metric[PL_METRIC_PEAK_SPACE] = part_space(&figures->peak, figures);
     metric[PL_METRIC_TEMP_OBJECTS] = part_objects(&figures->temporary, figures);
+    metric[PL_METRIC_LOST_OBJECTS] = part_objects(&figures->lost, figures);
+    metric[PL_METRIC_LOST_SPACE] = part_space(&figures->lost, figures);
     for (int m = 0; m < PL_METRIC_COUNT; m++)
         allow_for_the_hidden(&metric[m], counts_bytes(m) ? figures->hidden.space : figures->hidden.objects);
     allow_for_the_moment(&metric[PL_METRIC_PEAK_OBJECTS], range->more_objects, range->less_objects);

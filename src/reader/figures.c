@@ -57,6 +57,19 @@ struct pl_amount pl_amount_rest(const struct pl_amount *from, const struct pl_am
     };
 }
 
+void pl_amount_cap(struct pl_amount *part, const struct pl_amount *whole)
+{
+    struct pl_sums *a = &part->sampled;
+    const struct pl_sums *b = &whole->sampled;
+    part->exact_objects = fmin(part->exact_objects, whole->exact_objects);
+    part->exact_space = fmin(part->exact_space, whole->exact_space);
+    a->objects = fmin(a->objects, b->objects);
+    a->space = fmin(a->space, b->space);
+    a->objects_variance = fmin(a->objects_variance, b->objects_variance);
+    a->space_variance = fmin(a->space_variance, b->space_variance);
+    a->samples = a->samples < b->samples ? a->samples : b->samples;
+}
+
 /* False for NaN. */
 static bool within(double part, double whole)
 {
@@ -78,6 +91,7 @@ void pl_figures_add(struct pl_figures *to, const struct pl_figures *more)
     pl_amount_add(&to->freed, &more->freed);
     pl_amount_add(&to->peak, &more->peak);
     pl_amount_add(&to->temporary, &more->temporary);
+    pl_amount_add(&to->lost, &more->lost);
     to->skew.objects += more->skew.objects;
     to->skew.space += more->skew.space;
     to->unseen_interval = fmax(to->unseen_interval, more->unseen_interval);
@@ -124,6 +138,16 @@ void pl_spread_add(struct pl_spread *to, const struct pl_spread *more)
     to->realloc_in_place += more->realloc_in_place;
     to->exit_objects += more->exit_objects;
     to->exit_space += more->exit_space;
+    to->with_objects += more->with_objects;
+    to->with_space += more->with_space;
+    to->along_objects += more->along_objects;
+    to->along_space += more->along_space;
+    to->inner_objects += more->inner_objects;
+    to->inner_space += more->inner_space;
+    if (to->lost_example == 0)
+        to->lost_example = more->lost_example;
+    if (to->inner_example == 0)
+        to->inner_example = more->inner_example;
 }
 
 double pl_size_bucket_from(unsigned bucket)

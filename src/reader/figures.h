@@ -32,6 +32,9 @@ struct pl_sums pl_sums_rest(const struct pl_sums *from, const struct pl_sums *wh
 void pl_amount_add(struct pl_amount *to, const struct pl_amount *more);
 struct pl_amount pl_amount_rest(const struct pl_amount *from, const struct pl_amount *what);
 
+/* Makes `part` at most `whole`, in each of its sums. */
+void pl_amount_cap(struct pl_amount *part, const struct pl_amount *whole);
+
 /* Is every component of `part` between 0 and that of `whole`? */
 bool pl_amount_within(const struct pl_amount *part, const struct pl_amount *whole);
 

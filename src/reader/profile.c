@@ -150,9 +150,10 @@ static bool valid_stacks(const struct pl_profile *profile)
 
 static bool valid_figures(const struct pl_figures *figures)
 {
+    struct pl_amount live = pl_amount_rest(&figures->allocated, &figures->freed);
     return pl_amount_within(&figures->freed, &figures->allocated) &&
            pl_amount_within(&figures->peak, &figures->allocated) &&
-           pl_amount_within(&figures->temporary, &figures->freed);
+           pl_amount_within(&figures->temporary, &figures->freed) && pl_amount_within(&figures->lost, &live);
 }
 
 static bool all_counts(const double *count, unsigned counts)
@@ -165,8 +166,10 @@ static bool all_counts(const double *count, unsigned counts)
 
 static bool valid_spread(const struct pl_spread *spread)
 {
-    const double rest[] = {spread->realloc_calls, spread->realloc_moved, spread->realloc_in_place, spread->exit_objects,
-                           spread->exit_space};
+    const double rest[] = {spread->realloc_calls, spread->realloc_moved, spread->realloc_in_place,
+                           spread->exit_objects,  spread->exit_space,    spread->with_objects,
+                           spread->with_space,    spread->along_objects, spread->along_space,
+                           spread->inner_objects, spread->inner_space};
     return all_counts(spread->sizes, PL_SIZE_BUCKETS) && all_counts(spread->lives, PL_LIFE_BUCKETS) &&
            all_counts(spread->ages, PL_COHORTS) && all_counts(rest, sizeof rest / sizeof *rest) &&
            spread->smallest <= spread->largest;
@@ -274,9 +277,9 @@ static bool valid_compositions(const struct pl_profile *profile)
 
 static bool valid_times(const struct pl_profile *profile)
 {
-    const double times[] = {profile->duration_s, profile->unit_s,     profile->peak_s,
-                            profile->exit_s,     profile->cost_s,     profile->peak_slack_bytes,
-                            profile->cpu_s,      profile->snapshot_s, profile->reset_s};
+    const double times[] = {profile->duration_s, profile->unit_s,           profile->peak_s, profile->exit_s,
+                            profile->cost_s,     profile->peak_slack_bytes, profile->cpu_s,  profile->snapshot_s,
+                            profile->reset_s,    profile->looked_s};
     for (unsigned i = 1; i < PL_COHORTS; i++)
         if (profile->age[i] < profile->age[i - 1])
             return false;

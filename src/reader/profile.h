@@ -37,7 +37,9 @@ struct pl_estimate {
     X(INUSE_SPACE, "inuse_space", "live", "bytes", "bytes not freed (yet)")                                            \
     X(PEAK_OBJECTS, "peak_objects", "peak-blocks", "blocks", "blocks that were live when the heap was largest")        \
     X(PEAK_SPACE, "peak_space", "peak", "bytes", "bytes that were live when the heap was largest")                     \
-    X(TEMP_OBJECTS, "temp_objects", "temporary", "calls", "allocations freed by their thread before its next one")
+    X(TEMP_OBJECTS, "temp_objects", "temporary", "calls", "allocations freed by their thread before its next one")     \
+    X(LOST_OBJECTS, "lost_objects", "lost-blocks", "blocks", "blocks that nothing leads to any more")                  \
+    X(LOST_SPACE, "lost_space", "lost", "bytes", "bytes of blocks that nothing leads to any more")
 
 enum pl_metric {
 #define PL_ENUM(name, key, word, unit, help) PL_METRIC_##name,
@@ -116,6 +118,14 @@ struct pl_spread {
     double realloc_in_place;
     double exit_objects; /* freed by exit handlers */
     double exit_space;
+    double with_objects; /* of those that are lost, those that other lost blocks lead to */
+    double with_space;
+    double along_objects; /* of any site: those that blocks of this one take along */
+    double along_space;
+    double inner_objects; /* held only by pointers to the middle of a block */
+    double inner_space;
+    uint64_t lost_example; /* the address of a lost block; 0: none is lost */
+    uint64_t inner_example;
 };
 
 /* Objects and bytes: an exact part that was counted, and a part that samples stand for. */
@@ -145,6 +155,7 @@ struct pl_figures {
     struct pl_amount freed;     /* by any thread */
     struct pl_amount peak;      /* live when the heap was largest */
     struct pl_amount temporary; /* only its objects are used */
+    struct pl_amount lost;      /* nothing leads to them any more; 0 unless somebody has looked */
     struct pl_skew skew;        /* of the samples in `allocated`; 0: not known */
     double unseen_interval;     /* mean gap between samples while not everything was counted; 0: everything was */
     uint64_t call_charge;       /* bytes that each call counted in that gap in addition to its size; at least 1 */
@@ -270,6 +281,9 @@ struct pl_profile {
     const char *snapshot_name;           /* NULL: not a snapshot. "" if it has no name */
     double snapshot_s;                   /* when it was taken, since the start */
     double reset_s;                      /* figures are about what was allocated since then; 0: since the start */
+    enum pl_looked looked;               /* when somebody looked what is lost: of several processes, of the last */
+    bool looked_partly;                  /* not all blocks were known then, or not all processes were looked at */
+    double looked_s;                     /* since the start */
 
     uint32_t moments; /* in order of time */
     struct pl_moment_view *moment;
@@ -302,6 +316,12 @@ struct pl_profile {
     struct pl_arena *arena;
 };
 
+/* How many metrics it has: what is lost comes last, and is known only if somebody has looked. */
+static inline int pl_profile_metrics(const struct pl_profile *profile)
+{
+    return profile->looked == PL_LOOKED_NOT ? PL_METRIC_LOST_OBJECTS : PL_METRIC_COUNT;
+}
+
 #define PL_WHY_BYTES 512
 int pl_profile_open(const char *path, struct pl_profile **out, char why[PL_WHY_BYTES]);
 
@@ -310,7 +330,8 @@ int pl_profile_load(const void *data, size_t bytes, struct pl_profile **out, cha
 void pl_profile_close(struct pl_profile *profile);
 
 /* Checks what an opened profile promises: every index is in range, every string is there, every site has 0 <= freed,
- * peak <= allocated and temporary <= freed, moments and heap compositions are in order, and nothing is infinite. */
+ * peak <= allocated, temporary <= freed and lost <= allocated - freed, moments and heap compositions are in order, and
+ * nothing is infinite. */
 bool pl_profile_valid(const struct pl_profile *profile);
 
 /* The smallest size (bytes), or lifetime (units), that belongs to a bucket. */

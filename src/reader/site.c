@@ -19,8 +19,8 @@ struct pl_packed {
     uint32_t word[1]; /* masks, then words */
 };
 
-_Static_assert(sizeof(struct pl_figures) == 38 * sizeof(uint64_t), "no padding, whose bytes would be undefined");
-_Static_assert(sizeof(struct pl_spread) == (PL_SIZE_BUCKETS + PL_LIFE_BUCKETS + PL_COHORTS + 7) * sizeof(uint64_t),
+_Static_assert(sizeof(struct pl_figures) == 45 * sizeof(uint64_t), "no padding, whose bytes would be undefined");
+_Static_assert(sizeof(struct pl_spread) == (PL_SIZE_BUCKETS + PL_LIFE_BUCKETS + PL_COHORTS + 15) * sizeof(uint64_t),
                "no padding");
 _Static_assert(WORDS(struct pl_figures) <= WORDS_MAX, "the larger of the two");
 
@@ -85,7 +85,7 @@ void pl_site_estimate(const struct pl_site_view *site, struct pl_estimate metric
 {
     struct pl_figures figures = pl_site_figures(site);
     pl_estimate_figures(&figures, metric);
-    for (int m = PL_METRIC_PEAK_OBJECTS; site->at_moment && m <= PL_METRIC_TEMP_OBJECTS; m++)
+    for (int m = PL_METRIC_PEAK_OBJECTS; site->at_moment && m < PL_METRIC_COUNT; m++)
         metric[m] = (struct pl_estimate){0};
 }
 

@@ -164,7 +164,8 @@ static void allow_for_the_unseen(struct pl_profile *profile, const struct pl_est
 void pl_totals_allocated(struct pl_estimate metric[PL_METRIC_COUNT], double calls, double bytes)
 {
     for (int m = 0; m < PL_METRIC_COUNT; m++)
-        cap(&metric[m], m == PL_METRIC_INUSE_SPACE || m == PL_METRIC_PEAK_SPACE ? bytes : calls);
+        cap(&metric[m],
+            m == PL_METRIC_INUSE_SPACE || m == PL_METRIC_PEAK_SPACE || m == PL_METRIC_LOST_SPACE ? bytes : calls);
     metric[PL_METRIC_ALLOC_OBJECTS] = pl_estimate_exactly(calls);
     metric[PL_METRIC_ALLOC_SPACE] = pl_estimate_exactly(bytes);
 }

@@ -142,7 +142,7 @@ commands="run report view top html ls snapshot control diff check merge export h
     expect 2 "$plimsoll" report --threshold 101 x
     says "--threshold 101: too large; use a number from 0 to 100"
     expect 2 "$plimsoll" report --metric bites x
-    says "--metric bites: not a choice; use calls, allocated, blocks, live, peak-blocks, peak or temporary"
+    says "--metric bites: not a choice; use calls, allocated, blocks, live, peak-blocks, peak, temporary, lost-blocks or lost"
     expect 2 "$plimsoll" report --color sometimes x
     says "use auto, always or never"
     expect 2 "$plimsoll" export --format jsn x

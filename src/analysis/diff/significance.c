@@ -39,6 +39,7 @@ enum part {
     LIVE,
     PEAK,
     TEMPORARY,
+    LOST,
 };
 
 static const struct basis {
@@ -48,16 +49,16 @@ static const struct basis {
     [PL_METRIC_ALLOC_OBJECTS] = {ALLOCATED, false}, [PL_METRIC_ALLOC_SPACE] = {ALLOCATED, true},
     [PL_METRIC_INUSE_OBJECTS] = {LIVE, false},      [PL_METRIC_INUSE_SPACE] = {LIVE, true},
     [PL_METRIC_PEAK_OBJECTS] = {PEAK, false},       [PL_METRIC_PEAK_SPACE] = {PEAK, true},
-    [PL_METRIC_TEMP_OBJECTS] = {TEMPORARY, false},
+    [PL_METRIC_TEMP_OBJECTS] = {TEMPORARY, false},  [PL_METRIC_LOST_OBJECTS] = {LOST, false},
+    [PL_METRIC_LOST_SPACE] = {LOST, true},
 };
 
 static struct pl_amount part_of(const struct pl_figures *figures, enum part part)
 {
     const struct pl_amount amount[] = {
-        [ALLOCATED] = figures->allocated,
-        [LIVE] = pl_amount_rest(&figures->allocated, &figures->freed),
-        [PEAK] = figures->peak,
-        [TEMPORARY] = figures->temporary,
+        [ALLOCATED] = figures->allocated, [LIVE] = pl_amount_rest(&figures->allocated, &figures->freed),
+        [PEAK] = figures->peak,           [TEMPORARY] = figures->temporary,
+        [LOST] = figures->lost,
     };
     return amount[part];
 }

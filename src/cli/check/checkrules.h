@@ -47,6 +47,10 @@ enum pl_checkrule_unit {
       "limit on the growth of peak, live, allocated and calls vs FILE, or the --baseline: four rules in one")          \
     X(NO_LEAKS, "no-leaks", "never freed", NONE, NULL, NULL,                                                           \
       "fail if anything was never freed, after suppressions; same as --max-never-freed 0")                             \
+    X(LOST, "max-lost", "lost", BYTES, "[WHERE=]SIZE", "1M",                                                           \
+      "limit on the bytes that nothing leads to any more, in a profile of run --leaks")                                \
+    X(NO_LOST, "no-lost", "lost blocks", NONE, NULL, NULL,                                                             \
+      "fail if there are blocks that nothing leads to any more, in a profile of run --leaks")                          \
     X(NO_SUSPECTS, "no-suspected-leaks", "suspected leaks", NONE, NULL, NULL,                                          \
       "fail if there are leak suspects: sites whose old blocks survive and new ones accumulate")
 

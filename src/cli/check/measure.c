@@ -89,6 +89,14 @@ static void measure_metric(struct pl_measure *measure, enum pl_metric metric)
         measure->cannot = pl_say_print("cannot tell: nothing was recorded while it ran");
 }
 
+static void measure_lost(struct pl_measure *measure, enum pl_metric metric)
+{
+    measure_metric(measure, metric);
+    if (measure->whole->looked == PL_LOOKED_NOT)
+        measure->cannot =
+            pl_say_print("cannot tell: nobody has looked what is lost; see `%s help leaks`", pl_say_self());
+}
+
 /* Threads add to the total in batches, so the peak of several threads is known only to within these batches. */
 static void measure_peak(struct pl_measure *measure, enum pl_metric metric)
 {
@@ -261,6 +269,8 @@ static const struct how {
     [PL_CHECKRULE_TEMPORARY] = {measure_share, worst_of_metric, PL_METRIC_TEMP_OBJECTS, false},
     [PL_CHECKRULE_RSS] = {measure_rss, worst_nowhere, PL_METRIC_PEAK_SPACE, false},
     [PL_CHECKRULE_NO_LEAKS] = {measure_left, worst_left, PL_METRIC_INUSE_SPACE, false},
+    [PL_CHECKRULE_LOST] = {measure_lost, worst_of_metric, PL_METRIC_LOST_SPACE, true},
+    [PL_CHECKRULE_NO_LOST] = {measure_lost, worst_of_metric, PL_METRIC_LOST_OBJECTS, true},
     [PL_CHECKRULE_NO_SUSPECTS] = {measure_suspects, worst_suspect, PL_METRIC_INUSE_OBJECTS, false},
 };
 

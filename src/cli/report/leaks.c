@@ -23,8 +23,10 @@
 #include "analysis/metric.h"
 #include "analysis/path.h"
 #include "analysis/traits.h"
+#include "cli/leaks/lost.h"
 #include "cli/report/print.h"
 #include "cli/report/tagview.h"
+#include "cli/run/summary.h"
 #include "cli/table.h"
 
 #define INDENT 2
@@ -442,6 +444,24 @@ static void put_unsuspected(const struct table *table)
         pl_print_paragraph(table->view, "no leak is suspected: no site shows steady growth");
 }
 
+/* Another question than growth: see docs/leaks.md. */
+static void put_lost(const struct table *table)
+{
+    const struct pl_profile *profile = table->view->profile;
+    const struct pl_estimate *total = profile->total;
+    if (profile->looked == PL_LOOKED_NOT || profile->difference)
+        return;
+    char *amount = pl_lost_amount(total[PL_METRIC_LOST_SPACE].value, total[PL_METRIC_LOST_OBJECTS].value);
+    char *subject = pl_summary_typed(table->view->subject);
+    if (total[PL_METRIC_LOST_OBJECTS].value > 0)
+        pl_print_paragraph(table->view, "lost: %s that nothing led to any more %s; %s leaks %s lists them", amount,
+                           pl_lost_when(profile), pl_say_self(), subject);
+    else
+        pl_print_paragraph(table->view, "lost: nothing; something pointed to every block %s", pl_lost_when(profile));
+    free(subject);
+    free(amount);
+}
+
 static void put_conclusion(const struct table *table)
 {
     const struct pl_leftovers *leftovers = table->leftovers;
@@ -471,6 +491,7 @@ enum pl_exit pl_leaks_print(const struct pl_view *view, const struct pl_leaks_op
     struct table table = {.view = view, .paths = &paths, .leftovers = leftovers, .families = &families};
     pl_head_print(view);
     put_summary(&table);
+    put_lost(&table);
     put_conclusion(&table);
     put_table(&table);
     pl_head_losses(view);

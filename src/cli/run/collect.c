@@ -26,6 +26,7 @@
 #include "cli/files.h"
 #include "cli/run/glibc.h"
 #include "cli/run/intake.h"
+#include "cli/run/lookout.h"
 #include "cli/say.h"
 #include "cli/term.h"
 #include "format/settings.h"
@@ -299,6 +300,7 @@ void pl_collect(struct pl_intake *intake, const struct pl_collect_options *optio
     let_all_go(&state);
     out->tree = state.tree;
     pl_move_free(&state.taken);
+    pl_lookout_sweep(options->directory);
     rmdir(options->directory); /* fails if profiles of running processes are left in it */
 }
 

@@ -42,6 +42,10 @@ struct pl_collected {
     char method[128];                  /* how the figures were obtained, in words */
     char flaws[256];                   /* why exact figures are not complete, in words; "": they are */
     struct pl_estimate inuse_objects, inuse_space, peak_space;
+    bool looked; /* when it ended; this and the next are 0 otherwise */
+    bool looked_partly;
+    double lost_objects, lost_space;
+    char unlooked[512]; /* why nobody could look, in words; "": nobody tried */
     double peak_slack_bytes;
     uint64_t unfollowed;     /* blocks that count as freed at once: peak and live are at least what is known */
     uint64_t interval_bytes; /* of sampling; 0: not sampled */

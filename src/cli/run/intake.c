@@ -33,6 +33,7 @@
 #include "analysis/resident.h"
 #include "cli/files.h"
 #include "cli/proc.h"
+#include "cli/run/lookout.h"
 #include "cli/run/target.h"
 #include "cli/say.h"
 #include "reader/describe.h"
@@ -86,6 +87,10 @@ void pl_intake_describe(const struct pl_profile *profile, struct pl_leaving *lea
     about->inuse_objects = profile->total[PL_METRIC_INUSE_OBJECTS];
     about->inuse_space = profile->total[PL_METRIC_INUSE_SPACE];
     about->peak_space = profile->total[PL_METRIC_PEAK_SPACE];
+    about->looked = profile->looked != PL_LOOKED_NOT;
+    about->looked_partly = profile->looked_partly;
+    about->lost_objects = profile->total[PL_METRIC_LOST_OBJECTS].value;
+    about->lost_space = profile->total[PL_METRIC_LOST_SPACE].value;
     about->peak_slack_bytes = profile->peak_slack_bytes;
     about->unfollowed = profile->header.losses[PL_LOSS_LIVE_FULL];
     about->interval_bytes = sampling_interval(&profile->header);
@@ -123,6 +128,7 @@ static bool is_unseen(struct pl_intake *intake, const struct pl_profile *profile
 static int open_complete(struct pl_intake *intake, const char *path, struct pl_profile **profile,
                          char why[PL_WHY_BYTES])
 {
+    pl_lookout_store(intake->options.directory, path, intake->unlooked);
     int error = pl_profile_open(path, profile, why);
     if (error || !is_unseen(intake, *profile) || pl_annotate_linked(path, why))
         return error;
@@ -217,6 +223,7 @@ static void keep(struct pl_intake *intake, struct pl_profile *profile, const cha
         pl_intake_forget(&intake->leaving[intake->count - 1]);
     struct pl_leaving leaving = {.profile = profile, .path = pl_say_print("%s", path)};
     pl_intake_describe(profile, &leaving);
+    memcpy(leaving.about.unlooked, intake->unlooked, sizeof leaving.about.unlooked);
     intake->leaving = pl_say_memory(realloc(intake->leaving, (intake->count + 1) * sizeof *intake->leaving));
     intake->leaving[intake->count++] = leaving;
     for (size_t i = 0; i < intake->count; i++)

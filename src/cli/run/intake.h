@@ -52,6 +52,7 @@ struct pl_intake {
     char **waiting;              /* files that have been added to a sum, which has not been saved since */
     size_t waiting_count;
     uint64_t waiting_bytes;
+    char unlooked[512];              /* of the profile that is taken in: why nobody could look at its process */
     struct pl_intake_thread *thread; /* NULL: none */
 };
 

@@ -25,6 +25,7 @@
 #include "cli/run/intake.h"
 #include "cli/run/launch.h"
 #include "cli/run/library.h"
+#include "cli/run/lookout.h"
 #include "cli/run/oom.h"
 #include "cli/run/place.h"
 #include "cli/run/summary.h"
@@ -46,6 +47,7 @@ static struct {
     bool exact;
     bool keep_all;
     bool no_symbols;
+    bool leaks;
     bool quiet;
     bool glibc, glibc_tree;
     const char *glibc_directory;
@@ -59,6 +61,8 @@ static const struct pl_option options[] = {
     PL_SETTINGS(PL_SETTING_ROW) /* first, so that a setting is the index of its option */
     {.name = "exact", .help = "count every allocation, whatever it costs; same as --sample exact",
      .type = &pl_type_flag, .into = &given.exact},
+    {.name = "leaks", .help = "with --exact: when a process ends, find the blocks that nothing points to any more",
+     .type = &pl_type_flag, .into = &given.leaks},
     {.name = "keep-all", .help = "keep the profile of each process: do not add up those of one program, and keep empty ones",
      .type = &pl_type_flag, .into = &given.keep_all},
     {.name = "no-symbols", .help = "do not store names; faster, but reading the profile then needs the program's files",
@@ -150,7 +154,8 @@ struct preparation {
     char *link;             /* PL_WAY_LOADER: what to execute, removed once it runs; NULL: the command itself */
     struct pl_watch *watch; /* NULL: no snapshots */
     struct pl_intake *intake;
-    struct pl_oom oom; /* before the program starts */
+    struct pl_oom oom;         /* before the program starts */
+    struct pl_lookout lookout; /* --leaks */
 };
 
 /* OUT and RUN get paths that do not depend on the working directory of a process. */
@@ -391,6 +396,7 @@ static void finish(const struct preparation *preparation, const struct pl_launch
                                             .live = preparation->live,
                                             .wait_status = launch->wait_status,
                                             .out_of_memory = out_of_memory,
+                                            .leaks = given.leaks,
                                             .quiet = given.quiet});
     say_snapshots(preparation->watch);
     pl_target_free(&actual);
@@ -406,11 +412,19 @@ static int refuse(const struct preparation *preparation, const struct pl_launch 
     return PL_EXIT_FAILURE;
 }
 
+static void start_lookout(struct preparation *preparation)
+{
+    preparation->lookout.control = -1;
+    if (given.leaks && preparation->live && !pl_lookout_start(&preparation->lookout, preparation->live))
+        pl_say("cannot watch for the end of the program: %m; it runs anyway, and what is lost will not be known");
+}
+
 static int run_program(char **command, struct preparation *preparation, const char *program)
 {
     struct pl_launch launch;
     const char *file = preparation->link ? preparation->link : command[0];
     preparation->oom = pl_oom_read("");
+    start_lookout(preparation);
     bool enclosed = preparation->live && preparation->enclosure.glibc;
     struct pl_launch_hooks hooks = {enclosed ? enclose : NULL, started, preparation};
     int error = pl_launch(file, command, make_environment(preparation), &hooks, &launch);
@@ -419,6 +433,7 @@ static int run_program(char **command, struct preparation *preparation, const ch
         pl_say("cannot start a process: %s", strerror(-error));
         launch.exec_error = -error;
     }
+    pl_lookout_end(&preparation->lookout);
     if (preparation->live)
         finish(preparation, &launch, program);
     if (error)
@@ -484,6 +499,15 @@ static enum pl_exit check_sizes(void)
     if (above && below &&
         pl_setting_number(&options[PL_SETTING_ABOVE], above) > pl_setting_number(&options[PL_SETTING_BELOW], below))
         return pl_say_usage("--above %s and --below %s exclude every size; swap them, or drop one", above, below);
+    return PL_EXIT_OK;
+}
+
+/* Called after the environment is read, too. */
+static enum pl_exit check_leaks(void)
+{
+    const char *sample = given.setting[PL_SETTING_SAMPLE];
+    if (given.leaks && (!sample || strcmp(sample, "exact")))
+        return pl_say_usage("--leaks needs --exact, because only then all blocks are known");
     return PL_EXIT_OK;
 }
 
@@ -579,6 +603,8 @@ static int run_main(int argc, char **argv)
     int status = check_lengths(pattern);
     if (status == PL_EXIT_OK)
         status = check_sizes();
+    if (status == PL_EXIT_OK)
+        status = check_leaks();
     if (status == PL_EXIT_OK) {
         enum pl_way way = given.glibc_tree ? PL_WAY_TREE : given.glibc ? PL_WAY_LOADER : PL_WAY_PRELOAD;
         struct pl_target target = pl_target_inspect(argv, way);
@@ -616,12 +642,16 @@ const struct pl_command pl_command_run = {
         "`plimsoll help "
         "glibc`.\n"
         "\n"
+        "With --leaks, a process that exits waits until `run` has followed all of its pointers, and its profile says "
+        "which blocks nothing leads to any more: `plimsoll leaks FILE` lists them. See `plimsoll help leaks`.\n"
+        "\n"
         "With --snapshot-every, `run` copies the profile of each process at an interval. It does so from outside, so "
         "idle programs get their snapshots, too. See `plimsoll help snapshot`.",
     .examples = "plimsoll run -- sort /etc/passwd\n"
                 "plimsoll run --exact -o exact.plim -- perl -e '$n{$_ % 100} .= \"x\" x 50 for 1 .. 20000'\n"
                 "plimsoll run --overhead 0.5% -- python3 -c 'print(len([str(i) for i in range(100000)]))'\n"
                 "plimsoll run --sample 64K -o out.plim -- perl -e 'push @kept, \"x\" x 1000 for 1 .. 20000'\n"
+                "plimsoll run --exact --leaks -- perl -e '$x = {}; $x->{me} = $x'\n"
                 "plimsoll run --snapshot-every 200ms --snapshot-keep 8 -- sleep 0.5",
     .statuses = "Otherwise the status of PROGRAM: 128 plus the signal number if a signal ended it, 127 if it was not "
                 "found, 126 if it could not be executed.",

@@ -221,6 +221,44 @@ static void say_losses(const struct pl_collected *main, const char *who)
     free(lost);
 }
 
+/* --- what is lost --- */
+
+static void say_lost_of(const struct pl_collected *each, const char *who)
+{
+    char space[PL_FIGURE_BYTES], objects[PL_FIGURE_BYTES], *path = pl_summary_typed(each->path);
+    pl_figure_bytes(space, each->lost_space);
+    pl_figure_count(objects, each->lost_objects);
+    pl_say("%slost: %s in %s block%s that nothing leads to any more; they are listed by: %s leaks %s", who, space,
+           objects, pl_figure_plural(objects), pl_say_self(), path);
+    free(path);
+}
+
+static void say_lost(const struct pl_summary *summary, const struct pl_collected *main, const char *who)
+{
+    const struct pl_collection *collection = summary->collection;
+    if (!summary->leaks)
+        return;
+    if (!main->looked)
+        pl_say("%sit is not known what is lost, because %s", who,
+               *main->unlooked                     ? main->unlooked
+               : main->end == PL_END_EXEC          ? "it executed another program"
+               : WIFSIGNALED(summary->wait_status) ? "a signal ended it at once"
+                                                   : "it did not end by way of exit");
+    else if (main->lost_objects > 0)
+        say_lost_of(main, who);
+    else
+        pl_say("%slost: nothing; something points to every block that was not freed%s", who,
+               main->looked_partly ? ", as far as the blocks are known" : "");
+    for (size_t i = 1, said = 0; i < collection->count && said < LISTED_MAX; i++) {
+        const struct pl_collected *each = &collection->profile[i];
+        char *name = pl_say_print("%s %u: ", each->comm, each->pid);
+        if (each->lost_objects > 0)
+            say_lost_of(each, name);
+        said += each->lost_objects > 0;
+        free(name);
+    }
+}
+
 static void say_too_few(const struct pl_summary *summary, const struct pl_collected *main)
 {
     char interval[PL_FIGURE_BYTES];
@@ -544,6 +582,7 @@ void pl_summary_say(const struct pl_summary *summary)
         say_bypasses(summary, who);
         say_elsewhere(main, who);
         say_losses(main, who);
+        say_lost(summary, main, who);
         free(who);
         free(name);
         say_too_few(summary, main);

@@ -313,7 +313,7 @@ char *pl_shown_tooltip(const struct pl_profile *profile, const struct pl_tag_tre
         fprintf(out, "nested in itself, %" PRIu32 " deep: recursion, or a missing plimsoll_pop()\n", node->nested);
     fprintf(out, "%s\nentered: ", threads);
     print_count(out, node->self->entered);
-    for (int i = 0; i < PL_METRIC_COUNT; i++)
+    for (int i = 0; i < pl_profile_metrics(profile); i++)
         print_both(out, pl_describe_metric(profile, (enum pl_metric) i)->word, (enum pl_metric) i,
                    &node->total->metric[i], &node->self->metric[i]);
     print_freed(out, node);

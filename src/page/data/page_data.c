@@ -120,9 +120,8 @@ static void write_loss_help(struct pl_json *json, const struct pl_page_work *wor
 
 static void write_metric_help(struct pl_json *json, const struct pl_page_work *work)
 {
-    (void) work;
     pl_json_begin(json, '{');
-    for (int m = 0; m < PL_METRIC_COUNT; m++)
+    for (int m = 0; m < pl_profile_metrics(work->profile); m++)
         pl_json_add_text(json, pl_metric_info[m].key, pl_metric_info[m].help);
     pl_json_end(json, '}');
 }

@@ -206,6 +206,11 @@ static void fold_process(struct fold *fold)
     profile->destination = pl_texts_get(&fold->texts, header->destination);
     for (int how = 0; how < PL_BYPASS_COUNT; how++)
         profile->bypass[how] = pl_texts_get(&fold->texts, header->bypass[how]);
+    if (header->looked > PL_LOOKED_NOT && header->looked < PL_LOOKED_COUNT) {
+        profile->looked = (enum pl_looked) header->looked;
+        profile->looked_partly = header->looked_partly != 0;
+        profile->looked_s = (double) header->looked_ns / 1e9;
+    }
     if (header->flags & PL_FLAG_SNAPSHOT)
         profile->snapshot_name = pl_texts_get(&fold->texts, header->snapshot_name);
     if (header->flags & PL_FLAG_MERGED)

@@ -11,11 +11,13 @@
 
 #include "format/small.h"
 #include "reader/account.h"
+#include "reader/figures.h"
 #include "reader/fold/sites.h"
 #include "reader/site.h"
 #include "reader/totals.h"
 
 #define NO_FRAME 0u
+#define FIGURE_MAX 0x1p62 /* a file that says more is damaged */
 
 /* ---- what counts ---- */
 
@@ -187,6 +189,17 @@ static bool same_site(const void *context, uint32_t entry)
            site->other_sizes == wanted->other_sizes;
 }
 
+/* The site, if there is one; else PL_NO_SITE. */
+static uint32_t known_site(const struct pl_profile *profile, const struct pl_index *index,
+                           const struct pl_site_view *wanted)
+{
+    struct question question = {profile->site, *wanted};
+    uint64_t where = (uint64_t) wanted->stack << 32 | wanted->thread;
+    uint64_t what = (uint64_t) wanted->tag << 1 | wanted->other_sizes;
+    uint32_t slot = *pl_index_find(index, where, what, same_site, &question);
+    return slot == 0 ? PL_NO_SITE : slot - 1;
+}
+
 static uint32_t find_site(struct pl_profile *profile, const struct pl_index *index, const struct pl_site_view *wanted)
 {
     struct question question = {profile->site, *wanted};
@@ -302,6 +315,90 @@ static void account(const struct pl_sites *sites, uint32_t record, struct pl_acc
     sites->image->damage += out->damaged;
 }
 
+/* ---- what is lost ---- */
+
+static bool is_count(double figure)
+{
+    return figure >= 0 && figure <= FIGURE_MAX;
+}
+
+static bool verdict_makes_sense(const struct pl_verdict_record *record)
+{
+    const double figures[] = {record->lost_objects,
+                              record->lost_space,
+                              record->sampled.objects,
+                              record->sampled.space,
+                              record->sampled.objects_variance,
+                              record->sampled.space_variance,
+                              record->with_objects,
+                              record->with_space,
+                              record->along_objects,
+                              record->along_space,
+                              record->inner_objects,
+                              record->inner_space};
+    for (size_t i = 0; i < sizeof figures / sizeof *figures; i++)
+        if (!is_count(figures[i]))
+            return false;
+    return true;
+}
+
+/* A verdict is about blocks of tallies and rows, so its site is there; unless there was a reset since. */
+static uint32_t site_of_verdict(const struct pl_sites *sites, const struct pl_index *index,
+                                const struct pl_verdict_record *record)
+{
+    const struct pl_profile *profile = sites->profile;
+    if (record->site == 0)
+        return PL_NO_SITE;
+    if (record->site >= profile->records || !has_thread(sites, record->thread) || !verdict_makes_sense(record)) {
+        sites->image->damage++;
+        return PL_NO_SITE;
+    }
+    struct pl_site_view wanted = {.thread = sites->thread_of[record->thread],
+                                  .stack = profile->stack_of_record[record->site]};
+    identify(sites, record->site, &wanted);
+    return known_site(profile, index, &wanted);
+}
+
+static void chain_verdicts(struct pl_sites *sites, const struct pl_index *index)
+{
+    const struct pl_verdict_record *record = pl_image_verdicts(sites->image);
+    uint32_t records = pl_image_count(sites->image, PL_KIND_VERDICT);
+    sites->first_verdict = pl_arena_alloc(sites->scratch, (sites->profile->sites + 1ull) * sizeof(uint32_t));
+    sites->next_verdict = pl_arena_alloc(sites->scratch, (records + 1ull) * sizeof(uint32_t));
+    for (uint32_t i = 1; i < records && sites->profile->looked != PL_LOOKED_NOT; i++) {
+        uint32_t site = site_of_verdict(sites, index, &record[i]);
+        if (site == PL_NO_SITE)
+            continue;
+        sites->next_verdict[i] = sites->first_verdict[site];
+        sites->first_verdict[site] = i;
+    }
+}
+
+/* What was lost stays lost; so if a file says that more is lost than live, it is cut. */
+static void add_verdicts(const struct pl_sites *sites, uint32_t site, struct pl_figures *figures,
+                         struct pl_spread *spread)
+{
+    const struct pl_verdict_record *record = pl_image_verdicts(sites->image);
+    for (uint32_t at = sites->first_verdict[site]; at != 0; at = sites->next_verdict[at]) {
+        const struct pl_verdict_record *each = &record[at];
+        pl_amount_add(&figures->lost, &(struct pl_amount){.exact_objects = each->lost_objects,
+                                                          .exact_space = each->lost_space,
+                                                          .sampled = each->sampled});
+        pl_spread_add(spread, &(struct pl_spread){.with_objects = each->with_objects,
+                                                  .with_space = each->with_space,
+                                                  .along_objects = each->along_objects,
+                                                  .along_space = each->along_space,
+                                                  .inner_objects = each->inner_objects,
+                                                  .inner_space = each->inner_space,
+                                                  .lost_example = each->example,
+                                                  .inner_example = each->inner_example});
+    }
+    struct pl_amount live = pl_amount_rest(&figures->allocated, &figures->freed);
+    pl_amount_cap(&figures->lost, &live);
+}
+
+/* ---- sums ---- */
+
 /* A site's figures are added up before they are packed, so its records are read one after the other. */
 static void add_up(struct pl_sites *sites)
 {
@@ -316,6 +413,7 @@ static void add_up(struct pl_sites *sites)
             pl_figures_add(&figures, &record.figures);
             pl_spread_add(&spread, &record.spread);
         }
+        add_verdicts(sites, i, &figures, &spread);
         figures.call_charge = pl_totals_charge(profile);
         profile->site[i].figures = pl_site_pack_figures(profile->arena, &figures);
         profile->site[i].spread = pl_site_pack_spread(profile->arena, &spread);
@@ -341,6 +439,7 @@ void pl_sites_fold(struct pl_sites *sites)
     profile->stack_of_record = pl_arena_alloc(profile->arena, profile->records * sizeof *profile->stack_of_record);
     memset(profile->stack_of_record, 0xff, profile->records * sizeof *profile->stack_of_record);
     find_sites(sites, &index);
+    chain_verdicts(sites, &index);
     add_up(sites);
 }
 

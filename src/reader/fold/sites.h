@@ -28,8 +28,10 @@ struct pl_sites {
     const struct pl_fold_tags *tags;
     const uint32_t *thread_of; /* thread record -> index into profile->thread, PL_NO_THREAD if there is none */
     struct pl_shares rows, tallies, smalls, ledgers;
-    uint32_t *first_remote; /* tally, or number of tallies + small -> the first record of frees by others, 0: none */
-    uint32_t *next_remote;  /* and from each to the next */
+    uint32_t *first_remote;  /* tally, or number of tallies + small -> the first record of frees by others, 0: none */
+    uint32_t *next_remote;   /* and from each to the next */
+    uint32_t *first_verdict; /* index into profile->site -> its first verdict, 0: none */
+    uint32_t *next_verdict;
 };
 #define PL_NO_THREAD UINT32_MAX
 

@@ -51,6 +51,8 @@ static void start_difference(struct pl_join_work *work)
     out->method = describe_both(arena, base, part);
     out->damage += base->damage;
     out->in_flight += base->in_flight;
+    out->looked = base->looked && part->looked ? part->looked : PL_LOOKED_NOT;
+    out->looked_partly = base->looked_partly || part->looked_partly;
     for (int m = 0; m < PL_METRIC_COUNT; m++)
         out->total[m] = pl_join_subtract(&part->total[m], &base->total[m]);
 }

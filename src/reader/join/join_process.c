@@ -218,6 +218,14 @@ static void take_clock(struct pl_profile *out, const struct pl_profile *part)
     out->header.clock.last_ns = header->clock.last_ns - header->start_monotonic_ns;
 }
 
+/* What is lost is added up, too. It is not all that is lost if nobody has looked at one of the processes. */
+static void join_looks(struct pl_profile *out, const struct pl_profile *part)
+{
+    out->looked_partly |= part->looked == PL_LOOKED_NOT || part->looked_partly;
+    out->looked = part->looked > out->looked ? part->looked : out->looked;
+    out->looked_s = fmax(out->looked_s, part->looked_s);
+}
+
 void pl_join_process(struct pl_join_work *work)
 {
     struct pl_profile *out = work->out;
@@ -229,6 +237,7 @@ void pl_join_process(struct pl_join_work *work)
         out->in_flight += part->in_flight;
         out->file_bytes += part->file_bytes;
         out->by_stack |= part->by_stack;
+        join_looks(out, part);
         if (out->unit_s == 0 && part->unit_s > 0)
             take_clock(out, part);
     }

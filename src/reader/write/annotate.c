@@ -97,16 +97,17 @@ int pl_annotate_linked(const char *path, char why[PL_WHY_BYTES])
 
 /* ---- symbols ---- */
 
-/* Symbol chunks without the flag were left by an interrupted attempt and are discarded. Sets *texts to the number of
- * text chunks. */
-static int read_directory(const struct file *file, struct pl_chunks *chunks, uint32_t *texts)
+/* Chunks of the kind that is to be written were left by an interrupted attempt and are discarded. Sets *texts to the
+ * number of text chunks. */
+static int read_directory(const struct file *file, struct pl_chunks *chunks, enum pl_kind kind, uint32_t *texts)
 {
     struct pl_image_source source = {.name = file->path, .fd = file->fd};
     if (pl_image_directory(&source, chunks->directory) != 0)
         return -EIO;
     *texts = 0;
+    chunks->fd = file->fd;
     for (uint32_t i = 0; i < PL_CHUNKS_MAX; i++) {
-        if (chunks->directory[i] == PL_KIND_SYMBOL)
+        if (chunks->directory[i] == kind)
             chunks->directory[i] = PL_KIND_NONE;
         *texts += chunks->directory[i] == PL_KIND_TEXT;
         if (chunks->directory[i] != PL_KIND_NONE)
@@ -150,8 +151,7 @@ static int annotate(struct file *file, const struct pl_profile *symbolized)
     struct pl_chunks *chunks = pl_arena_alloc(arena, sizeof *chunks);
     uint32_t texts;
     off_t bytes = lseek(file->fd, 0, SEEK_END);
-    chunks->fd = file->fd;
-    int result = read_directory(file, chunks, &texts);
+    int result = read_directory(file, chunks, PL_KIND_SYMBOL, &texts);
     if (result == 0) {
         struct pl_textout out = pl_textout_new(arena, texts * PL_CHUNK_BYTES, pl_textout_symbol_texts(symbolized));
         result = write_symbols(file, chunks, &out, symbolized);
@@ -176,6 +176,51 @@ int pl_annotate(const char *path, const struct pl_profile *symbolized, char why[
         if (result != 0)
             fail(&file, -result, "write symbols to", why);
     }
+    close(file.fd);
+    return result;
+}
+
+/* ---- what is lost ---- */
+
+/* The word that makes readers use the records comes last. */
+static int write_look(struct file *file, const struct pl_look *look)
+{
+    struct pl_arena *arena = pl_arena_new();
+    struct pl_chunks *chunks = pl_arena_alloc(arena, sizeof *chunks);
+    uint32_t texts;
+    int result = read_directory(file, chunks, PL_KIND_VERDICT, &texts);
+    if (result == 0)
+        result = pl_chunks_write(chunks, PL_KIND_VERDICT, look->record, look->count);
+    if (result == 0)
+        result = pl_chunks_end(chunks);
+    file->header.chunks = chunks->used;
+    file->header.count[PL_KIND_VERDICT] = look->count;
+    file->header.looked = look->looked;
+    file->header.looked_partly = look->partly;
+    file->header.looked_ns = look->ns;
+    if (result == 0)
+        result = WRITE_FIELD(file, chunks);
+    if (result == 0)
+        result = WRITE_FIELD(file, count);
+    if (result == 0)
+        result = WRITE_FIELD(file, looked_ns);
+    if (result == 0)
+        result = WRITE_FIELD(file, looked_partly);
+    if (result == 0)
+        result = WRITE_FIELD(file, looked);
+    pl_arena_free(arena);
+    return result;
+}
+
+int pl_annotate_look(const char *path, const struct pl_look *look, char why[PL_WHY_BYTES])
+{
+    struct file file = {.path = path};
+    int result = open_ended(&file, why);
+    if (result != 0)
+        return result;
+    result = file.header.looked == PL_LOOKED_NOT ? write_look(&file, look) : 0;
+    if (result != 0)
+        fail(&file, -result, "write what is lost to", why);
     close(file.fd);
     return result;
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * annotate.h - adds to a profile after its process has ended: names for its frames, and how it ended.
+ * annotate.h - adds to a profile after its process has ended: names for its frames, how it ended, and what is lost.
  */
 #ifndef PL_ANNOTATE_H
 #define PL_ANNOTATE_H
@@ -25,5 +25,17 @@ int pl_annotate_out_of_memory(const char *path, char why[PL_WHY_BYTES]);
 
 /* Also stores that an allocator is linked into its program, whose functions no hook sees. */
 int pl_annotate_linked(const char *path, char why[PL_WHY_BYTES]);
+
+/* What is lost: records of kind VERDICT, of which record 0 is not used, and when they were made. */
+struct pl_look {
+    enum pl_looked looked;
+    bool partly;
+    uint64_t ns; /* since the start of the process */
+    const struct pl_verdict_record *record;
+    uint32_t count; /* record 0 included */
+};
+
+/* Stores it in the profile of a process that has ended, or in a snapshot. Nothing happens if it has a look already. */
+int pl_annotate_look(const char *path, const struct pl_look *look, char why[PL_WHY_BYTES]);
 
 #endif

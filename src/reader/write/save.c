@@ -105,6 +105,9 @@ static void save_process(struct pl_save_work *save)
     for (int how = 0; how < PL_BYPASS_COUNT; how++)
         header->bypass[how] = pl_save_text(save, profile->bypass[how]);
     header->damage = profile->damage;
+    header->looked = profile->looked;
+    header->looked_partly = profile->looked_partly;
+    header->looked_ns = (uint64_t) (profile->looked_s * 1e9);
     if (header->timeline_shift > TIMELINE_SHIFT_MAX)
         header->timeline_shift = TIMELINE_SHIFT_MAX;
     if (peaks_now(profile))

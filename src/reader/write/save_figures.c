@@ -175,6 +175,30 @@ static uint32_t save_row(struct pl_save_work *save, const struct share *share)
     return pl_save_add(save, PL_KIND_ROW, &row);
 }
 
+/* ---- what is lost ---- */
+
+static void save_verdict(struct pl_save_work *save, const struct share *share, const struct pl_figures *figures)
+{
+    const struct pl_spread *spread = &share->spread;
+    struct pl_verdict_record record = {
+        .site = share->base.site,
+        .thread = share->base.thread,
+        .lost_objects = figures->lost.exact_objects,
+        .lost_space = figures->lost.exact_space,
+        .sampled = figures->lost.sampled,
+        .with_objects = spread->with_objects,
+        .with_space = spread->with_space,
+        .along_objects = spread->along_objects,
+        .along_space = spread->along_space,
+        .inner_objects = spread->inner_objects,
+        .inner_space = spread->inner_space,
+        .example = spread->lost_example,
+        .inner_example = spread->inner_example,
+    };
+    if (record.example != 0 || record.lost_objects > 0 || record.sampled.samples > 0 || record.inner_objects > 0)
+        pl_save_add(save, PL_KIND_VERDICT, &record);
+}
+
 /* ---- sites ---- */
 
 /* A site without a stack is the overflow site; under a tag, it is a site record without a stack. */
@@ -221,6 +245,7 @@ void pl_save_figures(struct pl_save_work *save)
     for (uint32_t i = 0; i < profile->sites; i++) {
         struct share share = share_of(save, &profile->site[i]);
         const struct pl_sums *sampled = &share.figures.allocated.sampled;
+        const struct pl_figures figures = share.figures;
         bool sampled_too = sampled->samples > 0 || sampled->objects > 0 || sampled->space > 0;
         if (share.figures.allocated.exact_objects >= 1)
             save->who[i] = save_tallies(save, &share);
@@ -228,5 +253,6 @@ void pl_save_figures(struct pl_save_work *save)
             uint32_t row = save_row(save, &share);
             save->who[i] = save->who[i] ? save->who[i] : row | PL_COMPOSITION_ROW;
         }
+        save_verdict(save, &share, &figures);
     }
 }

@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * look.h - looks at a process, to find what it has lost, and keeps the result for its profile.
+ */
+#ifndef PL_CLI_LOOK_H
+#define PL_CLI_LOOK_H
+
+#include "reach/reach.h"
+#include "reach/records.h"
+#include "reader/write/annotate.h"
+
+struct pl_look_taken {
+    struct pl_reach reach; /* how it was done; its census is empty */
+    struct pl_records records;
+    struct pl_look look; /* what to write to the profile */
+    char problem[768];   /* after a failure: a line for people */
+};
+
+/* `live` is the profile of the process. The process goes on; if it is `looked` at because it ends, it must wait until
+ * this returns. False: see `problem`. */
+bool pl_look_take(struct pl_look_taken *taken, pid_t pid, const char *live, enum pl_looked looked);
+void pl_look_free(struct pl_look_taken *taken);
+
+#endif

@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * records.h - verdicts on blocks, added up by the thread and the site that allocated them, as records of the profile.
+ */
+#ifndef PL_RECORDS_H
+#define PL_RECORDS_H
+
+#include "format/format.h"
+#include "reach/verdict.h"
+
+struct pl_records {
+    struct pl_verdict_record *record; /* record 0 is not used */
+    uint32_t count;                   /* record 0 included */
+};
+
+/* `profile` is the live profile of the process, which has the record that each block was counted in. False: no memory.
+ */
+bool pl_records_make(struct pl_records *records, const struct pl_census *census, int profile);
+void pl_records_free(struct pl_records *records);
+
+#endif
