@@ -158,7 +158,7 @@ def the_token_is_sent():
 def wrong_options_are_refused_with_what_to_type():
     for words, said in ((["1"], "push needs --to STORE+URL"), (["--to", "http://x", "1"], "not a store"),
                         (["--to", "zipkin+http://x", "1"], "not a store"), (["--to", "otlp+ftp://x", "1"], "not a store"),
-                        (["--to", "otlp+http://", "1"], "not a store"), (["--to", "otlp+http://x"], "push needs one PID"),
+                        (["--to", "otlp+http://", "1"], "not a store"), (["--to", "otlp+http://x", "1", "2"], "push takes one PID"),
                         (["--to", "otlp+http://x", "app.plim"], "not a PID"),
                         (["--to", "otlp+http://x", "--every", "10ms", "1"], "--every")):
         done = subprocess.run([PLIMSOLL, "push", *words], capture_output=True, text=True, env=environment(),

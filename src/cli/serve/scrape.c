@@ -95,7 +95,7 @@ static struct pl_seen *read_all(struct pl_fleet *fleet, const struct pl_question
         uint64_t since_ns = 0;
         if (!digest)
             continue;
-        add(set, digest, delta ? pl_fleet_delta(member, digest, set->time_ns, &since_ns) : NULL);
+        add(set, digest, delta ? pl_fleet_delta(fleet, member, digest, set->time_ns, &since_ns) : NULL);
         set->since_ns = delta && (!set->since_ns || since_ns < set->since_ns) ? since_ns : set->since_ns;
     }
     return set;

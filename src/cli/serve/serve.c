@@ -10,13 +10,17 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/signalfd.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/un.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "cli/names.h"
 #include "cli/option.h"
+#include "cli/push/rounds.h"
 #include "cli/serve/endpoints.h"
 #include "page/http.h"
 
@@ -29,7 +33,8 @@ static struct {
     const char *names;
     const char *token_file, *certificate_file, *key_file;
     bool insecure;
-} given = {.listen = USUAL_LISTEN};
+    struct pl_rounds_options push;
+} given = {.listen = USUAL_LISTEN, .push.every_ns = PL_ROUNDS_EVERY};
 
 /* clang-format off */
 static const struct pl_option options[] = {
@@ -44,6 +49,22 @@ static const struct pl_option options[] = {
      .into = &given.key_file},
     {.name = "insecure", .help = "serve beyond loopback without a token or TLS: everybody who can connect sees all "
      "profiles", .type = &pl_type_flag, .into = &given.insecure},
+    {.name = "to", .takes = "STORE+URL", .fallback = "nowhere", .help = "also send the profiles of all processes to this "
+     "store, as `push` does: " PL_STORE_NAMES ", a plus sign, and its address", .type = &pl_type_text,
+     .into = &given.push.store.to},
+    {.name = "every", .takes = "TIME", .fallback = "15s", .help = "with --to: how often, less up to a tenth at random",
+     .type = &pl_type_time, .into = &given.push.every_ns, .min = PL_ROUNDS_LEAST, .max = PL_ROUNDS_MOST,
+     .example = "15s"},
+    {.name = "to-token-file", .takes = "FILE", .help = "with --to: send the token in FILE as `Authorization: Bearer "
+     "TOKEN`; it is read again each time", .type = &pl_type_text, .into = &given.push.store.token_file},
+    {.name = "tenant", .takes = "NAME", .help = "with --to: send `X-Scope-OrgID: NAME`", .type = &pl_type_text,
+     .into = &given.push.store.tenant},
+    {.name = "ca", .takes = "FILE", .fallback = "the system's", .help = "with --to: certificates (PEM) that sign the "
+     "store's", .type = &pl_type_text, .into = &given.push.store.ca},
+    {.name = "addresses", .help = "with --to: send addresses and build-ids instead of names", .type = &pl_type_flag,
+     .into = &given.push.store.no_names},
+    {.name = "state", .takes = "DIRECTORY", .fallback = "none", .help = "with --to: remember in DIRECTORY what has been "
+     "sent, and go on from there when `serve` is started again", .type = &pl_type_text, .into = &given.push.state},
     PL_NAMES_OPTION(given.names),
     {0},
 };
@@ -193,16 +214,47 @@ static int block_signals(void)
     return signalfd(-1, &ending, SFD_CLOEXEC);
 }
 
-static void work(struct pl_endpoints *endpoints, int signals, struct pl_simplify *rules)
+/* Sends in a process of its own: a slow store keeps no scraper waiting, and each remembers by itself what it has told.
+ * Returns its pid, 0 if nothing is to be sent. */
+static pid_t start_sending(struct pl_simplify *rules, int signals)
+{
+    pid_t parent = getpid(), child = given.push.store.to ? fork() : 0;
+    if (child || !given.push.store.to)
+        return child;
+    if (!prctl(PR_SET_PDEATHSIG, SIGTERM) && getppid() == parent)
+        _exit(pl_rounds(&given.push, rules, signals));
+    _exit(PL_EXIT_FAILURE);
+}
+
+/* Serving goes on without the one that sends. */
+static void notice_end(struct pollfd *event, pid_t child)
+{
+    int status;
+    if (!event->revents || waitpid(child, &status, WNOHANG) != child)
+        return;
+    pl_say("nothing is sent any more: the process that sends has ended");
+    event->fd = -1;
+}
+
+static void work(struct pl_endpoints *endpoints, int signals, struct pl_simplify *rules, pid_t sends)
 {
     struct pl_fleet fleet = {.rules = rules};
     struct pollfd event[] = {{.fd = signals, .events = POLLIN},
-                             {.fd = pl_endpoints_event(endpoints), .events = POLLIN}};
+                             {.fd = pl_endpoints_event(endpoints), .events = POLLIN},
+                             {.fd = sends > 0 ? (int) syscall(SYS_pidfd_open, sends, 0) : -1, .events = POLLIN}};
+    int process = event[2].fd;
     do {
         int wait_ms = pl_endpoints_work(endpoints, &fleet);
-        if (poll(event, 2, wait_ms) < 0 && errno != EINTR)
+        if (poll(event, 3, wait_ms) < 0 && errno != EINTR)
             break;
+        notice_end(&event[2], sends);
     } while (!event[0].revents);
+    if (event[2].fd >= 0) {
+        kill(sends, SIGTERM);
+        waitpid(sends, NULL, 0);
+    }
+    if (process >= 0)
+        close(process);
     pl_fleet_free(&fleet);
 }
 
@@ -215,14 +267,17 @@ static enum pl_exit serve(const struct pl_endpoints_options *how)
     if (status != PL_EXIT_OK)
         return status;
     int signals = block_signals();
-    status = start(how, &endpoints);
+    pid_t sends = start_sending(rules, signals); /* before there are threads */
+    status = sends < 0 ? pl_say_failure("cannot start a process that sends: %m") : start(how, &endpoints);
     if (status == PL_EXIT_OK) {
         puts(pl_endpoints_url(endpoints));
         pl_say_flush();
-        work(endpoints, signals, rules);
+        work(endpoints, signals, rules, sends);
         pl_endpoints_stop(endpoints);
     } else {
         pl_names_forget(rules);
+        if (sends > 0)
+            kill(sends, SIGTERM);
     }
     close(signals);
     return status;
@@ -242,6 +297,8 @@ static int serve_main(int argc, char **argv)
     how.key = secrets.key;
     status = status == PL_EXIT_OK ? parse_listen(&how) : status;
     status = status == PL_EXIT_OK ? check_reach(&how) : status;
+    if (status == PL_EXIT_OK && given.push.store.to)
+        status = pl_sender_check(&given.push.store);
     status = status == PL_EXIT_OK ? serve(&how) : status;
     free_secrets(&secrets);
     return status;
@@ -261,10 +318,14 @@ const struct pl_command pl_command_serve = {
         "somebody asks; between questions `serve` does nothing. It needs no privileges for processes of its own user; "
         "only root sees all, also those in containers.\n"
         "\n"
+        "With --to, a process of its own also sends the profiles of all processes to a store: see `plimsoll help "
+        "push`.\n"
+        "\n"
         "It prints its address to stdout. On loopback, profiles are served to programs of the same user and of root, "
         "and metrics to all users of the machine; with --token-file to those who have the token. Beyond loopback it "
         "needs a token and TLS, unless --insecure is given.",
     .examples = "plimsoll serve\n"
+                "plimsoll serve --to otlp+http://127.0.0.1:4318 --state /var/lib/plimsoll\n"
                 "plimsoll serve --listen /run/plimsoll.sock",
     .files = PL_NAMES_FILES,
     .options = options,

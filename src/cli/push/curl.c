@@ -2,7 +2,7 @@
 /*
  * curl.c - loads libcurl, in one of the flavours that Debian has.
  */
-#include "cli/serve/curl.h"
+#include "cli/push/curl.h"
 
 #include <dlfcn.h>
 #include <stddef.h>

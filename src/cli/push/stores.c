@@ -7,8 +7,9 @@
  * to subtract the last profile from an allocation profile: ours have only what is new. Names of labels have underscores
  * for dots.
  */
-#include "cli/serve/stores.h"
+#include "cli/push/stores.h"
 
+#include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -19,9 +20,13 @@
 
 #define SAMPLES_MOST 16000u /* that Pyroscope takes in a profile */
 
-static void write_otlp(const struct pl_parcel *parcel, FILE *out)
+static void write_otlp(const struct pl_parcel *parcel, uint32_t parcels, bool no_names, FILE *out)
 {
-    pl_otlp_write(&(struct pl_otlp_resource){parcel->who, NULL, parcel->view, parcel->views}, 1, parcel->no_names, out);
+    struct pl_otlp_resource *resource = pl_say_memory(calloc(parcels + 1u, sizeof *resource));
+    for (uint32_t i = 0; i < parcels; i++)
+        resource[i] = (struct pl_otlp_resource){parcel[i].who, NULL, parcel[i].view, parcel[i].views};
+    pl_otlp_write(resource, parcels, no_names, out);
+    free(resource);
 }
 
 /* --- labels --- */
@@ -30,7 +35,7 @@ static void write_label(struct pl_json *json, const char *name, const char *valu
 {
     char *clean = pl_say_print("%s", name);
     for (char *at = clean; *at; at++)
-        *at = *at == '.' ? '_' : *at;
+        *at = isalnum((unsigned char) *at) ? *at : '_';
     pl_json_separate(json);
     pl_json_begin(json, '{');
     pl_json_add_text(json, "name", clean);
@@ -52,10 +57,10 @@ static void write_labels(struct pl_json *json, const struct pl_parcel *parcel, b
 
 /* --- profiles --- */
 
-static void write_profile(const struct pl_parcel *parcel, const struct pl_digest_view *view, FILE *out)
+static void write_profile(const struct pl_digest_view *view, bool no_names, FILE *out)
 {
     struct pl_digest_row *row = pl_say_memory(calloc(view->rows + 1ull, sizeof *row));
-    struct pl_pprof pprof = {.view = *view, .relative = true, .no_names = parcel->no_names};
+    struct pl_pprof pprof = {.view = *view, .relative = true, .no_names = no_names};
     memcpy(row, view->row, view->rows * sizeof *row);
     pprof.view.row = row;
     pprof.view.rows = pl_digest_trim(view->digest, row, view->rows, SAMPLES_MOST, view->metric);
@@ -65,7 +70,7 @@ static void write_profile(const struct pl_parcel *parcel, const struct pl_digest
     free(row);
 }
 
-static void write_sample(struct pl_json *json, const struct pl_parcel *parcel, const struct pl_digest_view *view)
+static void write_sample(struct pl_json *json, const struct pl_digest_view *view, bool no_names)
 {
     pl_json_key(json, "samples");
     pl_json_begin(json, '[');
@@ -73,14 +78,31 @@ static void write_sample(struct pl_json *json, const struct pl_parcel *parcel, c
     pl_json_begin(json, '{');
     pl_json_key(json, "rawProfile");
     fputc('"', json->out);
-    write_profile(parcel, view, json->out);
+    write_profile(view, no_names, json->out);
     fputc('"', json->out);
     json->comma = true;
     pl_json_end(json, '}');
     pl_json_end(json, ']');
 }
 
-static void write_series(const struct pl_parcel *parcel, FILE *out, bool parca)
+static void write_series(struct pl_json *json, const struct pl_parcel *parcel, const struct pl_digest_view *view,
+                         bool no_names, bool parca)
+{
+    pl_json_separate(json);
+    pl_json_begin(json, '{');
+    pl_json_key(json, "labels");
+    if (parca) {
+        pl_json_begin(json, '{');
+        pl_json_key(json, "labels");
+    }
+    write_labels(json, parcel, !parca);
+    if (parca)
+        pl_json_end(json, '}');
+    write_sample(json, view, no_names);
+    pl_json_end(json, '}');
+}
+
+static void write_all(const struct pl_parcel *parcel, uint32_t parcels, bool no_names, bool parca, FILE *out)
 {
     struct pl_json json = {.out = out};
     pl_json_begin(&json, '{');
@@ -88,32 +110,21 @@ static void write_series(const struct pl_parcel *parcel, FILE *out, bool parca)
         pl_json_add_bool(&json, "normalized", true); /* addresses are those in the binaries */
     pl_json_key(&json, "series");
     pl_json_begin(&json, '[');
-    for (uint32_t i = 0; i < parcel->views; i++) {
-        pl_json_separate(&json);
-        pl_json_begin(&json, '{');
-        pl_json_key(&json, "labels");
-        if (parca) {
-            pl_json_begin(&json, '{');
-            pl_json_key(&json, "labels");
-        }
-        write_labels(&json, parcel, !parca);
-        if (parca)
-            pl_json_end(&json, '}');
-        write_sample(&json, parcel, &parcel->view[i]);
-        pl_json_end(&json, '}');
-    }
+    for (uint32_t i = 0; i < parcels; i++)
+        for (uint32_t v = 0; v < parcel[i].views; v++)
+            write_series(&json, &parcel[i], &parcel[i].view[v], no_names, parca);
     pl_json_end(&json, ']');
     pl_json_end(&json, '}');
 }
 
-static void write_pyroscope(const struct pl_parcel *parcel, FILE *out)
+static void write_pyroscope(const struct pl_parcel *parcel, uint32_t parcels, bool no_names, FILE *out)
 {
-    write_series(parcel, out, false);
+    write_all(parcel, parcels, no_names, false, out);
 }
 
-static void write_parca(const struct pl_parcel *parcel, FILE *out)
+static void write_parca(const struct pl_parcel *parcel, uint32_t parcels, bool no_names, FILE *out)
 {
-    write_series(parcel, out, true);
+    write_all(parcel, parcels, no_names, true, out);
 }
 
 static const struct pl_store stores[] = {

@@ -11,12 +11,11 @@
 #include "export/digest.h"
 #include "export/otlp.h"
 
-/* What is sent at a time: who it is, what is live, and what was allocated since the last time. */
+/* What is sent of a process at a time: who it is, what is live, and what was allocated since the last time. */
 struct pl_parcel {
     const struct pl_otlp_attribute *who; /* names as in OpenTelemetry; a NULL key ends them */
     const struct pl_digest_view *view;
     uint32_t views;
-    bool no_names; /* only addresses and build-ids */
 };
 
 struct pl_store {
@@ -25,7 +24,7 @@ struct pl_store {
     const char *type;     /* of the content */
     const char *answer;   /* what the type of a good answer begins with */
     bool gzip;            /* the content is compressed as a whole */
-    void (*write)(const struct pl_parcel *parcel, FILE *out);
+    void (*write)(const struct pl_parcel *parcel, uint32_t parcels, bool no_names, FILE *out); /* one request */
 };
 
 /* NULL: there is none of this name. */
