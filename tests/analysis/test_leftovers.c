@@ -6,6 +6,7 @@
 
 #include "analysis/leaks/families.h"
 #include "analysis/leaks/leftovers.h"
+#include "analysis/leaks/rise.h"
 #include "model.h"
 
 #define LIBC "/lib/x86_64-linux-gnu/libc.so.6"
@@ -276,7 +277,7 @@ static void a_container_that_doubles_needs_no_heap_compositions(void **state)
     item = judge_doubling_alone(3, 19, 8u << 20); /* up to 5 s; the one before lived at most 5 s */
     assert_int_equal(item.verdict, PL_LEFT_UNKNOWN);
     assert_int_equal(item.doubt, PL_DOUBT_STEPS);
-    assert_true(near(item.steps.due_s, 10)); /* twice 5 s: it was filled from the start at the earliest */
+    assert_true(near(item.steps.due_s, 10));      /* twice 5 s: it was filled from the start at the earliest */
     item = judge_doubling_alone(3, 16, 8u << 20); /* at most 0.6 s: the next step is overdue */
     assert_int_equal(item.verdict, PL_LEFT_STOPPED);
     item = judge_doubling_alone(3, 19, 16u << 20); /* it was larger once */
@@ -333,6 +334,56 @@ static void a_site_in_no_heap_composition_is_not_suspected_if_older_blocks_are_f
     assert_int_equal(item.verdict, PL_LEFT_UNKNOWN);
     assert_int_equal(item.doubt, PL_DOUBT_PATTERN);
     model_free(model);
+}
+
+/* A cache that was filled in the first second, and is freed at the end. Its peak of 8.7 MB was at 9 s. */
+static bool rises(double error, double allocated)
+{
+    static const double level[] = {2.6e6, 7.0e6, 7.1e6, 7.2e6, 7.1e6, 7.2e6};
+    struct model *model = model_new(10, 8);
+    uint32_t site = SITE(model, STACK(model, APP, "cache_put", APP, "main"), 1000, 8700, 0), group = 0;
+    model->site[site].figures.peak.exact_space = 8.7e6;
+    model_seen(model, site, level, 6);
+    model->profile.peak_s = 9;
+    struct pl_profile *profile = model_pack(model);
+    struct pl_estimate metric[PL_METRIC_COUNT] = {
+        [PL_METRIC_PEAK_SPACE] = {.value = 8.7e6, .error = error},
+        [PL_METRIC_ALLOC_SPACE] = {.value = allocated},
+    };
+    bool steady = pl_rise_to_peak(profile, &group, 0, metric).steady;
+    model_free(model);
+    return steady;
+}
+
+/* Grew until 4 s, and `after` that. */
+static bool rises_early(double after)
+{
+    double level[] = {1e6, 2e6, 3e6, 4e6, 5e6, 6e6, 7e6, after, after, after, after, after, after, after, after, 0};
+    struct model *model = model_new(8.5, 8);
+    uint32_t site = SITE(model, STACK(model, APP, "cache_put", APP, "main"), 1000, 8000, 0), group = 0;
+    model->site[site].figures.peak.exact_space = 8e6;
+    model_seen(model, site, level, 16);
+    model->profile.peak_s = 4;
+    struct pl_profile *profile = model_pack(model);
+    struct pl_estimate metric[PL_METRIC_COUNT] = {[PL_METRIC_PEAK_SPACE] = {.value = 8e6}};
+    bool steady = pl_rise_to_peak(profile, &group, 0, metric).steady;
+    model_free(model);
+    return steady;
+}
+
+static void a_cache_that_stays_full_does_not_grow_any_more(void **state)
+{
+    (void) state;
+    assert_true(rises_early(1e6));
+    assert_false(rises_early(7.5e6));
+}
+
+static void the_noise_of_samples_is_no_growth(void **state)
+{
+    (void) state;
+    assert_true(rises(0, 52e6));      /* counted: it did grow */
+    assert_true(rises(1.5e6, 8.7e6)); /* nothing was replaced: samples can only be added */
+    assert_false(rises(1.5e6, 52e6));
 }
 
 static void growth_that_slows_down_is_not_suspected(void **state)
@@ -735,6 +786,8 @@ int main(void)
         cmocka_unit_test(a_site_that_frees_nothing_old_does_not_turn_over),
         cmocka_unit_test(growth_is_measured_until_the_program_cleans_up),
         cmocka_unit_test(a_site_in_no_heap_composition_is_not_suspected_if_older_blocks_are_freed),
+        cmocka_unit_test(a_cache_that_stays_full_does_not_grow_any_more),
+        cmocka_unit_test(the_noise_of_samples_is_no_growth),
         cmocka_unit_test(growth_that_slows_down_is_not_suspected),
         cmocka_unit_test(a_cache_that_has_just_become_full_is_not_suspected),
         cmocka_unit_test(the_same_ages_are_suspected_if_heap_compositions_rise),

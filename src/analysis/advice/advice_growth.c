@@ -60,7 +60,7 @@ void pl_advice_growth(struct pl_advice_work *work)
     for (uint32_t i = 0; i < work->places; i++) {
         if (!is_worth_it(work, &work->place[i]))
             continue;
-        struct pl_rise rise = pl_rise_to_peak(profile, place_of_site, i);
+        struct pl_rise rise = pl_rise_to_peak(profile, place_of_site, i, work->place[i].metric);
         if (rise.steady)
             add(work, &work->place[i], &rise);
     }

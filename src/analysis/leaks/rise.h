@@ -22,12 +22,13 @@ double pl_rise_until(const struct pl_profile *profile);
 
 /* Growth up to the peak. What a program frees afterwards does not count: many free everything as they end. */
 struct pl_rise {
-    bool steady; /* it grew all the time, up to the peak */
+    bool steady; /* it grew all the time, up to the peak, and was freed after that */
     double bytes_per_s;
     double from_s; /* since when it was measured */
 };
 
-/* Of the sites with group[i] == which. */
-struct pl_rise pl_rise_to_peak(const struct pl_profile *profile, const uint32_t *group, uint32_t which);
+/* Of the sites with group[i] == which; `metric` has their sums. */
+struct pl_rise pl_rise_to_peak(const struct pl_profile *profile, const uint32_t *group, uint32_t which,
+                               const struct pl_estimate metric[PL_METRIC_COUNT]);
 
 #endif
