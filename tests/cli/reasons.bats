@@ -195,6 +195,30 @@ int main(void) {
     [[ $stderr != *"come from malloc"* ]]
 }
 
+@test "what a function leaves behind does not hide that it held nearly all of the peak" {
+    cc -O0 -o bulk -x c - <<'C'
+#include <stdlib.h>
+static void *block[2048];
+__attribute__((noinline)) static void handle(size_t bytes, int blocks)
+{
+    for (int i = 0; i < blocks; i++)
+        block[i] = malloc(bytes);
+}
+int main(void)
+{
+    handle(1000, 600);
+    handle(4096, 2048);
+    for (int i = 0; i < 2048; i++)
+        free(block[i]);
+    return 0;
+}
+C
+    expect 0 "$plimsoll" run -q --exact -o bulk.plim -- ./bulk
+    COLUMNS=200 expect 0 "$plimsoll" report bulk.plim
+    shows " 1. handle (bulk) held 8.6 MiB when the heap was largest: 100.0% of the peak" "to lower the peak, begin here"
+    shows " 2. handle (bulk) held 586 KiB: 100.0% of what was never freed"
+}
+
 large='#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>

@@ -94,9 +94,14 @@ test("a function without a name that has advice is not listed again for its weig
     { stack: ["main", "perl+0x1113", "malloc"], calls: 5, bytes: 500, live: { blocks: 5, bytes: 500 } },
   ];
   const { node } = buildProfile({ sites, functions: FUNCTIONS }).sites;
-  const advice = [advise(node[0], { function: "0x1113", file: null, line: null })];
-  const profile = buildProfile({ sites, functions: FUNCTIONS, header: { advice } });
-  assert.deepEqual(findFindings(profile).map(({ kind, name }) => `${kind} ${name}`), ["leak perl+0x1113"]);
+  const found = (gain_bytes: number) => {
+    const advice = [advise(node[0], { function: "0x1113", file: null, line: null, gain_bytes })];
+    const profile = buildProfile({ sites, functions: FUNCTIONS, header: { advice } });
+    return findFindings(profile).map(({ kind, name }) => `${kind} ${name}`);
+  };
+  assert.deepEqual(found(500), ["leak perl+0x1113"]);
+  /* Unless the leak is the smaller part. */
+  assert.deepEqual(found(100), ["leak perl+0x1113", "live perl+0x1113"]);
 });
 
 function leakAt(node: number, blocks: number, bytes: number): Leak {

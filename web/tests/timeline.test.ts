@@ -302,7 +302,7 @@ test("the function that holds most is a finding, with its share and place, unles
       headline: "grows",
       evidence: "",
       action: "",
-      gain_bytes: 0,
+      gain_bytes: 9000,
       gain_calls: 0,
       weight: 0.01,
     },

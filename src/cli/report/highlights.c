@@ -29,6 +29,7 @@
 #define INDENT 4
 #define HEAVY_COUNTS 0.5
 #define HOLDER_SHARE 0.25      /* of live memory or of the peak: a line with less does not explain where memory goes */
+#define MOST 0.5               /* of what a function holds */
 #define MOSTLY 0.9             /* of all calls */
 #define SUPPRESSED_MATTERS 0.1 /* of live bytes */
 #define ANY_ADVICE ~0u
@@ -62,6 +63,7 @@ struct finding {
     uint32_t *other;   /* their locations */
     char *text;        /* printed after the name */
     double weight;
+    double bytes;      /* that it is about, at least */
     double held_bytes; /* of live memory or of the peak, if it explains much of that; else 0 */
     bool advice;
     enum pl_advice_kind kind;
@@ -117,6 +119,7 @@ static void add_advice(struct findings *all)
                                   .other = list_locations(all->sites, advice->others, advice->other_count),
                                   .text = pl_say_print("%s%s: %s", path ? " " : "", advice->headline, advice->action),
                                   .weight = advice->weight,
+                                  .bytes = advice->gain_bytes,
                                   .held_bytes = held_by(advice),
                                   .advice = true,
                                   .kind = advice->kind});
@@ -274,13 +277,25 @@ static bool is_about(const struct finding *finding, uint32_t location)
     return about;
 }
 
-/* Whether a piece of advice or another line already names the function. */
-static bool is_named(const struct findings *all, uint32_t location, unsigned said_by)
+static bool is_held(enum pl_metric metric)
 {
-    for (uint32_t i = 0; i < all->count; i++)
-        if (is_about(&all->finding[i], location) && (!all->finding[i].advice || said_by >> all->finding[i].kind & 1))
-            return true;
-    return false;
+    return metric == PL_METRIC_INUSE_SPACE || metric == PL_METRIC_PEAK_SPACE;
+}
+
+/* Whether advice or other lines already name the function. What it holds is only said by lines about most of that: a
+ * small leak must not hide the bulk. */
+static bool is_named(const struct findings *all, const struct pl_path *path, const struct heavy *heavy)
+{
+    double bytes = 0;
+    bool named = false;
+    for (uint32_t i = 0; i < all->count; i++) {
+        const struct finding *finding = &all->finding[i];
+        if (!is_about(finding, path->location[0]) || (finding->advice && !(heavy->said_by >> finding->kind & 1)))
+            continue;
+        named = true;
+        bytes += finding->bytes;
+    }
+    return named && (!is_held(heavy->metric) || bytes >= MOST * path->metric[heavy->metric].low);
 }
 
 /* The heaviest function that may be named and is not yet; UINT32_MAX if there is none. */
@@ -291,8 +306,7 @@ static uint32_t find_first(const struct findings *all, const struct heavy *heavy
     for (uint32_t i = 0; i < all->functions.count; i++) {
         const struct pl_path *path = &all->functions.path[i];
         double value = path->metric[heavy->metric].value;
-        if (value > most && is_function(all, i) && !is_excused(all, i, heavy->metric) &&
-            !is_named(all, path->location[0], heavy->said_by)) {
+        if (value > most && is_function(all, i) && !is_excused(all, i, heavy->metric) && !is_named(all, path, heavy)) {
             first = i;
             most = value;
         }
@@ -318,7 +332,7 @@ static void add_heavy(struct findings *all, const struct heavy *heavy)
         return;
     const struct pl_path *path = &all->functions.path[first];
     double value = path->metric[heavy->metric].value, share = pl_metric_share(view->profile, heavy->metric, value);
-    bool holds = heavy->metric == PL_METRIC_INUSE_SPACE || heavy->metric == PL_METRIC_PEAK_SPACE;
+    bool holds = is_held(heavy->metric);
     if (share < heavy->share || value < heavy->least || !is_known(path, heavy->metric))
         return;
     struct summed summed = find_summed(all, first, heavy->metric);
@@ -326,6 +340,7 @@ static void add_heavy(struct findings *all, const struct heavy *heavy)
                               .via = summed.via,
                               .text = describe_heavy(all, heavy, first, summed.sites),
                               .weight = HEAVY_COUNTS * share,
+                              .bytes = holds ? path->metric[heavy->metric].low : 0,
                               .held_bytes = holds && share >= HOLDER_SHARE ? value : 0});
 }
 

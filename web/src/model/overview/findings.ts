@@ -28,6 +28,8 @@ export interface Finding {
   headline: string;
   advice: Advice | null;
   weight: number;
+  /** What the finding is about, at least; 0 if it is not about bytes. */
+  bytes: number;
   /** Live memory or memory at the peak, if the finding explains much of it; else 0. */
   heldBytes: number;
 }
@@ -52,6 +54,7 @@ const BYTES_LEAST = 512 << 10; /* less is not worth a finding, whatever its shar
 const CALLS_LEAST = 10000;
 const HEAVY_COUNTS = 0.5;
 const SAMPLES_LEAST = 5; /* fewer prove nothing */
+const MOST = 0.5; /* of what a function holds */
 const MOSTLY = 0.9; /* of all calls */
 const LIVE_MATTERS = 0.05; /* of the peak: less live memory is not worth a finding */
 
@@ -157,6 +160,7 @@ function findingOfAdvice(profile: Profile, advice: Advice): Finding {
     headline: advice.headline,
     advice,
     weight: advice.weight,
+    bytes: advice.gain_bytes,
     heldBytes: advice.kind === "growth" && advice.weight >= HOLDER_SHARE ? advice.gain_bytes : 0,
   };
 }
@@ -305,13 +309,20 @@ function findHeavy(whole: Whole, heavy: Heavy, before: readonly Finding[]): Find
   const { profile } = whole;
   const { totals } = profile.header;
   if (heavy.metric === "live" && !(totals.inuse_space.value > LIVE_MATTERS * totals.peak_space.value)) return null;
-  const said = (line: number) =>
-    before.some((each) => isAbout(profile, each, line) && (!each.advice || heavy.saidBy(each.kind)));
+  const isHeld = heavy.metric === "live" || heavy.metric === "peak";
+  const { key } = metricInfo(heavy.metric);
+  const lowOf = (line: number) => estimateSites(whole.dataset, sitesOf(whole.own, line))[key].low;
+  /* What a function holds is only said by lines about most of that: a small leak must not hide the bulk. */
+  const said = (line: number) => {
+    const about = before.filter((each) => isAbout(profile, each, line) && (!each.advice || heavy.saidBy(each.kind)));
+    const bytes = about.reduce((sum, each) => sum + each.bytes, 0);
+    return about.length > 0 && (!isHeld || bytes >= MOST * lowOf(line));
+  };
   const found = heaviestOf(whole, heavy, said);
   if (!found || found.share < heavy.share || !isKnown(whole, found.line, heavy.metric)) return null;
   const { line, value, share } = found;
   if (value < (heavy.least ?? 0)) return null;
-  const holds = (heavy.metric === "live" || heavy.metric === "peak") && share >= HOLDER_SHARE;
+  const holds = isHeld && share >= HOLDER_SHARE;
   const index = profile.places.function[line];
   const summed = findSummed(whole, line, heavy.metric);
   const outside = before.some((each) => each.kind === "outside");
@@ -326,6 +337,7 @@ function findHeavy(whole: Whole, heavy: Heavy, before: readonly Finding[]): Find
     headline: describeHeavy(whole, heavy, line, Math.min(1, share), summed.sites, outside),
     advice: null,
     weight: HEAVY_COUNTS * share,
+    bytes: isHeld ? lowOf(line) : 0,
     heldBytes: holds ? value : 0,
   };
 }
