@@ -62,17 +62,20 @@ static COLD uintptr_t take_pointer(struct pl_cursor *cursor, uint8_t encoding, u
     }
 }
 
-/* The program headers, if they are in the first page of the module. */
+/* The program headers, if they are in the first page of the module. It may be smaller than a page, as qemu's vDSO is.
+ */
 static const Elf64_Phdr *program_headers(const struct pl_found_module *module, unsigned *count)
 {
     const Elf64_Ehdr *elf = (const Elf64_Ehdr *) module->start;
-    if (module->start % PAGE_BYTES || module->end - module->start < PAGE_BYTES)
+    uintptr_t bytes = module->end - module->start;
+    if (bytes > PAGE_BYTES)
+        bytes = PAGE_BYTES;
+    if (module->start % PAGE_BYTES || bytes < sizeof(Elf64_Ehdr))
         return NULL;
     if (elf->e_ident[0] != ELFMAG0 || elf->e_ident[1] != ELFMAG1 || elf->e_ident[2] != ELFMAG2 ||
         elf->e_ident[3] != ELFMAG3 || elf->e_phentsize != sizeof(Elf64_Phdr))
         return NULL;
-    if (elf->e_phoff % 8 || elf->e_phoff > PAGE_BYTES ||
-        elf->e_phnum > (PAGE_BYTES - elf->e_phoff) / sizeof(Elf64_Phdr))
+    if (elf->e_phoff % 8 || elf->e_phoff > bytes || elf->e_phnum > (bytes - elf->e_phoff) / sizeof(Elf64_Phdr))
         return NULL;
     *count = elf->e_phnum;
     return (const Elf64_Phdr *) (module->start + elf->e_phoff);
