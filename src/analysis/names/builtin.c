@@ -86,6 +86,7 @@ const char pl_simplify_builtin[] =
     "allocator ^(pymalloc_alloc|new_arena$|allocate_from_new_pool$|PyType_GenericAlloc$|gc_alloc)\n"
     "allocator ^(PyDataMem_|npy_alloc_cache|default_(malloc|calloc|realloc)$)\n"
     "allocator ^(Perl_(safesys(malloc|calloc|realloc)|more_(sv|bodies)$)|ruby_x(malloc|calloc|realloc)|rb_gc_impl_)\n"
+    "allocator ^jv_mem_(alloc|calloc|realloc|strdup)\n"
     "allocator ^(_e(malloc|calloc|realloc)|zend_mm_|luaM_|node::(Unchecked)?([MC]|Re)alloc)\n"
     "allocator ^v8::internal::((Aligned)?Alloc(AtLeast)?WithRetry|Malloced::|AccountingAllocator::)\n"
     "allocator ^v8::(base::((Aligned|[MC]|Re)[Aa]lloc|AllocateAtLeast)|internal::Zone::(New|Expand|Allocate))\n"
