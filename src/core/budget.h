@@ -46,7 +46,7 @@
 /* The price of a free that took the cold path for nothing, in ticks: if a byte or a bit was enough to know, and if
  * tables were searched. They are charged together once they have reached PL_BUDGET_MISSED_MOST: some 12 us. */
 #define PL_BUDGET_MISS 16
-#define PL_BUDGET_MISS_SEARCH 128
+#define PL_BUDGET_MISS_SEARCH 80
 #define PL_BUDGET_MISSED_MOST (1u << 15)
 
 struct pl_process;

@@ -17,6 +17,7 @@
 #define SLEEP_OFF (64ull << 10)   /* charge between checks of the control words while switched off or paused */
 #define SLEEP_NESTED (1ull << 16) /* charge until the next visit after a nested one: it must not come at once */
 #define SLEEP_LONG (1ull << 62)   /* practically never */
+#define TRACKED_AFTER 128         /* samples: a thread that draws more of them recognizes stacks as exact mode does */
 #define SIFT_AFTER (1ull << 22)   /* ticks: some 1.6 ms */
 #define SIFT_EVERY 16             /* one in so many frees that find nothing sifts, in a granule that stays marked */
 
@@ -293,16 +294,15 @@ static COLD void forget_missed(struct pl_process *process, struct pl_thread *thr
 static COLD void remember(struct pl_process *process, struct pl_thread *thread, uint64_t size, void *block,
                           double weight, uint32_t row)
 {
-    uint64_t calls, bytes, now = pl_timeline_now(process);
+    uint64_t now = pl_timeline_now(process);
     if (now >= load_relaxed(&process->timeline.due))
         pl_timeline_turn(process, now);
-    pl_thread_totals(thread, &pl_tls, &calls, &bytes);
     const struct pl_record record = {
         .size = size,
         .weight = weight,
         .row = row,
         .thread = thread->record,
-        .calls = calls,
+        .charge = pl_thread_charge(thread, &pl_tls),
         .units = now,
     };
     forget_missed(process, thread, block);
@@ -312,7 +312,8 @@ static COLD void remember(struct pl_process *process, struct pl_thread *thread, 
         pl_row_freed(process, thread, &record, true);
         pl_file_lost(&process->file, PL_LOSS_LIVE_FULL);
     }
-    pl_era_tell(process, thread);
+    if (thread->headroom != thread->headroom_told || thread->objects) /* not told yet, for a peak */
+        pl_era_tell(process, thread);
 }
 
 /* Outside of the recorded sizes, no stack is recorded. */
@@ -321,8 +322,7 @@ static uint32_t find_row(struct pl_process *process, struct pl_thread *thread, u
 {
     if (unlikely(size - thread->size_from > thread->size_span))
         return pl_row_other(process, thread);
-    pl_stack_walk(process, thread, start);
-    return pl_row_number(process, thread);
+    return pl_row_number(process, thread, start);
 }
 
 /* A function of its own, so that the frame below is small while the thread is registered. */
@@ -336,6 +336,8 @@ static COLD void sample(struct pl_process *process, struct pl_thread *thread, ui
         pl_file_lost(&process->file, PL_LOSS_THREADS);
         return;
     }
+    if (unlikely(!thread->tracker) && ++thread->sampled == TRACKED_AFTER)
+        pl_tally_track(process, thread);
     uint32_t row = find_row(process, thread, size, start);
     if (row)
         remember(process, thread, size, block, weight, row);

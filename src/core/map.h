@@ -24,7 +24,7 @@
 struct pl_slot {
     uint64_t hash;
     uint32_t id;
-    uint32_t reserved;
+    uint32_t tags; /* of the first slot of a group: of slots 0 to 3, and of the second: of 4 to 7. See map.c */
 };
 
 struct pl_map {

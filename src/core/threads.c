@@ -111,11 +111,15 @@ static uint64_t requested(uint64_t charge, uint64_t calls)
 
 void pl_thread_totals(const struct pl_thread *thread, const struct pl_tls *tls, uint64_t *calls, uint64_t *bytes)
 {
-    uint64_t each[PL_FN_COUNT], charge = pl_thread_counters(thread, tls, each);
-    *calls = 0;
-    for (int i = 0; i < PL_FN_COUNT; i++)
-        *calls += each[i];
-    *bytes = requested(charge, *calls);
+    uint64_t charge, all;
+    do {
+        charge = pl_thread_charge(thread, tls);
+        all = 0;
+        for (int i = 0; i < PL_FN_COUNT; i++)
+            all += load_relaxed(&tls->calls[i]);
+    } while (unlikely(pl_thread_charge(thread, tls) != charge));
+    *calls = all;
+    *bytes = requested(charge, all);
 }
 
 /* Adds the owner's counts to those of earlier owners. `calls` and `bytes` may be thread->base_calls and base_bytes. */
@@ -134,13 +138,16 @@ static void add_up(const struct pl_thread *thread, const uint64_t counted[PL_FN_
 static OUT_OF_LINE void write_totals(struct pl_thread_record *record, const struct pl_thread *thread,
                                      const struct pl_tls *tls)
 {
-    uint64_t calls[PL_FN_COUNT], bytes, charge;
+    uint64_t charge;
     do { /* until no signal handler has counted, and written to the record, in between */
-        charge = pl_thread_counters(thread, tls, calls);
-        add_up(thread, calls, charge, calls, &bytes);
-        for (int i = 0; i < PL_FN_COUNT; i++)
-            store_relaxed(&record->calls[i], calls[i]);
-        store_relaxed(&record->bytes, bytes);
+        uint64_t all = 0;
+        charge = pl_thread_charge(thread, tls);
+        for (int i = 0; i < PL_FN_COUNT; i++) {
+            uint64_t counted = load_relaxed(&tls->calls[i]);
+            all += counted;
+            store_relaxed(&record->calls[i], thread->base_calls[i] + counted);
+        }
+        store_relaxed(&record->bytes, thread->base_bytes + requested(charge, all));
     } while (pl_thread_charge(thread, tls) != charge);
 }
 
@@ -162,8 +169,9 @@ static void write_seen(struct pl_thread_record *record, const struct pl_thread *
 void pl_thread_book(struct pl_process *process, struct pl_thread *thread, const struct pl_tls *tls)
 {
     pl_thread_attach(process, thread);
-    if (thread->record)
-        write_totals(pl_file_record(&process->file, PL_KIND_THREAD, thread->record), thread, tls);
+    struct pl_thread_record *record = load_relaxed(&thread->record_at); /* a handler may fork, which wipes it */
+    if (thread->record && record)
+        write_totals(record, thread, tls);
 }
 
 static void book_seen(struct pl_process *process, struct pl_thread *thread, const struct pl_tls *copy, uint64_t charge)

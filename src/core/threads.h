@@ -93,7 +93,7 @@ struct pl_thread {
     int32_t untimed;            /* visits in exact mode until one is timed: one in PL_BUDGET_EVERY */
     uint32_t ticket;            /* see process.h */
     uint64_t salt;              /* of the current tag: added to the hash of a stack */
-    struct pl_tracker *tracker; /* tallies.h; NULL: it has not counted exactly yet */
+    struct pl_tracker *tracker; /* tallies.h; NULL: it has not counted exactly yet, nor drawn many samples */
     void *last_block;           /* the last one allocated and counted exactly */
 
     int64_t headroom; /* this and the next three: see eras.h */
@@ -114,6 +114,7 @@ struct pl_thread {
     uint32_t volume; /* of its tallies and rows: see tallies.h */
     uint32_t tid;
     uint32_t threads;
+    uint32_t sampled; /* samples that it has drawn without a tracker */
     char name[16];
     uint64_t start_ns;
 

@@ -52,6 +52,23 @@ INLINE bool pl_visit_is_counted(const void *block)
     return load_relaxed(pl_filter_byte(block)) == PL_FILTER_EXACT;
 }
 
+/* Does the block only lie near samples? Then this has counted what it costs to find that out, and nothing else is to be
+ * done. Now and then false although it does, so that pl_cold_free() books these costs. Calls nothing, so that it needs
+ * no frame. */
+INLINE bool pl_visit_excludes(const void *block)
+{
+    struct pl_tls *tls = &pl_tls;
+    bool alone = pl_filter_excludes(block);
+    if (!alone && (!pl_filter_is_sampled(load_relaxed(pl_filter_byte(block))) ||
+                   pl_live_knows(&pl_process->live, (uintptr_t) block)))
+        return false;
+    uint32_t ticks = tls->missed_ticks + (alone ? PL_BUDGET_MISS : PL_BUDGET_MISS_SEARCH);
+    if (ticks >= PL_BUDGET_MISSED_MOST)
+        return false;
+    tls->missed_ticks = ticks;
+    return true;
+}
+
 /* Before the real free of a block that may be recorded: removes its records and books the free. */
 INLINE void pl_visit_freeing(void *block)
 {

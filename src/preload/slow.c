@@ -65,17 +65,31 @@ ENTRY int pl_slow_posix_memalign(void **out, size_t alignment, size_t n)
 
 /* ---- freeing ---- */
 
-/* Blocks of the pool are never freed. Their filter byte says that anything may be there. */
+/* Exact mode knows nearly every block, and in sampled mode most blocks here only lie near a sample. So these two cases
+ * are told apart before there is a frame. */
 #define FREE(name, parameters, arguments)                                                                              \
-    ENTRY void pl_slow_##name parameters                                                                               \
+    ENTRY static void name##_counted parameters                                                                        \
+    {                                                                                                                  \
+        pl_exact_free(p);                                                                                              \
+        pl_next.name arguments;                                                                                        \
+    }                                                                                                                  \
+                                                                                                                       \
+    ENTRY static void name##_recorded parameters                                                                       \
+    {                                                                                                                  \
+        if (unlikely(pl_next_pool_owns(p))) /* never freed. Its filter byte says that anything may be there */         \
+            return;                                                                                                    \
+        pl_visit_freeing(p);                                                                                           \
+        pl_next.name arguments;                                                                                        \
+    }                                                                                                                  \
+                                                                                                                       \
+    void pl_slow_##name parameters                                                                                     \
     {                                                                                                                  \
         if (likely(pl_visit_is_counted(p)))                                                                            \
-            pl_exact_free(p);                                                                                          \
-        else if (unlikely(pl_next_pool_owns(p)))                                                                       \
-            return;                                                                                                    \
+            name##_counted arguments;                                                                                  \
+        else if (pl_visit_excludes(p))                                                                                 \
+            pl_next.name arguments;                                                                                    \
         else                                                                                                           \
-            pl_visit_freeing(p);                                                                                       \
-        pl_next.name arguments;                                                                                        \
+            name##_recorded arguments;                                                                                 \
     }
 FREE(free, (void *p), (p))
 FREE(free_sized, (void *p, size_t n), (p, n))

@@ -55,6 +55,28 @@ static void every_key_is_found_again_while_the_map_grows(void **state)
     assert_non_null(map.level[3]);
 }
 
+/* A thread may die between setting a slot's hash and its tag. */
+static void keys_without_a_tag_are_found(void **state)
+{
+    (void) state;
+    for (uint32_t i = 1; i <= KEYS / 10; i++)
+        pl_map_settle(pl_map_slot(&map, pl_hash(i, 1)), i);
+    for (unsigned i = 0; i < 1024; i++)
+        map.level[0][i].tags &= ~(0xffu << i % 4 * 8);
+    for (uint32_t i = 1; i <= KEYS / 10; i++)
+        assert_int_equal(pl_map_slot(&map, pl_hash(i, 1))->id, i);
+}
+
+static void a_full_group_is_known_by_its_tags(void **state)
+{
+    (void) state;
+    for (uint64_t i = 1; i <= 8; i++)
+        pl_map_slot(&map, i << 57);
+    struct pl_slot *group = map.level[0];
+    assert_int_equal(group[0].tags, 0x84838281);
+    assert_int_equal(group[1].tags, 0x88878685);
+}
+
 /* Hashes that agree in their low bits share a group on every level. */
 static void keys_that_share_a_group_on_every_level_run_out_of_room_without_mix_up(void **state)
 {
@@ -115,6 +137,8 @@ int main(void)
         cmocka_unit_test_setup(an_id_is_set_only_once, empty_map),
         cmocka_unit_test_setup(a_slot_left_without_an_id_gets_one_from_the_next_caller, empty_map),
         cmocka_unit_test_setup(every_key_is_found_again_while_the_map_grows, empty_map),
+        cmocka_unit_test_setup(keys_without_a_tag_are_found, empty_map),
+        cmocka_unit_test_setup(a_full_group_is_known_by_its_tags, empty_map),
         cmocka_unit_test_setup(keys_that_share_a_group_on_every_level_run_out_of_room_without_mix_up, empty_map),
         cmocka_unit_test_setup(in_a_sandbox_only_the_reserved_room_is_available, empty_map),
         cmocka_unit_test_setup(threads_agree_on_every_id, empty_map),

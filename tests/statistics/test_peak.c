@@ -173,7 +173,7 @@ static void take_sample(struct run *run, uint32_t step, double weight)
 {
     uint32_t life = run->program->life(step), number = ++run->samples;
     struct sample *sample = &run->sample[number];
-    struct pl_record record = {.size = SIZE, .weight = weight, .calls = step};
+    struct pl_record record = {.size = SIZE, .weight = weight, .charge = step};
     *sample = (struct sample){
         .weight = weight,
         .site = life > 0,

@@ -58,6 +58,14 @@ INLINE void pl_arch_fp_leave(const struct pl_arch_fp_state *saved)
 #define PL_ARCH_PROBE_ARGUMENT_2 "8@%rsi"
 #define PL_ARCH_PROBE_ARGUMENT_3 "8@%rdx"
 
+/* The square root. */
+INLINE double pl_arch_root(double square)
+{
+    double root;
+    __asm__("sqrtsd %1, %0" : "=x"(root) : "x"(square));
+    return root;
+}
+
 INLINE uintptr_t pl_arch_stack_pointer(void)
 {
     uintptr_t sp;

@@ -61,6 +61,12 @@ INLINE bool pl_filter_excludes(const void *address)
     return byte <= PL_FILTER_PLACES && byte != pl_filter_place(address);
 }
 
+/* May only the live table of samples have blocks in a granule with this byte? */
+INLINE bool pl_filter_is_sampled(uint8_t byte)
+{
+    return byte <= PL_FILTER_COUNT_MAX;
+}
+
 /* May exact mode (blocks.h) have blocks in a granule with this byte? */
 INLINE bool pl_filter_is_exact(uint8_t byte)
 {

@@ -5,18 +5,9 @@
 #include "core/blocks/filter.h"
 #include "core/memory.h"
 
-#define GROUPS_LOG2(level) (7 + 2 * (level))
-
 static uint64_t groups_in(unsigned level)
 {
-    return 1ull << GROUPS_LOG2(level);
-}
-
-/* A block and a link_map at the same address share a group, so looking up both costs one cache miss. Only one
- * multiplication, because a free of a block near a sampled one has to wait for it. */
-INLINE struct pl_live_group *group_of(struct pl_live_group *level, unsigned number, uintptr_t address)
-{
-    return &level[address / 2 * 0x9e3779b97f4a7c15u >> (64 - GROUPS_LOG2(number))];
+    return 1ull << PL_LIVE_GROUPS_LOG2(level);
 }
 
 static bool insert_into(struct pl_live_group *group, uintptr_t address, const struct pl_record *record)
@@ -50,28 +41,12 @@ bool pl_live_insert(struct pl_live *live, uintptr_t address, const struct pl_rec
         struct pl_live_group *level = level_groups(live, i);
         if (!level)
             return false;
-        if (insert_into(group_of(level, i, address), address, record)) {
+        if (insert_into(pl_live_group(level, i, address), address, record)) {
             pl_filter_add((void *) address);
             return true;
         }
     }
     return false;
-}
-
-/* Bit i: slot i holds the block, or the link_map, at this address. Most groups are empty, which is checked first. */
-static unsigned slots_of(const struct pl_live_group *group, uintptr_t address)
-{
-    uintptr_t any = 0;
-    unsigned found = 0;
-#pragma GCC unroll 8
-    for (unsigned i = 0; i < PL_LIVE_GROUP; i++)
-        any |= load_relaxed(&group->address[i]);
-    if (likely(!any))
-        return 0;
-#pragma GCC unroll 8
-    for (unsigned i = 0; i < PL_LIVE_GROUP; i++)
-        found |= (unsigned) ((load_relaxed(&group->address[i]) & ~(uintptr_t) PL_LIVE_LINK_MAP) == address) << i;
-    return found;
 }
 
 /* The compare-and-swap decides who removes it: a signal handler may interrupt us and free in the same group. */
@@ -96,9 +71,10 @@ bool pl_live_take(struct pl_live *live, uintptr_t address, struct pl_live_found 
     address = pl_arch_untagged(address);
     out->block = out->link_map = false;
     for (unsigned i = 0; i < PL_LIVE_LEVELS && (level = load_acquire(&live->level[i])); i++) {
-        struct pl_live_group *group = group_of(level, i, address);
-        for (unsigned found = slots_of(group, address); unlikely(found); found &= found - 1)
-            remove_slot(group, (unsigned) __builtin_ctz(found), out);
+        struct pl_live_group *group = pl_live_group(level, i, address);
+        for (unsigned k = 0; k < PL_LIVE_GROUP; k++)
+            if (unlikely(pl_live_is_at(load_relaxed(&group->address[k]), address)))
+                remove_slot(group, k, out);
     }
     return out->block || out->link_map;
 }
@@ -108,7 +84,7 @@ static const struct pl_record *find(struct pl_live *live, uintptr_t key)
     struct pl_live_group *level;
     key = pl_arch_untagged(key);
     for (unsigned i = 0; i < PL_LIVE_LEVELS && (level = load_acquire(&live->level[i])); i++) {
-        struct pl_live_group *group = group_of(level, i, key);
+        struct pl_live_group *group = pl_live_group(level, i, key);
         for (unsigned k = 0; k < PL_LIVE_GROUP; k++)
             if (load_acquire(&group->address[k]) == key)
                 return &group->record[k];

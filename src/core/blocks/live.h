@@ -19,6 +19,9 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "core/arch.h"
+#include "core/compiler.h"
+
 #define PL_LIVE_LEVELS 7
 #define PL_LIVE_GROUP 8
 
@@ -28,7 +31,7 @@ struct pl_record {
     double weight;
     uint32_t row;
     uint32_t thread; /* record number of the thread that owns the row */
-    uint64_t calls;  /* that this thread had made by then, this one included */
+    uint64_t charge; /* of all that this thread had allocated by then, this block included */
     uint64_t units;  /* when it was allocated */
 };
 
@@ -44,6 +47,36 @@ struct pl_live_group {
 struct pl_live {
     struct pl_live_group *level[PL_LIVE_LEVELS];
 };
+
+#define PL_LIVE_GROUPS_LOG2(level) (7 + 2 * (level))
+
+/* A block and a link_map at the same address share a group, so looking up both costs one cache miss. Only one
+ * multiplication, because a free of a block near a sampled one has to wait for it. */
+INLINE struct pl_live_group *pl_live_group(struct pl_live_group *level, unsigned number, uintptr_t address)
+{
+    return &level[address / 2 * 0x9e3779b97f4a7c15u >> (64 - PL_LIVE_GROUPS_LOG2(number))];
+}
+
+/* Is this the key of the block, or of the link_map, at an address? */
+INLINE bool pl_live_is_at(uintptr_t key, uintptr_t address)
+{
+    return (key ^ address) <= PL_LIVE_LINK_MAP;
+}
+
+/* Has it anything for an even address? Inline, for the frees of blocks that only lie near samples: there are many. */
+INLINE bool pl_live_knows(const struct pl_live *live, uintptr_t address)
+{
+    struct pl_live_group *level;
+    address = pl_arch_untagged(address);
+    for (unsigned i = 0; i < PL_LIVE_LEVELS && (level = load_acquire(&live->level[i])); i++) {
+        const struct pl_live_group *group = pl_live_group(level, i, address);
+#pragma GCC unroll 8
+        for (unsigned k = 0; k < PL_LIVE_GROUP; k++)
+            if (unlikely(pl_live_is_at(load_relaxed(&group->address[k]), address)))
+                return true;
+    }
+    return false;
+}
 
 /* Makes the first `levels` levels now, as far as there is memory. */
 void pl_live_reserve(struct pl_live *live, unsigned levels);

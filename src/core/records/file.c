@@ -333,6 +333,8 @@ void *pl_file_record(const struct pl_file *file, enum pl_kind kind, uint32_t num
 {
     if (kind == PL_KIND_REMOTE) /* at every free by another thread: with a known size, nothing is divided */
         return record_of(file, PL_KIND_REMOTE, number);
+    if (kind == PL_KIND_ROW) /* for every sample */
+        return record_of(file, PL_KIND_ROW, number);
     return record_of(file, kind, number);
 }
 

@@ -5,17 +5,6 @@
 #include "core/arch.h"
 #include "core/hash.h"
 
-/* The square root of a number from 0 to 1, by Newton's method. It need not be precise: any q gives weights whose mean
- * is right, and a wrong one only makes the halves of the largest blocks depend on each other a little. */
-#define STEPS 4
-static double root(double square)
-{
-    double root = (1 + square) / 2;
-    for (int i = 0; i < STEPS; i++)
-        root = (root + square / root) / 2;
-    return root;
-}
-
 static int64_t whole(double bytes)
 {
     return bytes < 0x1p61 ? (int64_t) bytes : INT64_MAX / 4;
@@ -23,8 +12,8 @@ static int64_t whole(double bytes)
 
 struct pl_shares pl_halves_share(const struct pl_record *record, uint64_t seed)
 {
-    double q = root(1 - 1 / record->weight), one = q / (1 + q); /* probability of being in this half only */
-    double chance = (double) (int64_t) (pl_hash(record->calls, pl_hash(record->thread, seed)) >> 11) * 0x1p-53;
+    double q = pl_arch_root(1 - 1 / record->weight), one = q / (1 + q); /* probability of being in this half only */
+    double chance = (double) (int64_t) (pl_hash(record->charge, pl_hash(record->thread, seed)) >> 11) * 0x1p-53;
     int64_t bytes = whole((double) record->size * record->weight * (1 + q));
     return (struct pl_shares){{chance < one ? 0 : bytes, chance >= one && chance < 2 * one ? 0 : bytes}};
 }

@@ -9,6 +9,7 @@
 #include "core/records/halves.h"
 #include "core/records/stacks.h"
 #include "core/records/sums.h"
+#include "core/records/tallies.h"
 #include "core/records/tags.h"
 
 #define KEY_SITE 0x73697465u
@@ -103,12 +104,35 @@ uint64_t pl_row_hash(const struct pl_walk *walk, uint64_t generation)
     return hash ? hash : 1;
 }
 
-uint32_t pl_row_number(struct pl_process *process, struct pl_thread *thread)
+/* What hash_of_stack() has found. */
+struct hashed {
+    uint64_t hash;
+    bool walked; /* and so thread->walk has the stack */
+};
+
+/* A thread that has a tracker mostly recognizes the stack: that takes a tenth of a walk. */
+static struct hashed hash_of_stack(struct pl_process *process, struct pl_thread *thread, const struct pl_start *start)
 {
-    uint64_t hash = pl_row_hash(&thread->walk, load_relaxed(&process->generation)) + thread->salt;
+    const struct pl_tracker *tracker = thread->tracker;
+    uint32_t generation = load_relaxed(&process->generation);
+    uint64_t hash = tracker ? pl_trace_stack(tracker->trace, &thread->walk, start, generation) : 0;
+    if (hash)
+        return (struct hashed){hash, false};
+    pl_stack_walk(process, thread, start);
+    return (struct hashed){pl_row_hash(&thread->walk, generation), true};
+}
+
+uint32_t pl_row_number(struct pl_process *process, struct pl_thread *thread, const struct pl_start *start)
+{
+    struct hashed stack = hash_of_stack(process, thread, start);
+    uint64_t hash = stack.hash + thread->salt;
     struct pl_row_entry *entry = &thread->rows[hash % PL_ROW_CACHE];
-    if (likely(entry->hash == hash && entry->row))
+    if (likely(entry->hash == hash && entry->row)) {
+        fetch_add(&pl_file_header(&process->file)->visits, !stack.walked);
         return (uint32_t) entry->row;
+    }
+    if (!stack.walked)
+        pl_stack_walk(process, thread, start);
     uint32_t row = find_row(process, thread, pl_stack_number(process, thread));
     if (row == thread->overflow_row)
         return row;
@@ -231,13 +255,12 @@ static void add_remotely(struct pl_process *process, struct pl_row *row, const s
 
 static void add_own(struct pl_process *process, struct pl_row *row, const struct pl_record *record, bool moved)
 {
-    uint64_t calls, bytes;
-    pl_thread_totals(pl_tls.thread, &pl_tls, &calls, &bytes);
+    bool temporary = pl_thread_charge(pl_tls.thread, &pl_tls) == record->charge; /* no allocation in between */
     begin(row);
     if (row->era != load_relaxed(&process->era))
         pl_era_row(process, row);
     pl_sums_add(&row->freed, (double) record->size, record->weight);
-    if (calls == record->calls && !moved)
+    if (temporary && !moved)
         row->temporaries += record->weight;
     end(row);
 }

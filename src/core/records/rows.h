@@ -20,8 +20,9 @@ struct pl_row_entry {
     uint64_t row;
 };
 
-/* The row for the stack in thread->walk; the thread's overflow row if there is no room; 0 if not even that exists. */
-uint32_t pl_row_number(struct pl_process *process, struct pl_thread *thread);
+/* The row for the stack that begins at `start`; the thread's overflow row if there is no room; 0 if not even that
+ * exists. */
+uint32_t pl_row_number(struct pl_process *process, struct pl_thread *thread, const struct pl_start *start);
 
 /* The site of a stack under a tag; PL_SITE_OVERFLOW if there is no room. PL_STACK_OTHER stands for all stacks, and is
  * for allocations outside of the recorded sizes. */

@@ -30,12 +30,10 @@ static void clear(struct pl_tracker *tracker)
     tracker->used = tracker->last = tracker->predicted = 0;
 }
 
-bool pl_tally_ready(struct pl_process *process, struct pl_thread *thread)
+bool pl_tally_track(struct pl_process *process, struct pl_thread *thread)
 {
     if (likely(thread->tracker))
-        return thread->record != 0;
-    if (!thread->record)
-        return false;
+        return true;
     uint64_t began = pl_meter_begin(process);
     size_t own = (sizeof(struct pl_tracker) + 63) & ~(size_t) 63;
     struct pl_tracker *tracker = pl_memory_kept(pl_memory_pages(own + pl_trace_bytes));
@@ -46,10 +44,18 @@ bool pl_tally_ready(struct pl_process *process, struct pl_thread *thread)
     tracker->seen = tracker->first;
     tracker->shift = 64 - PL_SEEN_FIRST_LOG2;
     tracker->trace = (struct pl_trace *) (void *) ((uint8_t *) tracker + own);
-    pl_tally_overflow(process, thread); /* now, while the file has room */
     signal_fence();
     thread->tracker = tracker;
     pl_meter_aside(process, began);
+    return true;
+}
+
+bool pl_tally_ready(struct pl_process *process, struct pl_thread *thread)
+{
+    if (!thread->record || !pl_tally_track(process, thread))
+        return false;
+    if (unlikely(!thread->overflow_tally))
+        pl_tally_overflow(process, thread); /* now, while the file has room */
     return true;
 }
 

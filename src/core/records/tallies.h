@@ -47,7 +47,10 @@ struct pl_tracker {
     struct pl_stack_memory stack;
 };
 
-/* Gives the thread a tracker, if it has none. False: no memory, or the thread has no record. */
+/* Gives the thread a tracker, if it has none. False: no memory. */
+bool pl_tally_track(struct pl_process *process, struct pl_thread *thread);
+
+/* The same, for a thread that is to count exactly. False: no memory, or the thread has no record. */
 bool pl_tally_ready(struct pl_process *process, struct pl_thread *thread);
 
 /* The thread's block has a new owner, with another stack: discards the cached stacks. */

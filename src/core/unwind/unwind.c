@@ -24,7 +24,7 @@
 /* The first half of frame[] is filled in order. The second half is a ring, so that the outermost frames remain. */
 INLINE unsigned slot_of(uint32_t number)
 {
-    return number < HALF ? number : HALF + number % HALF;
+    return likely(number < PL_WALK_FRAMES) ? number : HALF + number % HALF;
 }
 
 /* Where a plain rule leads. */
@@ -36,6 +36,8 @@ INLINE struct pl_arch_stride stride_of(uint32_t rule, uintptr_t sp, uintptr_t fp
 /* Are the words that it reads, and the caller's stack pointer, between `floor` and `hi`? */
 INLINE bool is_inside(const struct pl_arch_stride *stride, uintptr_t floor, uintptr_t hi)
 {
+    if (PL_ARCH_CALL_PUSHES) /* then fp_at <= pc_at < cfa, and they are near each other */
+        return (intptr_t) (stride->fp_at - floor) >= 0 && stride->cfa <= hi && stride->cfa % 8 == 0;
     uintptr_t room = hi - floor;
     return stride->cfa - floor <= room && stride->pc_at - floor < room && stride->fp_at - floor < room &&
            stride->cfa % 8 == 0;
@@ -52,13 +54,13 @@ static uint32_t climb(struct pl_walk *walk, struct pl_walk_place *place)
     uint32_t walked = walk->walked;
     uint32_t rule;
     for (;;) {
-        walk->frame[slot_of(walked++)] = (at.pc & PL_FRAME_ADDRESS_MASK) | at.flags;
         rule = pl_rule_recall(at.where);
         if (unlikely(PL_RULE_BASE(rule) > PL_RULE_FP))
             break;
         struct pl_arch_stride stride = stride_of(rule, at.sp, at.fp);
         if (unlikely(!is_inside(&stride, at.floor, hi)))
             break;
+        walk->frame[slot_of(walked++)] = at.pc | at.flags; /* it has a rule, so it is an address without other bits */
         uintptr_t fp = pl_walk_load(stride.fp_at);
         at.pc = pl_arch_code(pl_walk_load(stride.pc_at));
         at.fp = stride.fp_at != stride.pc_at ? fp : at.fp;
@@ -66,6 +68,7 @@ static uint32_t climb(struct pl_walk *walk, struct pl_walk_place *place)
         at.where = at.pc - 1;
         at.flags = 0;
     }
+    walk->frame[slot_of(walked++)] = (at.pc & PL_FRAME_ADDRESS_MASK) | at.flags;
     *place = at;
     walk->walked = walked;
     return rule;
