@@ -28,6 +28,7 @@ const struct pl_command *const pl_commands[] = {
     &pl_command_attach,
     &pl_command_detach,
     &pl_command_leaks,
+    &pl_command_retained,
     &pl_command_snapshot,
     &pl_command_control,
     &pl_command_diff,

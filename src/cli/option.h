@@ -96,7 +96,7 @@ const struct pl_command *pl_command_find(const char *name);
 extern const struct pl_command pl_command_run, pl_command_report, pl_command_view, pl_command_top, pl_command_html,
     pl_command_ls, pl_command_snapshot, pl_command_control, pl_command_diff, pl_command_check, pl_command_merge,
     pl_command_export, pl_command_help, pl_command_version, pl_command_attach, pl_command_detach,
-    pl_command_leaks, pl_command_serve, pl_command_push;
+    pl_command_leaks, pl_command_retained, pl_command_serve, pl_command_push;
 
 /*
  * Reads the options up to the first argument that is not one (or, if `anywhere`, all of them; never beyond `--`), and

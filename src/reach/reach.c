@@ -49,7 +49,8 @@ static bool follow(struct work *work)
         return fail(work, "its mappings cannot be read");
     bool good = pl_census_settle(&reach->census, &work->space) &&
                 pl_roots_find(&work->roots, &work->space, &reach->census, options->complete, options->inode) &&
-                pl_verdicts_reach(&reach->census, &work->roots, &work->space);
+                pl_verdicts_reach(&reach->census, &work->roots, &work->space) &&
+                (!options->also || options->also(options->context, &reach->census, &work->roots, &work->space));
     reach->read_bytes += work->space.read_bytes;
     return good || fail(work, strerror(ENOMEM));
 }

@@ -31,7 +31,10 @@ struct pl_reach_options {
     uint64_t blocks_at; /* as the header of its profile says */
     uint64_t inode;     /* of its profile */
     bool complete;      /* all blocks since its start are known */
-    bool ending;        /* it waits to end: it may stand still for as long as we read */
+    /* Called before the copy ends, when all verdicts are there; NULL: nothing else is wanted. False: no memory. */
+    bool (*also)(void *context, struct pl_census *census, const struct pl_roots *roots, struct pl_space *space);
+    void *context;
+    bool ending; /* it waits to end: it may stand still for as long as we read */
 };
 
 /* False: see `problem`. */

@@ -19,16 +19,21 @@ struct making {
 
 /* A tally begins with its site and thread; so does a small record, which begins where the tally would have its owner
  * (core/records/smalls.h has a picture). */
-static struct pl_verdict_record begin(const struct making *making, uint32_t place)
+static struct pl_verdict_record begin(int profile, uint32_t place)
 {
     uint32_t tally[2] = {0}, small[2] = {0};
     off_t at = (off_t) place * PLACE_BYTES;
-    if (pread(making->profile, tally, sizeof tally, at) != sizeof tally ||
-        pread(making->profile, small, sizeof small, at + (off_t) offsetof(struct pl_tally, owner)) != sizeof small)
+    if (pread(profile, tally, sizeof tally, at) != sizeof tally ||
+        pread(profile, small, sizeof small, at + (off_t) offsetof(struct pl_tally, owner)) != sizeof small)
         return (struct pl_verdict_record){0};
     bool is_small = small[0] & PL_SMALL_MARK;
     return (struct pl_verdict_record){.site = is_small ? small[0] & ~PL_SMALL_MARK : tally[0],
                                       .thread = is_small ? small[1] : tally[1]};
+}
+
+uint32_t pl_records_site(int profile, uint32_t place)
+{
+    return begin(profile, place).site;
 }
 
 static struct pl_verdict_record *record_of(struct making *making, uint32_t place)
@@ -46,7 +51,7 @@ static struct pl_verdict_record *record_of(struct making *making, uint32_t place
         making->room = room;
     }
     number = making->known[place] = records->count++;
-    records->record[number] = begin(making, place);
+    records->record[number] = begin(making->profile, place);
     return &records->record[number];
 }
 

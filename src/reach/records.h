@@ -16,6 +16,8 @@ struct pl_records {
 /* `profile` is the live profile of the process, which has the record that each block was counted in. False: no memory.
  */
 bool pl_records_make(struct pl_records *records, const struct pl_census *census, int profile);
+/* The number of the site's record in the profile, from a block's place; 0: it cannot be read. */
+uint32_t pl_records_site(int profile, uint32_t place);
 void pl_records_free(struct pl_records *records);
 
 #endif

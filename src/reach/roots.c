@@ -47,6 +47,7 @@ bool pl_roots_note_threads(struct pl_roots *roots, const struct pl_tracee *trace
         struct pl_roots_thread *out = &roots->thread[roots->threads];
         if (thread->gone)
             continue;
+        out->tid = thread->tid;
         out->sp = pl_machine_sp(&thread->registers);
         out->descriptor = pl_machine_thread_pointer(&thread->registers);
         if (!read_registers(thread, out))

@@ -23,6 +23,7 @@
 
 /* A thread when it was stopped. */
 struct pl_roots_thread {
+    pid_t tid;
     uint64_t sp, descriptor;
     uint64_t *word; /* all registers */
     size_t words;

@@ -105,8 +105,8 @@ on_terminal() {
 @test "words that other profilers use lead to our commands" {
     expect 2 "$plimsoll" record ./app
     says "record: no such command; did you mean \`plimsoll run\`?"
-    expect 2 "$plimsoll" leaks app.plim
-    says "leaks app.plim: not a PID" "plimsoll report --leaks app.plim"
+    expect 2 "$plimsoll" retained app.plim
+    says "retained app.plim: not a PID"
 }
 
 @test "a process that runs without Plimsoll is named, with what to do" {

@@ -34,7 +34,7 @@ static bool is_complete(const struct pl_profile *profile)
 }
 
 /* Can the process be asked at all, before it is stopped? */
-static bool look_first(struct pl_look_taken *taken, pid_t pid, const char *live, struct pl_reach_options *out)
+bool pl_look_prepare(struct pl_look_taken *taken, pid_t pid, const char *live, struct pl_reach_options *out)
 {
     struct pl_profile *profile;
     struct stat status;
@@ -79,7 +79,7 @@ bool pl_look_take(struct pl_look_taken *taken, pid_t pid, const char *live, enum
 {
     struct pl_reach_options how;
     *taken = (struct pl_look_taken){.look = {.looked = looked, .ns = since_start(live)}};
-    if (!look_first(taken, pid, live, &how))
+    if (!pl_look_prepare(taken, pid, live, &how))
         return false;
     how.ending = looked != PL_LOOKED_RUNNING;
     bool good = pl_reach_read(&taken->reach, &how)

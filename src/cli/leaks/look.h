@@ -19,6 +19,9 @@ struct pl_look_taken {
 /* `live` is the profile of the process. The process goes on; if it is `looked` at because it ends, it must wait until
  * this returns. False: see `problem`. */
 bool pl_look_take(struct pl_look_taken *taken, pid_t pid, const char *live, enum pl_looked looked);
+
+/* What must be known before the process is looked at, by pl_reach_read(). False: see `problem`. */
+bool pl_look_prepare(struct pl_look_taken *taken, pid_t pid, const char *live, struct pl_reach_options *out);
 void pl_look_free(struct pl_look_taken *taken);
 
 #endif
