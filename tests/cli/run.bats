@@ -247,6 +247,15 @@ os.execv(sys.argv[1], [sys.argv[1], "run", "-q", "--", "sh", "-c", "exit 9"])' "
     [[ $stderr != *"no allocation was made"* ]]
 }
 
+@test "the summary of a sampled program that was killed says that there were at least so many allocations" {
+    local kill='x=$(seq 1 20000); kill -9 $$'
+    expect 137 "$plimsoll" run --sample 4K -o out.plim -- bash -c "$kill"
+    [[ $stderr =~ "bash "[0-9]+": sampled every 4 KiB: at least "[0-9,]+" allocations, " ]]
+    [[ $stderr =~ "partly sampled: at least "[0-9,]+" allocations, " ]]
+    expect 137 "$plimsoll" run --exact -o out.plim -- bash -c "$kill"
+    [[ $stderr =~ "bash "[0-9]+": exact: "[0-9,]+" allocations, " && $stderr != *"at least"* ]]
+}
+
 @test "the summary says that figures are incomplete and which option completes them" {
     expect 0 "$plimsoll" run --exact --max-file 256K --no-symbols -o out.plim -- python3 -c pass
     [[ $stderr =~ "plimsoll: "("python3 "[0-9]+": ")?"the profile reached its limit of 256 KiB (--max-file): figures"(" by stack and tag")?" are incomplete, no room for "[^\n]*" record"s?"; plimsoll run --max-file 1M allows more, --sample 512K needs less" ]]

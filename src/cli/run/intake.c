@@ -31,6 +31,7 @@
 #include <unistd.h>
 
 #include "analysis/resident.h"
+#include "analysis/traits.h"
 #include "cli/files.h"
 #include "cli/proc.h"
 #include "cli/run/lookout.h"
@@ -92,6 +93,7 @@ void pl_intake_describe(const struct pl_profile *profile, struct pl_leaving *lea
     about->lost_objects = profile->total[PL_METRIC_LOST_OBJECTS].value;
     about->lost_space = profile->total[PL_METRIC_LOST_SPACE].value;
     about->peak_slack_bytes = profile->peak_slack_bytes;
+    about->behind = pl_traits_behind(profile);
     about->unfollowed = profile->header.losses[PL_LOSS_LIVE_FULL];
     about->interval_bytes = sampling_interval(&profile->header);
     about->off = profile->header.control.off;

@@ -132,6 +132,7 @@ static void say_totals(const struct pl_collected *main, const char *who, const c
 {
     char calls[PL_FIGURE_BYTES], bytes[PL_FIGURE_BYTES];
     char *method = print_method(main), *figures = print_figures(main, fate);
+    const char *least = main->behind ? "at least " : "";
     pl_figure_exact(calls, main->calls);
     pl_figure_bytes(bytes, (double) main->bytes);
     if (!main->calls && main->end == PL_END_NONE && main->interval_bytes)
@@ -147,10 +148,11 @@ static void say_totals(const struct pl_collected *main, const char *who, const c
         pl_say("%s%s: %s allocation%s, %s in all; it ended before the first was recorded", who, method, calls,
                pl_figure_plural(calls), bytes);
     else if (!recorded(main))
-        pl_say("%s%s: %s allocation%s, %s in all; no sample was taken, so it is unknown what was %s", who, method,
-               calls, pl_figure_plural(calls), bytes, fate);
+        pl_say("%s%s: %s%s allocation%s, %s in all; no sample was taken, so it is unknown what was %s", who, method,
+               least, calls, pl_figure_plural(calls), bytes, fate);
     else
-        pl_say("%s%s: %s allocation%s, %s in all%s", who, method, calls, pl_figure_plural(calls), bytes, figures);
+        pl_say("%s%s: %s%s allocation%s, %s in all%s", who, method, least, calls, pl_figure_plural(calls), bytes,
+               figures);
     free(figures);
     free(method);
 }
@@ -319,15 +321,17 @@ static void say_tree(const struct pl_collection *collection)
     uint64_t all_calls = 0, all_bytes = 0;
     char calls[PL_FIGURE_BYTES], bytes[PL_FIGURE_BYTES];
     size_t programs = count_programs(collection);
+    bool behind = collection->failed;
     for (size_t i = 0; i < collection->count; i++) {
+        behind |= collection->profile[i].behind;
         all_calls += collection->profile[i].calls;
         all_bytes += collection->profile[i].bytes;
     }
     pl_figure_exact(calls, all_calls);
     pl_figure_bytes(bytes, (double) all_bytes);
-    pl_say("%zu process%s, %zu program%s: %s%s allocation%s, %s in all", collection->processes,
-           collection->processes == 1 ? "" : "es", programs, programs == 1 ? "" : "s", tree_method(collection), calls,
-           pl_figure_plural(calls), bytes);
+    pl_say("%zu process%s, %zu program%s: %s%s%s allocation%s, %s in all", collection->processes,
+           collection->processes == 1 ? "" : "es", programs, programs == 1 ? "" : "s", tree_method(collection),
+           behind ? "at least " : "", calls, pl_figure_plural(calls), bytes);
 }
 
 /* "cc1plus, 92 processes" or "ls 4712". The caller frees it. */
