@@ -160,6 +160,8 @@ static void describe(struct pl_process *process, struct pl_file *file)
     header->steerable = 1;
     header->blocks_layout = PL_BLOCKS_LAYOUT;
     header->blocks_at = (uintptr_t) &process->blocks;
+    header->live_layout = PL_LIVE_LAYOUT;
+    header->live_at = (uintptr_t) &process->live;
     header->size_from = process->size_from;
     header->size_to = process->size_to;
     pl_memory_copy(header->comm, process->comm, sizeof header->comm);

@@ -391,7 +391,10 @@ struct pl_header {
     uint32_t looked;        /* enum pl_looked: whether records of kind VERDICT are complete, and when they were made */
     uint32_t looked_partly; /* with `looked`: 1: there may be blocks that the profiler did not know */
     uint64_t looked_ns;     /* with `looked`: since the start of the process */
-    uint8_t reserved[PL_HEADER_BYTES - 1608];
+    uint64_t live_at;       /* the same for its struct pl_live, and its */
+    uint32_t live_layout;   /* PL_LIVE_LAYOUT (core/blocks/live.h) */
+    uint32_t live_reserved;
+    uint8_t reserved[PL_HEADER_BYTES - 1624];
 };
 
 /* A loaded object. The same object loaded again at another address is another module. Module 1 is always "no module":

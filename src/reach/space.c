@@ -41,6 +41,28 @@ static void take_flags(const char *line, struct pl_space_part *out)
     out->uncopied = strstr(line, " dc") != NULL;
 }
 
+/* "Rss:                 132 kB" */
+static void take_figure(const char *line, struct pl_space_part *out)
+{
+    const struct {
+        const char *name;
+        uint64_t *into;
+    } figure[] = {
+        {"Rss:", &out->rss},
+        {"Pss:", &out->pss},
+        {"Anonymous:", &out->changed},
+        {"Swap:", &out->swap},
+        {"AnonHugePages:", &out->huge},
+        {"Private_Hugetlb:", &out->hugetlb},
+        {"Shared_Hugetlb:", &out->hugetlb},
+    };
+    for (size_t i = 0; i < sizeof figure / sizeof *figure; i++) {
+        size_t bytes = strlen(figure[i].name);
+        if (!strncmp(line, figure[i].name, bytes))
+            *figure[i].into += strtoull(line + bytes, NULL, 10) * 1024;
+    }
+}
+
 static struct pl_space_part *append(struct pl_space *space, const struct pl_space_part *part)
 {
     if (!(space->count & (space->count - 1))) {
@@ -75,6 +97,8 @@ bool pl_space_open(struct pl_space *space, pid_t pid)
             take_flags(line, last);
         else if (take_heading(line, &part))
             good = (last = append(space, &part)) != NULL;
+        else if (last)
+            take_figure(line, last);
     free(line);
     if (maps)
         fclose(maps);

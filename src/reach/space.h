@@ -20,7 +20,10 @@ struct pl_space_part {
     bool uncopied;  /* fork leaves it out */
     bool anonymous; /* of no file */
     uint64_t inode;
-    char name[64]; /* "[heap]", or the end of a path; "" */
+    uint64_t rss, pss, swap; /* bytes, as the kernel counts them */
+    uint64_t changed;        /* resident and no file's: all of it, or private copies of a file's pages */
+    uint64_t huge, hugetlb;  /* of it in transparent huge pages; in reserved ones, which are in no RSS */
+    char name[64];           /* "[heap]", or the end of a path; "" */
 };
 
 struct pl_space {

@@ -19,7 +19,8 @@ MAY_READ = {
     "page": {"page", "export", "analysis", "reader", "format"},
     "attach": {"attach", "core", "format"},
     "reach": {"reach", "attach", "core", "format"},
-    "cli": {"cli", "reach", "attach", "core", "page", "export", "analysis", "reader", "format"},
+    "footprint": {"footprint", "reach", "core", "format"},
+    "cli": {"cli", "footprint", "reach", "attach", "core", "page", "export", "analysis", "reader", "format"},
 }
 
 # Headers that the core may include, for types and constants. (objects.py checks that it calls nothing.)

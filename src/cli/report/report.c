@@ -20,6 +20,7 @@
 #include "cli/proc.h"
 #include "cli/report/leaks.h"
 #include "cli/report/listing.h"
+#include "cli/report/memory.h"
 #include "cli/report/print.h"
 #include "cli/report/tagview.h"
 #include "cli/run/summary.h"
@@ -46,6 +47,8 @@
     X(PEAK, "peak", pl_rankings_peak, TOP_METRIC, DEPTH_SITES, 0, "which sites held the heap at its peak")             \
     X(TIMELINE, "timeline", pl_timeline_print, 10, DEPTH_SITES, 0,                                                     \
       "a plot of the heap over time, and which sites grew")                                                            \
+    X(MEMORY, "memory", NULL, TOP_METRIC, DEPTH_SITES, 0,                                                              \
+      "what RSS consists of: a table that adds up, of a running process")                                              \
     X(SIZES, "sizes", pl_sizes_print, 10, DEPTH_SITES, 0, "sizes and lifetimes of blocks, overall and by site")        \
     X(TEMPORARY, "temporary", pl_rankings_temporary, TOP_METRIC, DEPTH_SITES, 0,                                       \
       "temporary allocations: those that their thread frees before its next allocation")                               \
@@ -279,7 +282,7 @@ static void print_overview(const struct pl_view *whole)
 
 struct shown {
     const char *option;                        /* "": the overview */
-    void (*print)(const struct pl_view *view); /* NULL: --leaks, which prints head and losses itself, or fails first */
+    void (*print)(const struct pl_view *view); /* NULL: views that print head and losses themselves, or fail first */
     uint32_t top, depth;
     double threshold;
 };
@@ -359,7 +362,9 @@ static enum pl_exit choose_view(const struct shown **out)
 
 static enum pl_exit print_view(const struct shown *shown, const struct pl_view *view)
 {
-    if (!shown->print)
+    if (shown == &views[VIEW_MEMORY])
+        return pl_memory_print(view);
+    if (shown == &views[VIEW_LEAKS])
         return pl_leaks_print(view, &given.leaks);
     pl_head_print(view);
     shown->print(view);

@@ -50,6 +50,10 @@ struct pl_live {
 
 #define PL_LIVE_GROUPS_LOG2(level) (7 + 2 * (level))
 
+/* `plimsoll report --memory` reads the table from outside: to be incremented with any change of it that matters there.
+ */
+#define PL_LIVE_LAYOUT 1u
+
 /* A block and a link_map at the same address share a group, so looking up both costs one cache miss. Only one
  * multiplication, because a free of a block near a sampled one has to wait for it. */
 INLINE struct pl_live_group *pl_live_group(struct pl_live_group *level, unsigned number, uintptr_t address)

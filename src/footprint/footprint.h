@@ -1,0 +1,106 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * footprint.h - what the resident memory of a process consists of: parts that add up to what the kernel counts.
+ *
+ *   /proc/PID/smaps    each mapping: what it is of, how much of it is resident
+ *   pagemap            which pages
+ *   table of blocks    addresses and sizes of live blocks (exact mode)
+ *   glibc's heaps      chunks in use, free chunks, thread caches, top (any mode)
+ *
+ * A mapping is one part, or it is painted: addresses in rising order, each range as one part. A page that belongs to
+ * several parts counts for each of them by the bytes that they have of it. So nothing is counted twice, and what no
+ * rule explains remains as a part of its own.
+ *
+ * All is read from outside. The process goes on, and nobody waits for us.
+ */
+#ifndef PL_FOOTPRINT_H
+#define PL_FOOTPRINT_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+/* X(name, word, title). Files have the words. The first parts are those of the allocator's memory. */
+#define PL_FOOTPRINT_PARTS(X)                                                                                          \
+    X(LIVE, "live", "live blocks, as requested")                                                                       \
+    X(SLACK, "slack", "what malloc rounded them up by")                                                                \
+    X(OTHER, "other", "in use, but not in the profile")                                                                \
+    X(CACHED, "cached", "free, in caches of threads")                                                                  \
+    X(FREE, "free", "free, between other blocks")                                                                      \
+    X(TOP, "top", "free, at the end of a heap")                                                                        \
+    X(TABLES, "tables", "malloc's own headers and tables")                                                             \
+    X(REST, "rest", "the rest of malloc's mappings")                                                                   \
+    X(MAPPED, "mapped", "anonymous mappings")                                                                          \
+    X(STACKS, "stacks", "thread stacks")                                                                               \
+    X(CODE, "code", "code and constants of modules")                                                                   \
+    X(DATA, "data", "variables of modules")                                                                            \
+    X(FILES, "files", "other mapped files")                                                                            \
+    X(COPIES, "copies", "private copies of their pages")                                                               \
+    X(SHARED, "shared", "shared memory")                                                                               \
+    X(DEVICES, "devices", "devices")                                                                                   \
+    X(RESERVED, "reserved", "reserved addresses")                                                                      \
+    X(PROFILER, "profiler", "Plimsoll itself")                                                                         \
+    X(UNEXPLAINED, "unexplained", "unexplained")
+
+enum pl_footprint_part {
+#define PL_ENUM(name, word, title) PL_PART_##name,
+    PL_FOOTPRINT_PARTS(PL_ENUM)
+#undef PL_ENUM
+        PL_PART_COUNT
+};
+#define PL_PART_HEAP_END PL_PART_MAPPED /* parts before it are the allocator's */
+
+struct pl_footprint_figure {
+    double virtual, resident, pss, swap; /* bytes */
+};
+
+/* A heap of glibc's malloc: the main one, or one of an arena. */
+struct pl_footprint_heap {
+    uint64_t from, bytes;
+    double resident, used, free, top; /* resident bytes: of all; in use, or in a cache; free; at the end */
+    double empty;                     /* in whole pages that no block is in, not at the end */
+};
+
+struct pl_footprint_stacks {
+    uint32_t threads, mappings; /* mappings: those that were found to be stacks */
+    uint32_t kept;              /* of them, of no running thread: the C library keeps them for new ones */
+    uint64_t largest, least;    /* bytes of address space, without the main thread's */
+    double touched_most;        /* resident bytes of the one that has most */
+};
+
+struct pl_footprint {
+    struct pl_footprint_figure part[PL_PART_COUNT];
+    struct pl_footprint_figure whole;
+    struct pl_footprint_heap *heap; /* the main one first */
+    uint32_t heaps;
+    struct pl_footprint_stacks stacks;
+    double huge, heap_huge; /* resident in transparent huge pages: of all, and of mappings of the allocator */
+    double hugetlb;         /* in reserved huge pages, which are not in RSS */
+    double live_bytes;      /* requested, and */
+    double live_error;      /* half the 95% interval; 0: counted */
+    bool exact;             /* each live block was known */
+    bool walked;            /* glibc's heaps were */
+    bool unread;            /* its memory may not be read, so only the kernel's figures are known */
+    uint32_t dropped;       /* live blocks that were freed meanwhile */
+    double seconds;         /* that this took */
+    char problem[256];      /* after a failure, for people */
+};
+
+struct pl_footprint_options {
+    pid_t pid;
+    uint64_t inode;                /* of its profile */
+    uint64_t blocks_at;            /* the table of exact mode; 0: not known */
+    uint64_t live_at;              /* the table of samples; 0: not known */
+    bool exact;                    /* all recorded blocks are in that table */
+    bool glibc;                    /* its malloc is that of glibc */
+    double live_bytes, live_error; /* as the profile says */
+};
+
+/* False: see `problem`. */
+bool pl_footprint_read(struct pl_footprint *footprint, const struct pl_footprint_options *options);
+void pl_footprint_free(struct pl_footprint *footprint);
+
+extern const char *const pl_footprint_word[PL_PART_COUNT];
+extern const char *const pl_footprint_title[PL_PART_COUNT];
+
+#endif

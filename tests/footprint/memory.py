@@ -1,0 +1,130 @@
+# SPDX-License-Identifier: MIT
+"""memory - `report --memory` explains RSS: each line is what the program knows of itself, and all add up."""
+
+import functools
+import os
+import shutil
+import subprocess
+import sys
+
+from holding import MIB, Held, holds, memory, plimsoll
+
+import claims
+from claims import Skip, claim
+
+LIVE, FREE, REST = "live blocks, as requested", "free, between other blocks", "the rest of malloc's mappings"
+KEPT = (10_000 * 1000 + 2040) + 80 * MIB  # what holds.c has not freed
+
+
+def near(what, value, expected, tolerance):
+    if abs(value - expected) > tolerance:
+        return [f"{what}: {value:,}, not {expected:,} ± {tolerance:,.0f}"]
+    return []
+
+
+def adds_up(rows, rss):
+    whole = rows["RSS"][0]
+    parts = sum(row[0] for name, row in rows.items() if name not in ("RSS", "malloc"))
+    problems = near("sum of the lines", parts, whole, 0.001 * whole + 20)
+    problems += near("RSS", whole, rss, 0.02 * rss)
+    if rows["unexplained"][0] > 0.05 * whole:
+        problems.append(f"unexplained: {rows['unexplained'][0]:,} of {whole:,}")
+    return problems
+
+
+def check_mappings(rows):
+    problems = near("shared", rows["shared memory"][0], 5 * MIB, 64 << 10)
+    problems += near("copies", rows["private copies of their pages"][0], MIB, 64 << 10)
+    problems += near("files", rows["other mapped files"][0], 3 * MIB, MIB)
+    # The 10 MiB that were only read are pages of zeros, which are not resident.
+    problems += near("mapped", rows["anonymous mappings"][0], 6 * MIB, MIB)
+    problems += near("mapped, virtual", rows["anonymous mappings"][1], 22 * MIB, 2 * MIB)
+    return problems
+
+
+@claim
+def every_line_is_what_the_program_knows_of_itself():
+    with holds(["--exact"]) as held:
+        rows, text = memory(held.pid)
+        live = 8 * MIB + 10_000 * 1000
+        problems = adds_up(rows, held.rss()) + check_mappings(rows)
+        problems += near("live", rows[LIVE][0], live, MIB)
+        problems += near("live, virtual", rows[LIVE][1], KEPT, 64 << 10)
+        problems += near("free", rows[FREE][0], 10_000 * 1008 + 8000 * 2048, 200 << 10)
+        claims.expect(problems, f"in\n{text}")
+        assert "counted" in text, text
+
+
+@claim
+def estimates_agree_with_it_within_their_error():
+    with holds(["--sample", "64K"]) as held:
+        rows, text = memory(held.pid)
+        problems = adds_up(rows, held.rss()) + check_mappings(rows)
+        error = 3 * MIB  # 64 KiB of 10 MB: the standard error is 0.8 MiB
+        problems += near("live, virtual", rows[LIVE][1], KEPT, error)
+        problems += near("live", rows[LIVE][0], 8 * MIB + 10_000 * 1000, error)
+        problems += near("free", rows[FREE][0], 10_000 * 1008 + 8000 * 2048, 200 << 10)
+        claims.expect(problems, f"in\n{text}")
+        assert "estimated, ± " in text, text
+
+
+@claim
+def stacks_of_idle_threads_are_counted_and_measured():
+    with holds(["--exact"], threads=200) as held:
+        rows, text = memory(held.pid)
+        resident, virtual = rows["thread stacks"]
+        problems = adds_up(rows, held.rss()) + near("resident", resident, 201 * 12 << 10, 201 * 8 << 10)
+        problems += near("virtual", virtual, 200 * 8 * MIB, 4 * MIB)
+        claims.expect(problems, f"in\n{text}")
+        assert "201 threads; 8,388,608 B each" in text, text
+
+
+def check_allocator(library, options):
+    found = subprocess.run(["ldconfig", "-p"], capture_output=True, text=True, check=False)
+    if library not in found.stdout:
+        raise Skip(f"there is no {library}")
+    with holds(options, LD_PRELOAD=library) as held:
+        rows, text = memory(held.pid)
+        problems = adds_up(rows, held.rss())
+        error = 128 << 10 if "--exact" in options else 3 * MIB
+        problems += near("live, virtual", rows[LIVE][1], KEPT, error)
+        problems += near("live", rows[LIVE][0], 8 * MIB + 10_000 * 1000, error + MIB)
+        claims.expect(problems, f"in\n{text}")
+        assert REST in rows, text
+
+
+for library in ("libjemalloc.so.2", "libtcmalloc_minimal.so.4", "libmimalloc.so.2"):
+    for option in (["--exact"], ["--sample", "64K"]):
+        claims.add(f"{library} with {option[0]}: live blocks are told from the rest of its mappings",
+                   functools.partial(check_allocator, library, option))
+
+
+PROGRAMS = {
+    "python3": ["-c", "import json\nx = [str(i) * 20 for i in range(99999)]\ndel x[::3]\nprint('ready', flush=True)\n"
+                      "import sys\nsys.stdin.read()"],
+    "perl": ["-e", '$| = 1; @a = map {"x$_" x 10} 1..50000; @a = @a[0..100]; print "ready\\n"; <STDIN>'],
+    "node": ["-e", "let a = []; for (let i = 0; i < 99999; i++) a.push({i, s: 'x' + i}); console.log('ready');"
+                   "process.stdin.resume()"],
+}
+
+
+def check_program(program, options):
+    if not shutil.which(program):
+        raise Skip(f"there is no {program}")
+    with Held(options, [program, *PROGRAMS[program]]) as held:
+        rows, text = memory(held.pid)
+        claims.expect(adds_up(rows, held.rss()), f"in\n{text}")
+
+
+for program in PROGRAMS:
+    claims.add(f"the memory of {program} is explained", functools.partial(check_program, program, ["--exact"]))
+
+
+@claim
+def a_process_that_is_not_profiled_is_refused():
+    done = plimsoll("report", "--memory", os.getpid())
+    assert done.returncode == 1 and "without Plimsoll" in done.stderr, done
+
+
+if __name__ == "__main__":
+    sys.exit(claims.main())
