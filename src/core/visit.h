@@ -34,9 +34,9 @@ INLINE void pl_visit_allocated(enum pl_function function, uint64_t size, void *b
     if (likely(plan.how == PL_COLD_COUNTED)) {
         if (unlikely(block == NULL))
             return;
-        pl_exact_allocated(function, size, block, start);
-        if (pl_probe_is_heard())
+        if (pl_probe_is_heard()) /* first: what is needed after a call takes the program's stack */
             pl_probe_counted(size, block);
+        pl_exact_allocated(function, size, block, start);
     } else {
         pl_cold_allocated(function, size, block, plan, start);
     }
