@@ -36,7 +36,7 @@ struct work {
     struct pl_space space;
     struct pl_present pages;
     struct pl_words words;
-    struct pl_known known;
+    struct pl_footprint_grid *grid; /* of what is being painted; NULL: none */
     struct pl_stacks stacks;
     const struct pl_space_part *part;        /* the mapping that is being painted */
     struct pl_extent painted[PL_PART_COUNT]; /* of it */
@@ -68,13 +68,50 @@ static struct pl_extent paint(struct work *work, enum pl_footprint_part part, ui
     return added;
 }
 
+/* ---- pages in which blocks lie ---- */
+
+static void begin_grid(struct work *work, uint64_t from, uint64_t to)
+{
+    struct pl_footprint *out = work->out;
+    work->grid = NULL;
+    if (!(out->grids & (out->grids - 1))) {
+        size_t room = out->grids ? 2 * (size_t) out->grids : 1;
+        struct pl_footprint_grid *more = realloc(out->grid, room * sizeof *more);
+        if (!more)
+            return;
+        out->grid = more;
+    }
+    from &= ~(uint64_t) (PL_PAGE - 1);
+    struct pl_footprint_page *page = calloc((to - from) / PL_PAGE + 1, sizeof *page);
+    if (!page)
+        return;
+    work->grid = &out->grid[out->grids++];
+    *work->grid = (struct pl_footprint_grid){from, to, page};
+}
+
+static void note(struct work *work, uint64_t from, uint64_t to, bool free)
+{
+    while (work->grid && from < to && from - work->grid->from < work->grid->to - work->grid->from) {
+        struct pl_footprint_page *page = &work->grid->page[(from - work->grid->from) / PL_PAGE];
+        uint64_t next = (from | (PL_PAGE - 1)) + 1, end = next < to ? next : to;
+        if (!free)
+            page->used = (uint16_t) (page->used + (page->used < UINT16_MAX));
+        else if (pl_present_state(&work->pages, from) == PL_PAGE_RESIDENT)
+            page->free = (uint16_t) (page->free + (end - from));
+        from = end;
+    }
+}
+
 /* Live blocks that are known, and `other` between them. Blocks are not in the way of each other, unless one was freed
  * meanwhile and another took its place. */
 static void paint_known(struct work *work, uint64_t from, uint64_t to, enum pl_footprint_part other)
 {
     uint64_t at = from;
-    for (uint32_t i = pl_known_from(&work->known, from); i < work->known.count; i++) {
-        const struct pl_known_block *block = &work->known.block[i];
+    bool blocks = other == PL_PART_REST && work->options->exact;
+    if (blocks)
+        begin_grid(work, from, to);
+    for (uint32_t i = pl_known_from(&work->out->known, from); i < work->out->known.count; i++) {
+        const struct pl_known_block *block = &work->out->known.block[i];
         uint64_t begin = block->address < at ? at : block->address, end = block->address + block->size;
         end = end > to ? to : end;
         if (block->address >= to)
@@ -83,16 +120,23 @@ static void paint_known(struct work *work, uint64_t from, uint64_t to, enum pl_f
             continue;
         paint(work, other, at, begin);
         paint(work, PL_PART_LIVE, begin, end);
+        if (blocks) {
+            note(work, at, begin, true);
+            note(work, begin, end, false);
+        }
         work->out->live_bytes += (double) (end - begin);
         at = end;
     }
     paint(work, other, at, to);
+    if (blocks)
+        note(work, at, to, true);
+    work->grid = NULL;
 }
 
 static bool has_known(const struct work *work, uint64_t from, uint64_t to)
 {
-    uint32_t first = pl_known_from(&work->known, from);
-    return first < work->known.count && work->known.block[first].address < to;
+    uint32_t first = pl_known_from(&work->out->known, from);
+    return first < work->out->known.count && work->out->known.block[first].address < to;
 }
 
 /* ---- chunks of glibc's heaps ---- */
@@ -131,7 +175,7 @@ static void learn_key(struct work *work, uint64_t cache)
 /* The known block that begins where the chunk's block does; NULL: there is none. */
 static struct pl_known_block *known_at(struct work *work, uint64_t address)
 {
-    struct pl_known *known = &work->known;
+    struct pl_known *known = &work->out->known;
     while (work->next < known->count &&
            (known->block[work->next].address < (address & ~31ull) || known->block[work->next].sampled))
         work->next += 1;
@@ -148,13 +192,15 @@ static void paint_used(struct work *work, const struct pl_chunk *chunk)
 {
     uint64_t from = chunk->block, to = chunk->block + chunk->bytes - WORD;
     struct pl_known_block *block = known_at(work, chunk->block);
+    bool cached = !block && chunk->bytes <= PL_CHUNK_CACHED_MOST && is_key(work, chunk->word);
+    note(work, from, to, cached);
     if (block && block->size <= to - from) {
         block->address = chunk->block;
         block->vague = false;
         paint(work, PL_PART_LIVE, from, from + block->size);
         paint(work, PL_PART_SLACK, from + block->size, to);
         work->out->live_bytes += (double) block->size;
-    } else if (chunk->bytes <= PL_CHUNK_CACHED_MOST && is_key(work, chunk->word)) {
+    } else if (cached) {
         paint(work, PL_PART_CACHED, from, to);
     } else if (work->options->exact) {
         paint(work, PL_PART_OTHER, from, to);
@@ -187,6 +233,7 @@ static void meet_chunk(void *context, const struct pl_chunk *chunk)
     } else if (chunk->state == PL_CHUNK_FREE) {
         heap->free += (double) paint(work, PL_PART_FREE, chunk->block, end).resident;
         count_empty(work, chunk->block + FRONT, end - WORD);
+        note(work, chunk->block, end, true);
     } else {
         if (chunk->bytes == CACHE_CHUNK) {
             add_key(work, chunk->block);
@@ -229,9 +276,11 @@ static void paint_heap(struct work *work, const struct pl_heap *heap)
         return;
     }
     uint64_t before = painted_so_far(work).resident;
-    work->next = pl_known_from(&work->known, heap->from);
+    work->next = pl_known_from(&work->out->known, heap->from);
+    begin_grid(work, heap->from, heap->to);
     paint(work, PL_PART_TABLES, heap->from, heap->first + WORD);
     uint64_t end = pl_heap_walk(&work->words, heap, meet_chunk, work);
+    work->grid = NULL;
     if (end < heap->to)
         paint_known(work, end + WORD, heap->to, PL_PART_UNEXPLAINED);
     work->out->walked = true;
@@ -245,7 +294,7 @@ static void paint_heap(struct work *work, const struct pl_heap *heap)
 static void paint_mapped_chunk(struct work *work, uint64_t at, uint64_t bytes)
 {
     uint64_t from = at + FRONT, to = at + bytes;
-    work->next = pl_known_from(&work->known, from);
+    work->next = pl_known_from(&work->out->known, from);
     const struct pl_known_block *block = known_at(work, from);
     paint(work, PL_PART_TABLES, at, from);
     if (block && block->size <= to - from) {
@@ -481,8 +530,8 @@ static void add_whole(struct work *work)
 static double sampled_residency(struct work *work, double *swapped)
 {
     double bytes = 0, resident = 0, out = 0;
-    for (uint32_t i = 0; i < work->known.count; i++) {
-        const struct pl_known_block *block = &work->known.block[i];
+    for (uint32_t i = 0; i < work->out->known.count; i++) {
+        const struct pl_known_block *block = &work->out->known.block[i];
         struct pl_extent extent = {0};
         if (!block->size)
             continue;
@@ -528,8 +577,8 @@ static void estimate(struct work *work, const struct pl_extent *used)
 
 static void count_dropped(struct work *work)
 {
-    for (uint32_t i = 0; i < work->known.count && work->options->glibc; i++)
-        work->out->dropped += work->known.block[i].vague;
+    for (uint32_t i = 0; i < work->out->known.count && work->options->glibc; i++)
+        work->out->dropped += work->out->known.block[i].vague;
 }
 
 static void read_all(struct work *work)
@@ -568,14 +617,13 @@ bool pl_footprint_read(struct pl_footprint *footprint, const struct pl_footprint
     if (good) {
         pl_present_open(&work->pages, options->pid);
         pl_stacks_read(&work->stacks, options->pid);
-        footprint->unread = !pl_known_read(&work->known, &work->space, options->blocks_at, options->live_at);
+        footprint->unread = !pl_known_read(&work->out->known, &work->space, options->blocks_at, options->live_at);
         good = pl_words_open(&work->words, &work->space, &work->pages) || fail(work, strerror(ENOMEM));
     }
     if (good)
         read_all(work);
     pl_words_close(&work->words);
     pl_stacks_free(&work->stacks);
-    pl_known_free(&work->known);
     pl_present_close(&work->pages);
     pl_space_close(&work->space);
     free(work);
@@ -585,7 +633,99 @@ bool pl_footprint_read(struct pl_footprint *footprint, const struct pl_footprint
 
 void pl_footprint_free(struct pl_footprint *footprint)
 {
+    for (uint32_t i = 0; i < footprint->grids; i++)
+        free(footprint->grid[i].page);
+    free(footprint->grid);
     free(footprint->heap);
-    footprint->heap = NULL;
-    footprint->heaps = 0;
+    pl_known_free(&footprint->known);
+    *footprint = (struct pl_footprint){0};
+}
+
+/* ---- pages that are mostly free ---- */
+
+static const struct pl_footprint_grid *grid_at(const struct pl_footprint *footprint, uint64_t address)
+{
+    uint32_t low = 0, high = footprint->grids;
+    while (low < high) {
+        uint32_t middle = low + (high - low) / 2;
+        if (footprint->grid[middle].to <= address)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low < footprint->grids && footprint->grid[low].from <= address ? &footprint->grid[low] : NULL;
+}
+
+double pl_footprint_pinned(const struct pl_footprint *footprint, const struct pl_known_block *block, double *alone)
+{
+    const struct pl_footprint_grid *grid = grid_at(footprint, block->address);
+    double pinned = 0;
+    *alone = 0;
+    if (!grid)
+        return 0;
+    uint64_t end = block->address + (block->size ? block->size : 1);
+    end = end < grid->to ? end : grid->to;
+    for (uint64_t at = block->address & ~(uint64_t) (PL_PAGE - 1); at < end; at += PL_PAGE) {
+        const struct pl_footprint_page *page = &grid->page[(at - grid->from) / PL_PAGE];
+        if (page->free < PL_FOOTPRINT_MOSTLY_FREE || !page->used)
+            continue;
+        pinned += (double) page->free / page->used;
+        *alone += page->used == 1 ? page->free : 0;
+    }
+    return pinned;
+}
+
+double pl_footprint_pinned_in_all(const struct pl_footprint *footprint)
+{
+    double pinned = 0;
+    for (uint32_t i = 0; i < footprint->grids; i++) {
+        const struct pl_footprint_grid *grid = &footprint->grid[i];
+        for (uint64_t page = 0; page < (grid->to - grid->from) / PL_PAGE; page++)
+            if (grid->page[page].used && grid->page[page].free >= PL_FOOTPRINT_MOSTLY_FREE)
+                pinned += grid->page[page].free;
+    }
+    return pinned;
+}
+
+/* ---- residency of blocks ---- */
+
+static void measure_blocks(struct pl_known *known, struct pl_space *space, struct pl_present *pages,
+                           pl_residency_taken *take, void *context)
+{
+    const struct pl_space_part *part = NULL;
+    for (uint32_t i = 0; i < known->count; i++) {
+        const struct pl_known_block *block = &known->block[i];
+        struct pl_extent extent = {0};
+        if (!part || block->address >= part->to) {
+            part = pl_space_at(space, block->address);
+            if (part)
+                pl_present_begin_mapping(pages, part);
+        }
+        if (part)
+            pl_present_add(pages, block->address, block->address + block->size, &extent);
+        take(context, block, (double) extent.resident, (double) extent.swapped);
+    }
+}
+
+bool pl_residency_read(const struct pl_footprint_options *options, pl_residency_taken *take, void *context,
+                       char *problem)
+{
+    struct pl_space space = {.pagemap = -1};
+    struct pl_known known = {0};
+    struct pl_present *pages = malloc(sizeof *pages);
+    const char *why = pages ? NULL : strerror(ENOMEM);
+    if (!why && !pl_space_open(&space, options->pid))
+        why = "its mappings cannot be read";
+    if (!why && !pl_known_read(&known, &space, options->blocks_at, options->live_at))
+        why = "the profiler's tables cannot be read; root may, and the user who runs it unless ptrace_scope forbids it";
+    if (!why) {
+        pl_present_open(pages, options->pid);
+        measure_blocks(&known, &space, pages, take, context);
+        pl_present_close(pages);
+    }
+    pl_known_free(&known);
+    pl_space_close(&space);
+    free(pages);
+    snprintf(problem, 256, "%s", why ? why : "");
+    return !why;
 }

@@ -16,9 +16,7 @@
 #ifndef PL_FOOTPRINT_H
 #define PL_FOOTPRINT_H
 
-#include <stdbool.h>
-#include <stdint.h>
-#include <sys/types.h>
+#include "footprint/known.h"
 
 /* X(name, word, title). Files have the words. The first parts are those of the allocator's memory. */
 #define PL_FOOTPRINT_PARTS(X)                                                                                          \
@@ -61,6 +59,18 @@ struct pl_footprint_heap {
     double empty;                     /* in whole pages that no block is in, not at the end */
 };
 
+/* Pages in which blocks lie, of one heap or mapping: how many of their bytes are free, and how many blocks in use lie
+ * on them at least in part. Pages that are not resident, and those of the end of a heap that is free, have no free
+ * bytes. */
+struct pl_footprint_page {
+    uint16_t free, used;
+};
+struct pl_footprint_grid {
+    uint64_t from, to;
+    struct pl_footprint_page *page;
+};
+#define PL_FOOTPRINT_MOSTLY_FREE 2048 /* bytes of a page */
+
 struct pl_footprint_stacks {
     uint32_t threads, mappings; /* mappings: those that were found to be stacks */
     uint32_t kept;              /* of them, of no running thread: the C library keeps them for new ones */
@@ -73,6 +83,9 @@ struct pl_footprint {
     struct pl_footprint_figure whole;
     struct pl_footprint_heap *heap; /* the main one first */
     uint32_t heaps;
+    struct pl_footprint_grid *grid; /* by address */
+    uint32_t grids;
+    struct pl_known known; /* the live blocks whose addresses are known */
     struct pl_footprint_stacks stacks;
     double huge, heap_huge; /* resident in transparent huge pages: of all, and of mappings of the allocator */
     double hugetlb;         /* in reserved huge pages, which are not in RSS */
@@ -99,6 +112,19 @@ struct pl_footprint_options {
 /* False: see `problem`. */
 bool pl_footprint_read(struct pl_footprint *footprint, const struct pl_footprint_options *options);
 void pl_footprint_free(struct pl_footprint *footprint);
+
+/* Bytes of mostly free pages that a block keeps resident: of each such page the free bytes, divided among the blocks
+ * that lie on it. `alone`: of pages that no other block is on. */
+double pl_footprint_pinned(const struct pl_footprint *footprint, const struct pl_known_block *block, double *alone);
+
+/* The free bytes of all pages that are mostly free, but not wholly. */
+double pl_footprint_pinned_in_all(const struct pl_footprint *footprint);
+
+/* How much of each block whose address is known is resident: calls `take` for each. It reads no heap. False: see
+ * `problem`, of 256 bytes. */
+typedef void pl_residency_taken(void *context, const struct pl_known_block *block, double resident, double swapped);
+bool pl_residency_read(const struct pl_footprint_options *options, pl_residency_taken *take, void *context,
+                       char *problem);
 
 extern const char *const pl_footprint_word[PL_PART_COUNT];
 extern const char *const pl_footprint_title[PL_PART_COUNT];

@@ -74,6 +74,8 @@ def table(text):
     rows = {}
     figure = r"(-|[\d,]+ B)"
     for line in text.splitlines():
+        if "RSS" in rows:
+            break
         row = re.match(rf"  +(\S.*?)\s+{figure}\s+[\d.]+%\s+{figure}\s+{figure}(?:\s+{figure})?  ", line)
         if row:
             rows[row[1]] = number(row[2]), number(row[3])

@@ -16,9 +16,12 @@
 #define APART __attribute__((noinline, noclone))
 #define KEPT 20000
 #define RETAINED 8000
+#define PINNED 40000
+#define PINNING 20 /* of so many blocks, one is kept */
 
 static void *volatile kept[KEPT];
 static void *volatile retained[RETAINED];
+static void *volatile pinned[PINNED];
 static void *volatile others[3]; /* untouched, half touched, behind those that are retained */
 static volatile char sum;
 
@@ -44,21 +47,36 @@ APART static void *survivor(size_t bytes)
     return malloc(bytes);
 }
 
-/* Every second block is freed, so no page becomes free. */
-APART static void fragmented(void)
+APART static void *keeper(void)
+{
+    return malloc(200);
+}
+
+APART static void *passing(void)
+{
+    return malloc(200);
+}
+
+/* All blocks are made before any is freed, so that none of them takes the place of another. */
+static void make_all(void)
 {
     for (int i = 0; i < KEPT; i++)
         touch(kept[i] = survivor(1000), 1000);
-    for (int i = 0; i < KEPT; i += 2)
-        free(kept[i]);
-}
-
-/* All are freed, but a block behind them keeps malloc from giving the memory back. */
-APART static void retain(void)
-{
+    for (int i = 0; i < PINNED; i++)
+        touch(pinned[i] = i % PINNING ? passing() : keeper(), 200);
     for (int i = 0; i < RETAINED; i++)
         touch(retained[i] = malloc(2040), 2040);
-    others[2] = malloc(2040);
+    others[2] = malloc(2040); /* malloc cannot give back what is before it */
+}
+
+/* Every second, so that no page becomes free; all but one on each page; and all. */
+static void free_most(void)
+{
+    for (int i = 0; i < KEPT; i += 2)
+        free(kept[i]);
+    for (int i = 0; i < PINNED; i++)
+        if (i % PINNING)
+            free(pinned[i]);
     for (int i = 0; i < RETAINED; i++)
         free(retained[i]);
 }
@@ -100,8 +118,8 @@ int main(int argc, char **argv)
         return 2;
     untouched();
     half_touched();
-    fragmented();
-    retain();
+    make_all();
+    free_most();
     map_all(argv[1]);
     for (int i = argc > 2 ? atoi(argv[2]) : 0; i > 0; i--) {
         pthread_t thread;

@@ -3,17 +3,19 @@
 
 import functools
 import os
+import re
 import shutil
 import subprocess
 import sys
 
-from holding import MIB, Held, holds, memory, plimsoll
+from holding import MIB, Held, holds, memory, number, plimsoll
 
 import claims
 from claims import Skip, claim
 
 LIVE, FREE, REST = "live blocks, as requested", "free, between other blocks", "the rest of malloc's mappings"
-KEPT = (10_000 * 1000 + 2040) + 80 * MIB  # what holds.c has not freed
+KEPT = (10_000 * 1000 + 2000 * 200 + 2040) + 80 * MIB  # what holds.c has not freed
+FREED = 10_000 * 1008 + 38_000 * 208 + 8000 * 2048
 
 
 def near(what, value, expected, tolerance):
@@ -46,11 +48,11 @@ def check_mappings(rows):
 def every_line_is_what_the_program_knows_of_itself():
     with holds(["--exact"]) as held:
         rows, text = memory(held.pid)
-        live = 8 * MIB + 10_000 * 1000
+        live = 8 * MIB + 10_000 * 1000 + 2000 * 200
         problems = adds_up(rows, held.rss()) + check_mappings(rows)
         problems += near("live", rows[LIVE][0], live, MIB)
         problems += near("live, virtual", rows[LIVE][1], KEPT, 64 << 10)
-        problems += near("free", rows[FREE][0], 10_000 * 1008 + 8000 * 2048, 200 << 10)
+        problems += near("free", rows[FREE][0], FREED, 200 << 10)
         claims.expect(problems, f"in\n{text}")
         assert "counted" in text, text
 
@@ -62,8 +64,8 @@ def estimates_agree_with_it_within_their_error():
         problems = adds_up(rows, held.rss()) + check_mappings(rows)
         error = 3 * MIB  # 64 KiB of 10 MB: the standard error is 0.8 MiB
         problems += near("live, virtual", rows[LIVE][1], KEPT, error)
-        problems += near("live", rows[LIVE][0], 8 * MIB + 10_000 * 1000, error)
-        problems += near("free", rows[FREE][0], 10_000 * 1008 + 8000 * 2048, 200 << 10)
+        problems += near("live", rows[LIVE][0], 8 * MIB + 10_000 * 1000 + 2000 * 200, error)
+        problems += near("free", rows[FREE][0], FREED, 200 << 10)
         claims.expect(problems, f"in\n{text}")
         assert "estimated, ± " in text, text
 
@@ -88,7 +90,7 @@ def check_allocator(library, options):
         problems = adds_up(rows, held.rss())
         error = 128 << 10 if "--exact" in options else 3 * MIB
         problems += near("live, virtual", rows[LIVE][1], KEPT, error)
-        problems += near("live", rows[LIVE][0], 8 * MIB + 10_000 * 1000, error + MIB)
+        problems += near("live", rows[LIVE][0], 8 * MIB + 10_000 * 1000 + 2000 * 200, error + MIB)
         claims.expect(problems, f"in\n{text}")
         assert REST in rows, text
 
@@ -97,6 +99,51 @@ for library in ("libjemalloc.so.2", "libtcmalloc_minimal.so.4", "libmimalloc.so.
     for option in (["--exact"], ["--sample", "64K"]):
         claims.add(f"{library} with {option[0]}: live blocks are told from the rest of its mappings",
                    functools.partial(check_allocator, library, option))
+
+
+def site(text, title, name):
+    """The figures of a site in the table with this title: [(value, error)]."""
+    part = text.split(f"\n{title}")[1]
+    row = next(line for line in part.splitlines() if f"  {name}  footprint/holds.c" in line)
+    row = re.sub(r"([\d,]+ B) +± ([\d,]+ B)", r"\1±\2", row)
+    cells = re.findall(r"([\d,]+ B|(?<= )-(?= ))(?:±([\d,]+ B))?", row)
+    return [(number(value), number(error or "-")) for value, error in cells]
+
+
+def within(what, cell, expected, tolerance):
+    # Twice the half width of the interval: a false alarm in 10,000.
+    return near(what, cell[0], expected, 2 * cell[1] + tolerance)
+
+
+def check_residency(options):
+    with holds(options) as held:
+        done = plimsoll("report", "--resident", "--all-digits", held.pid)
+        assert done.returncode == 0, done.stderr
+        text, problems = done.stdout, []
+        for name, size, touched in (("untouched", 64 * MIB, 0), ("half_touched", 16 * MIB, 8 * MIB)):
+            live, resident, rest = site(text, "Not resident", name)[:3]
+            problems += within(f"{name}: live", live, size, 0)
+            problems += within(f"{name}: resident", resident, touched, 8 << 10)
+            problems += within(f"{name}: not touched", rest, size - touched, 8 << 10)
+        claims.expect(problems, f"in\n{text}")
+        assert "  survivor  " not in text, text
+
+
+def check_pins(options):
+    with holds(options) as held:
+        text = memory(held.pid)[1]
+        keeps = site(text, "What keeps those pages", "keeper")
+        # 2,000 blocks, one for each 4,160 bytes: nearly all of those are free, and a few pages have two blocks or none.
+        problems = within("keeps", keeps[0], 2000 * 3952, 400 << 10)
+        problems += within("with blocks of", keeps[2], 2000 * 200, 20 << 10)
+        claims.expect(problems, f"in\n{text}")
+
+
+for option in (["--exact"], ["--sample", "32K"]):
+    claims.add(f"with {option[0]}: buffers that were never touched are not resident, by site",
+               functools.partial(check_residency, option))
+    claims.add(f"with {option[0]}: the site whose few blocks keep mostly free pages is named",
+               functools.partial(check_pins, option))
 
 
 PROGRAMS = {

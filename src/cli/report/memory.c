@@ -20,6 +20,7 @@
 #include "analysis/advice/sizing.h"
 #include "analysis/figure.h"
 #include "cli/report/print.h"
+#include "cli/report/resident.h"
 #include "cli/subject.h"
 #include "cli/table.h"
 #include "core/blocks/blocks.h"
@@ -225,12 +226,13 @@ static void put_notes(const struct pl_view *view, const struct pl_footprint *foo
     pl_print_paragraph(view, "read in %s, while the process went on", span);
 }
 
-static void put_all(const struct pl_view *view, const struct pl_footprint *footprint)
+static void put_all(const struct pl_view *view, const struct pl_footprint *footprint, const char *live)
 {
     char widest[PL_FIGURE_BYTES];
     pl_figure_bytes(widest, footprint->whole.virtual);
     struct table table = {view, footprint, fmax(FIGURE_WIDTH, strlen(widest) + GAP), footprint->whole.swap > 0};
     put_table(&table);
+    pl_resident_put_pins(view, footprint, live);
     put_notes(view, footprint);
 }
 
@@ -245,14 +247,14 @@ enum pl_exit pl_memory_print(const struct pl_view *view)
     if (status != PL_EXIT_OK)
         return status;
     struct pl_footprint_options options = pl_memory_options(view->whole, pid, path);
-    free(path);
     if (!pl_footprint_read(&footprint, &options)) {
         status = pl_say_failure("cannot read the memory of process %d: %s", pid, footprint.problem);
     } else {
         pl_head_print(view);
-        put_all(view, &footprint);
+        put_all(view, &footprint, path);
         pl_head_losses(view);
     }
     pl_footprint_free(&footprint);
+    free(path);
     return status;
 }

@@ -22,6 +22,7 @@
 #include "cli/report/listing.h"
 #include "cli/report/memory.h"
 #include "cli/report/print.h"
+#include "cli/report/resident.h"
 #include "cli/report/tagview.h"
 #include "cli/run/summary.h"
 #include "cli/select.h"
@@ -49,6 +50,8 @@
       "a plot of the heap over time, and which sites grew")                                                            \
     X(MEMORY, "memory", NULL, TOP_METRIC, DEPTH_SITES, 0,                                                              \
       "what RSS consists of: a table that adds up, of a running process")                                              \
+    X(RESIDENT, "resident", NULL, TOP_METRIC, DEPTH_SITES, 0,                                                          \
+      "of a running process: how much of what each site holds is resident, swapped out, or was never touched")         \
     X(SIZES, "sizes", pl_sizes_print, 10, DEPTH_SITES, 0, "sizes and lifetimes of blocks, overall and by site")        \
     X(TEMPORARY, "temporary", pl_rankings_temporary, TOP_METRIC, DEPTH_SITES, 0,                                       \
       "temporary allocations: those that their thread frees before its next allocation")                               \
@@ -364,6 +367,8 @@ static enum pl_exit print_view(const struct shown *shown, const struct pl_view *
 {
     if (shown == &views[VIEW_MEMORY])
         return pl_memory_print(view);
+    if (shown == &views[VIEW_RESIDENT])
+        return pl_resident_print(view);
     if (shown == &views[VIEW_LEAKS])
         return pl_leaks_print(view, &given.leaks);
     pl_head_print(view);

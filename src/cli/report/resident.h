@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * resident.h - of a running process, by site: how much of what is live is resident, and what keeps pages resident that
+ * are mostly free.
+ */
+#ifndef PL_CLI_RESIDENT_H
+#define PL_CLI_RESIDENT_H
+
+#include "cli/report/memory.h"
+
+/* --resident: prints the whole view. On failure it has printed the reason, and nothing else. */
+enum pl_exit pl_resident_print(const struct pl_view *view);
+
+/* The sites whose blocks keep mostly free pages, below the table of --memory. `live`: the path of the live profile. */
+void pl_resident_put_pins(const struct pl_view *view, const struct pl_footprint *footprint, const char *live);
+
+#endif
