@@ -2,11 +2,16 @@
 /* hooking.c - see hooking.h. */
 #include "attach/hooking.h"
 
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
+#include <unistd.h>
+
+#include "format/linked.h"
 
 #define FUNCTION_MAX (64u << 10)
 #define FUNCTION_UNKNOWN 64u /* bytes to read of a function whose size is not known */
@@ -106,7 +111,7 @@ static uint64_t take_room(struct pl_hooking *hooking, struct pl_remote *remote, 
     return pl_tracee_write(&remote->tracee, OFFSET(room), &desk->room, 2 * sizeof desk->room) ? room : 0;
 }
 
-/* ---- planning ---- */
+/* ---- what is there already ---- */
 
 static bool fail(struct pl_hooking *hooking, const char *name, const char *why)
 {
@@ -131,6 +136,61 @@ static bool is_known(const struct pl_desk_patch *patch, const struct pl_tracee *
            pl_tracee_read(tracee, patch->jump, there, patch->bytes) &&
            (!memcmp(there, patch->before, patch->bytes) || !memcmp(there, patch->after, patch->bytes));
 }
+
+/* ---- an allocator that is linked into the program ---- */
+
+struct linked {
+    const struct pl_desk *desk;
+    const struct pl_loaded_module *program;
+    const char *prefix;
+    struct {
+        uint64_t entry, bytes;
+    } function[PL_DESK_HOOKS];
+};
+
+static struct pl_linked_image map_program(pid_t pid)
+{
+    char path[64];
+    struct stat status;
+    struct pl_linked_image image = {NULL, 0};
+    snprintf(path, sizeof path, "/proc/%d/exe", pid);
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    void *at = fd >= 0 && !fstat(fd, &status) && status.st_size > 0
+                   ? mmap(NULL, (size_t) status.st_size, PROT_READ, MAP_PRIVATE, fd, 0)
+                   : MAP_FAILED;
+    if (fd >= 0)
+        close(fd);
+    if (at != MAP_FAILED)
+        image = (struct pl_linked_image){at, (uint64_t) status.st_size};
+    return image;
+}
+
+static void note_function(void *context, const char *name, const Elf64_Sym *symbol, bool exported)
+{
+    struct linked *linked = context;
+    (void) exported;
+    for (uint32_t i = 0; i < linked->desk->hooks; i++)
+        if (linked->desk->hook[i].family == PL_DESK_LINKED && symbol->st_value &&
+            pl_linked_is_called(linked->desk->hook[i].name, linked->prefix, name)) {
+            linked->function[i].entry = linked->program->bias + symbol->st_value;
+            linked->function[i].bytes = symbol->st_size;
+        }
+}
+
+/* Its functions are found in the symbols of the program's file. Of a stripped program, only what it exports is known.
+ */
+static void find_linked(struct linked *linked, const struct pl_hooking *hooking, const struct pl_remote *remote)
+{
+    struct pl_linked_image image = map_program(remote->tracee.pid);
+    *linked = (struct linked){.desk = &hooking->desk, .program = remote->loaded.module};
+    linked->prefix = image.at ? pl_linked_find(&image) : NULL;
+    if (linked->prefix)
+        pl_linked_each(&image, note_function, linked);
+    if (image.at)
+        munmap((void *) (uintptr_t) image.at, image.bytes);
+}
+
+/* ---- planning: one function ---- */
 
 static const char *make_plan(struct pl_hooking *hooking, struct pl_remote *remote,
                              const struct pl_loaded_module *module, uint32_t i, uint64_t entry, uint64_t bytes)
@@ -160,13 +220,14 @@ static const char *make_plan(struct pl_hooking *hooking, struct pl_remote *remot
 }
 
 static bool plan_one(struct pl_hooking *hooking, struct pl_remote *remote, const struct pl_loaded_module *module,
-                     uint32_t i)
+                     uint32_t i, uint64_t entry, uint64_t bytes)
 {
     const struct pl_desk_hook *hook = &hooking->desk.hook[i];
     struct pl_desk_patch *patch = &hooking->desk.patch[i];
-    uint64_t bytes = 0, entry = pl_loaded_find(&remote->tracee, module, hook->name, &bytes), real = entry;
+    uint64_t real = entry;
     const struct pl_desk_patch *same = entry ? same_entry(&hooking->desk, i, entry) : NULL;
     const char *why = entry ? NULL : "it is not exported";
+    bool needed = hook->needed && (entry || hook->family != PL_DESK_LINKED);
     if (!entry || !hook->hook || same) {
         real = same ? same->body : entry;
         *patch = (struct pl_desk_patch){0};
@@ -175,9 +236,9 @@ static bool plan_one(struct pl_hooking *hooking, struct pl_remote *remote, const
             why = make_plan(hooking, remote, module, i, entry, bytes);
         if (why)
             *patch = (struct pl_desk_patch){0};
-        real = why ? 0 : patch->body;
+        real = why ? hook->family == PL_DESK_LINKED ? entry : 0 : patch->body;
     }
-    if (why && hook->needed)
+    if (why && needed)
         return fail(hooking, hook->name, why);
     hooking->desk.slot[i] = patch->body;
     return (write_patch(hooking, &remote->tracee, i) &&
@@ -185,16 +246,39 @@ static bool plan_one(struct pl_hooking *hooking, struct pl_remote *remote, const
            fail(hooking, hook->name, "its memory cannot be written");
 }
 
-bool pl_hooking_plan(struct pl_hooking *hooking, struct pl_remote *remote)
+/*
+ * Which module has each family. If the malloc of all is not libc's, libc's is not used, and the other may have more
+ * functions than that has: so it is the linked one, wherever it is. Otherwise one may be linked into the program beside
+ * libc's.
+ */
+static void find_families(const struct pl_remote *remote, const struct linked *linked,
+                          const struct pl_loaded_module *family[PL_DESK_FAMILIES])
 {
     uint64_t address;
-    const struct pl_loaded_module *module[PL_DESK_FAMILIES] = {
-        [PL_DESK_MALLOC] = pl_loaded_first(&remote->loaded, &remote->tracee, "malloc", &address, NULL),
-        [PL_DESK_LIBC] = pl_loaded_first(&remote->loaded, &remote->tracee, "gnu_get_libc_version", &address, NULL),
-    };
+    const struct pl_loaded_module *all = pl_loaded_first(&remote->loaded, &remote->tracee, "malloc", &address, NULL);
+    const struct pl_loaded_module *libc =
+        pl_loaded_first(&remote->loaded, &remote->tracee, "gnu_get_libc_version", &address, NULL);
+    family[PL_DESK_LIBC] = libc;
+    family[PL_DESK_MALLOC] = all == libc ? all : NULL;
+    family[PL_DESK_LINKED] = all != libc ? all : linked->prefix ? linked->program : NULL;
+}
+
+bool pl_hooking_plan(struct pl_hooking *hooking, struct pl_remote *remote)
+{
+    static struct linked linked;
+    const struct pl_loaded_module *module[PL_DESK_FAMILIES];
+    find_linked(&linked, hooking, remote);
+    find_families(remote, &linked, module);
     for (uint32_t i = 0; i < hooking->desk.hooks; i++) {
         uint32_t family = hooking->desk.hook[i].family;
-        if (family < PL_DESK_FAMILIES && module[family] && !plan_one(hooking, remote, module[family], i))
+        bool is_linked = family == PL_DESK_LINKED && linked.prefix && module[family] == linked.program;
+        uint64_t bytes = is_linked ? linked.function[i].bytes : 0;
+        if (family >= PL_DESK_FAMILIES || !module[family])
+            continue;
+        uint64_t entry = is_linked
+                             ? linked.function[i].entry
+                             : pl_loaded_find(&remote->tracee, module[family], hooking->desk.hook[i].name, &bytes);
+        if (!plan_one(hooking, remote, module[family], i, entry, bytes))
             return false;
     }
     /* The slots lead to the functions themselves before any entry leads to the slots. */

@@ -21,9 +21,9 @@
 #include <stdint.h>
 
 #define PL_DESK_SYMBOL "plimsoll_desk"
-#define PL_DESK_VERSION 2u
+#define PL_DESK_VERSION 3u
 #define PL_DESK_LIBRARY "libplimsoll-attach.so"
-#define PL_DESK_HOOKS 96
+#define PL_DESK_HOOKS 160
 #define PL_DESK_NAME_BYTES 40
 #define PL_DESK_CODE_BYTES 32
 #define PL_DESK_SETTINGS_BYTES 16384
@@ -48,7 +48,8 @@ struct pl_desk_hook {
     uint64_t hook;  /* the function that is called instead; 0: none, the runtime only calls this function */
     uint64_t *real; /* where the address of the function's own code goes */
     uint32_t family;
-    uint32_t needed; /* without it, the process cannot be profiled */
+    uint32_t
+        needed; /* without it, the process cannot be profiled; in PL_DESK_LINKED: if it is there, but no hook can be */
 };
 
 /* A function whose entry was changed: filled in by the command, before it changes the entry. */

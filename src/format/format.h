@@ -203,6 +203,8 @@ enum pl_flag {
     PL_FLAG_MERGED = 1u << 8,        /* made of several profiles, `merged` of them: peaks are the sum of theirs */
     PL_FLAG_OUT_OF_MEMORY = 1u << 9, /* with PL_FLAG_WAITED: the kernel probably killed it for lack of memory */
     PL_FLAG_ATTACHED = 1u << 10,     /* `plimsoll attach` began to profile a running process: see attached_ns */
+    PL_FLAG_LINKED = 1u << 11,       /* an allocator that is linked into the program is seen, by jumps in its code */
+    PL_FLAG_LATE = 1u << 12,         /* with PL_FLAG_LINKED: what libraries allocated before that is not known */
 };
 
 /* What the size of the heap before `plimsoll attach` comes from. The order is part of the format. */

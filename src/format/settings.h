@@ -132,7 +132,8 @@ _Static_assert((int) PL_SETTING_COUNT <= (int) PL_GLIBC_FIRST, "each setting nee
 #define PL_BATCH_BYTES 65536
 
 /* What allocators call their malloc if they are linked into a program under names of their own. */
-#define PL_LINKED_MALLOCS "je_malloc", "_rjem_malloc", "tc_malloc", "mi_malloc", "rpmalloc", "sn_malloc"
+#define PL_LINKED_MALLOCS                                                                                              \
+    "je_malloc", "_rjem_malloc", "_rjem_mallocx", "tc_malloc", "mi_malloc", "mi_malloc_aligned", "rpmalloc", "sn_malloc"
 
 /* Default file name, and the suffix by which `plimsoll ls` recognises a mapped profile. */
 #define PL_OUT_DEFAULT "plimsoll.%c.%p.plim"

@@ -130,20 +130,34 @@ static void leave_process(int status)
 
 /* ---- the desk ---- */
 
+/* Where the malloc begins that is not libc's; 0: there is none. */
+static uintptr_t linked_malloc(void)
+{
+    for (uint32_t i = 0; i < plimsoll_desk.hooks; i++)
+        if (plimsoll_desk.hook[i].family == PL_DESK_LINKED && plimsoll_desk.patch[i].entry)
+            return plimsoll_desk.patch[i].entry;
+    return 0;
+}
+
+bool pl_front_linked(void)
+{
+    return linked_malloc() != 0;
+}
+
 static int begin_profile(void)
 {
     int saved = errno;
     pl_memory_in_ledger = true;
     pl_libc_learn_modules();
     pl_bounds_stack_end = getauxval(AT_RANDOM); /* the kernel stores random bytes above the arguments */
-    pl_front_malloc = plimsoll_desk.patch[0].entry;
+    pl_front_malloc = plimsoll_desk.patch[0].entry ? plimsoll_desk.patch[0].entry : linked_malloc();
     pl_entries_start();
     pl_front_await_threads();
     measure_heap();
     bool on = pl_process_start(pl_process) && pl_process->file.base;
     if (on) {
         const char *linked = pl_loader_linked();
-        if (linked)
+        if (linked && !pl_front_linked())
             pl_process_bypassed(pl_process, PL_BYPASS_LINKED, linked);
         plimsoll_desk.state = PL_DESK_BEGUN;
     } else {
@@ -177,6 +191,7 @@ __attribute__((constructor)) static void lay_out(void)
 {
     struct pl_desk *desk = &plimsoll_desk;
     desk->hooks = pl_entries_list(desk->hook, 0);
+    desk->hooks = pl_entries_list_linked(desk->hook, desk->hooks);
     desk->hooks = pl_lifecycle_list(desk->hook, desk->hooks);
     desk->hook[desk->hooks++] =
         (struct pl_desk_hook){"_exit", (uintptr_t) leave_process, &not_needed, PL_DESK_LIBC, false};

@@ -15,6 +15,7 @@
 #define PL_ENTRIES_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include "core/compiler.h"
@@ -33,11 +34,27 @@ struct pl_entry_tls {
 };
 extern HIDDEN __thread struct pl_entry_tls pl_entry_tls INITIAL_EXEC;
 
-/* Adds the allocation functions to the list; returns how many there are then. */
+/* Adds the allocation functions of libc to the list, or those of another allocator, which may have more; returns how
+ * many there are then. */
 uint32_t pl_entries_list(struct pl_desk_hook *hook, uint32_t hooks);
+uint32_t pl_entries_list_linked(struct pl_desk_hook *hook, uint32_t hooks);
 
 /* Makes pl_next lead to the functions' own code. */
 void pl_entries_start(void);
+
+/* ---- functions that only some allocators have: others.c has their slow halves ---- */
+
+typedef void *pl_other_function(uintptr_t a, uintptr_t b, uintptr_t c);
+
+/* Calls one of them. */
+void *pl_entries_call(pl_other_function *function, uintptr_t a, uintptr_t b, uintptr_t c);
+
+size_t pl_entries_usable_bytes(void *block);
+
+void *pl_slow_allocate(pl_other_function *real, unsigned counted_as, size_t bytes, uintptr_t a, uintptr_t b,
+                       uintptr_t c);
+void *pl_slow_release(pl_other_function *real, uintptr_t block, uintptr_t b, uintptr_t c);
+void *pl_slow_move(pl_other_function *real, size_t bytes, uintptr_t block, uintptr_t b, uintptr_t c);
 
 /* A jump out of frames up to this stack pointer. */
 void pl_entries_thrown(uintptr_t sp);

@@ -69,10 +69,11 @@ uint32_t pl_front_page_bytes(void)
     return (uint32_t) getauxval(AT_PAGESZ);
 }
 
-/* glibc's blocks begin at least 32 bytes apart; other allocators place two blocks of 8 bytes in 16. */
+/* glibc's blocks begin at least 32 bytes apart; other allocators place two blocks of 8 bytes in 16. Both may be there.
+ */
 unsigned pl_front_granule_shift(void)
 {
-    return pl_libc_has(pl_front_allocator()) ? pl_libc()->granule_shift : 3;
+    return pl_libc_has(pl_front_allocator()) && !pl_front_linked() ? pl_libc()->granule_shift : 3;
 }
 
 extern const char __ehdr_start HIDDEN, etext HIDDEN; /* defined by the linker: our own code is between them */

@@ -22,6 +22,9 @@ void pl_front_thread_started(void);
 /* Where the program's malloc begins; 0: it is pl_next.malloc. */
 extern HIDDEN uintptr_t pl_front_malloc;
 
+/* Are there blocks of an allocator that is linked into the program? */
+bool pl_front_linked(void);
+
 /* The end of a thread calls the core from now on; or not any more. */
 void pl_front_await_threads(void);
 void pl_front_forget_threads(void);

@@ -28,6 +28,21 @@ INLINE bool hot_maybe_sampled(const void *block)
 
 /* ---- the cold path: slow.c ---- */
 
+/* slow.c is compiled once more for the hooks of entries.c, if they are beside those of hooks.c. */
+#ifdef PL_BESIDE
+#define pl_slow_malloc pl_beside_malloc
+#define pl_slow_free pl_beside_free
+#define pl_slow_free_sized pl_beside_free_sized
+#define pl_slow_free_aligned_sized pl_beside_free_aligned_sized
+#define pl_slow_calloc pl_beside_calloc
+#define pl_slow_realloc pl_beside_realloc
+#define pl_slow_posix_memalign pl_beside_posix_memalign
+#define pl_slow_aligned_alloc pl_beside_aligned_alloc
+#define pl_slow_memalign pl_beside_memalign
+#define pl_slow_valloc pl_beside_valloc
+#define pl_slow_pvalloc pl_beside_pvalloc
+#endif
+
 /* A hook reaches its cold half by a tail jump, with the arguments and the program's return address unchanged, so each
  * of these functions finds its caller in its own frame. */
 void *pl_slow_malloc(size_t n);

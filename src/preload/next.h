@@ -19,6 +19,11 @@
 
 #include "core/compiler.h"
 
+/* Beside it, the same for an allocator that is linked into the program: entries.c. */
+#ifdef PL_BESIDE
+#define pl_next pl_beside_next
+#endif
+
 struct pl_next {
     void *(*malloc)(size_t);
     void (*free)(void *);

@@ -16,6 +16,7 @@
 #include "preload/front.h"
 #include "preload/hooks.h"
 #include "preload/libc.h"
+#include "preload/linked.h"
 #include "preload/next.h"
 
 /* ---- what the core needs ---- */
@@ -37,11 +38,19 @@ static void started(void)
     pl_next_pool_keep_on_fork();
 }
 
+static uint32_t linked_flags; /* PL_FLAG_LINKED, PL_FLAG_LATE */
+
+static void describe(struct pl_header *header)
+{
+    header->flags |= pl_process->forked ? linked_flags & ~(uint32_t) PL_FLAG_LATE : linked_flags;
+}
+
 const struct pl_front pl_front = {
     .main_header = pl_front_main_header,
     .environment = environment,
     .unwanted = pl_front_secure,
     .started = started,
+    .describe = describe,
     .thread_started = pl_front_thread_started,
     .page_bytes = pl_front_page_bytes,
     .granule_shift = pl_front_granule_shift,
@@ -90,12 +99,26 @@ COLD void pl_start_await_exit(void)
     await_exit();
 }
 
+/* An allocator that is linked into the program. False: there is none, or no call of it is seen. */
+static bool hook_linked(void)
+{
+    if (!pl_linked_hook())
+        return false;
+    linked_flags = PL_FLAG_LINKED | (pl_linked_is_malloc() ? PL_FLAG_LATE : 0);
+    if (pl_process->file.base)
+        __atomic_fetch_or(&pl_file_header(&pl_process->file)->flags, linked_flags, __ATOMIC_RELAXED);
+    return true;
+}
+
 static void check_malloc(void)
 {
     const char *module;
     if (!pl_process_on(pl_process))
         return;
-    if (!pl_next_is_asked(&module))
+    if (hook_linked()) {
+        if (!pl_linked_is_whole())
+            pl_process_bypassed(pl_process, PL_BYPASS_LINKED, pl_process->executable);
+    } else if (!pl_next_is_asked(&module))
         pl_process_bypassed(pl_process, PL_BYPASS_MALLOC, module);
     else if ((module = pl_loader_linked()))
         pl_process_bypassed(pl_process, PL_BYPASS_LINKED, module);

@@ -280,11 +280,14 @@ bool pl_describe_bypass(const struct pl_profile *profile, enum pl_bypass how, ch
         [PL_BYPASS_LINKED] = "%.200s has an allocator linked in: allocations that go directly to it were not seen",
     };
     const char *module = profile->bypass[how];
+    const char *some = "%.200s has an allocator linked in, not all of whose functions could be hooked: some "
+                       "allocations were not seen";
     if (!module || !*module)
         return false;
     if (!strcmp(module, "/proc/self/exe")) /* a browser starts its helpers by this name */
         module = profile->executable;
-    snprintf(out, bytes, words[how], module); /* NOLINT: the words are above */
+    bool in_part = how == PL_BYPASS_LINKED && profile->header.flags & PL_FLAG_LINKED;
+    snprintf(out, bytes, in_part ? some : words[how], module); /* NOLINT: the words are above */
     return true;
 }
 
@@ -308,7 +311,9 @@ static bool is_bypassed(const struct pl_profile *profile)
 
 static const char *since(const struct pl_profile *profile)
 {
-    return profile->header.resets > 0 ? " since the reset" : "";
+    return profile->header.resets > 0             ? " since the reset"
+           : profile->header.flags & PL_FLAG_LATE ? " after libraries were initialized"
+                                                  : "";
 }
 
 /* Calls made while Plimsoll was off or paused. */

@@ -6,6 +6,8 @@
  * destructors after all exit handlers, so our destructor, which has the lowest priority, ends the profile.
  */
 #include "preload/libc.h"
+#include "preload/front.h"
+#include "preload/linked.h"
 
 #include <elf.h>
 #include <link.h>
@@ -101,6 +103,27 @@ bool pl_libc_has(uintptr_t address)
 {
     (void) address;
     return true;
+}
+
+/* The linker has wrapped all calls of malloc, whichever it is. */
+bool pl_front_linked(void)
+{
+    return false;
+}
+
+bool pl_linked_hook(void)
+{
+    return false;
+}
+
+bool pl_linked_is_malloc(void)
+{
+    return false;
+}
+
+bool pl_linked_is_whole(void)
+{
+    return false;
 }
 
 const char *pl_loader_linked(void)

@@ -88,11 +88,24 @@ static void a_function_that_only_jumps_elsewhere_is_followed(void **state)
     assert_int_equal(target(body(), plan.patch.body), ENTRY + 5 + 0x1000);
 }
 
+static void a_call_returns_to_where_it_would_have_returned(void **state)
+{
+    (void) state;
+    /* sub $8,%rsp; call; add $8,%rsp; ret */
+    static const char code[] = "\x48\x83\xec\x08\xe8\x00\x10\x00\x00\x48\x83\xc4\x08\xc3";
+    uint32_t low, high;
+    assert_null(PLAN(code));
+    memcpy(&low, body() + 5, sizeof low);
+    memcpy(&high, body() + 13, sizeof high);
+    assert_int_equal((uint64_t) high << 32 | low, ENTRY + 9);
+    assert_int_equal(target(body() + 17, plan.patch.body + 17), ENTRY + 9 + 0x1000);
+}
+
 static void what_cannot_be_hooked_is_refused(void **state)
 {
     (void) state;
     assert_string_equal(PLAN("\x31\xc0\xc3"), "it is too short");
-    assert_string_equal(PLAN("\xe8\x00\x01\x00\x00\xc3"), "it begins with a call");
+    assert_string_equal(PLAN("\xff\xd0\x48\x83\xc4\x08\xc3"), "it begins with a call");
     assert_string_equal(PLAN("\x06\x06\x06\x06\x06\x06"), "its code cannot be decoded");
     /* push %rbp; 1: mov %rsp,%rbp; push %r12; jmp 1b */
     assert_string_equal(PLAN("\x55\x48\x89\xe5\x41\x54\xeb\xf9"), "it jumps back to its first instructions");
@@ -111,6 +124,7 @@ int main(void)
         cmocka_unit_test(the_mark_for_indirect_calls_stays),
         cmocka_unit_test(addresses_relative_to_the_pc_are_corrected),
         cmocka_unit_test(a_function_that_only_jumps_elsewhere_is_followed),
+        cmocka_unit_test(a_call_returns_to_where_it_would_have_returned),
         cmocka_unit_test(what_cannot_be_hooked_is_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

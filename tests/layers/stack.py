@@ -24,7 +24,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "lib"))
 from deepest import Deepest, functions_of_settings  # noqa: E402
 
 LIMIT_BYTES = 1024
-DEEPER = {"pl_slow_realloc": 1072}  # it keeps the records of the old block until the new one is recorded
+DEEPER = {"pl_slow_realloc": 1072, "pl_slow_move": 1088}  # it keeps the records of the old block until the new one is recorded
 
 # The entries: the cold halves of the hooks (preload/slow.c, and cold_* of preload/new.c), the functions that they call
 # in the core, and the API for tags and control. The API's other functions (snapshots and statistics) are not called inside
@@ -43,20 +43,22 @@ TABLES = {
 INDIRECT = {
     "pl_config_set": functions_of_settings(SOURCE),
     "pl_process_start": ("environment", "pl_front_secure", "started"),
-    "pl_process_open": ("describe_attached",),
+    "pl_process_open": ("describe_attached", "describe"),
     "pl_thread_register": ("pl_front_thread_started",),
     "pl_stack_number": ("pl_front_allocator", "pl_libc_owns"),
     "pl_find_module": ("ask_glibc", "ask_list"),
     "pl_libc_has": ("ask_glibc", "ask_list"),
     "read_resident": ("pl_front_page_bytes",),
     "pl_slow_realloc": (),  # the real allocator's malloc_usable_size
+    "pl_entries_usable_bytes": (),  # likewise
+    "pl_entries_call": (),  # the real allocator
 }
 
 # Written in assembly: the return address is all that they have on the stack.
 ASSEMBLED = {"pl_probe_alloc": 8, "pl_probe_free": 8}
 
 # Only in a runtime that is preloaded, or only in one that is attached.
-ONE_WAY = {"started", "describe_attached"}
+ONE_WAY = {"started", "describe", "describe_attached"}
 
 FUNCTION = re.compile(r"^([0-9a-f]+) <(.+)>:$")
 BRANCH = re.compile(r"^\s+[0-9a-f]+:\t(?:notrack |bnd )?(call|j[a-z]+)\s+(?:([0-9a-f]+) <([^>+]+)(\+0x\w+)?>|(\*.*))")

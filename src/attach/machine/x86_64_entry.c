@@ -32,6 +32,19 @@ static bool is_relative(const ZydisDecodedInstruction *instruction)
     return instruction->attributes & ZYDIS_ATTRIB_IS_RELATIVE;
 }
 
+/* A call that returns to where it would have returned, which unwind tables know: push it, and jump. */
+static const char *move_call(uint64_t target, uint64_t back, uint8_t *to, uint64_t at, size_t *bytes)
+{
+    const uint8_t push = 0x68, move[] = {0xc7, 0x44, 0x24, 0x04}; /* push $, 4 bytes; movl $, 4(%rsp) */
+    const uint32_t low = (uint32_t) back, high = (uint32_t) (back >> 32);
+    to[0] = push;
+    memcpy(to + 1, &low, sizeof low);
+    memcpy(to + 5, move, sizeof move);
+    memcpy(to + 9, &high, sizeof high);
+    *bytes = 13 + JUMP_BYTES;
+    return put_jump(to + 13, at + 13, target) ? NULL : "a call is too far away";
+}
+
 /* Copies one instruction to another address. NULL, or why not. */
 static const char *move_instruction(const ZydisDecodedInstruction *in, const uint8_t *code, uint64_t from, uint8_t *to,
                                     uint64_t at, size_t *bytes)
@@ -64,7 +77,9 @@ static const char *move_instruction(const ZydisDecodedInstruction *in, const uin
         return put_jump(to, at, from + in->length + (uint64_t) in->raw.imm[0].value.s) ? NULL
                                                                                        : "a jump is too far away";
     }
-    return "it begins with a call";
+    if (in->meta.category == ZYDIS_CATEGORY_CALL && in->length == JUMP_BYTES)
+        return move_call(from + in->length + (uint64_t) in->raw.imm[0].value.s, from + in->length, to, at, bytes);
+    return "it begins with a loop";
 }
 
 static bool ends(const ZydisDecodedInstruction *in)
@@ -113,6 +128,8 @@ const char *pl_machine_plan(const struct pl_machine_function *function, struct p
         if (!ZYAN_SUCCESS(
                 ZydisDecoderDecodeInstruction(&decoder, NULL, function->code + from, function->bytes - from, &in)))
             return "its code cannot be decoded";
+        if (in.meta.category == ZYDIS_CATEGORY_CALL && in.length != JUMP_BYTES)
+            return "it begins with a call"; /* by a pointer */
         const char *why = move_instruction(&in, function->code + from, function->entry + from, out->room + to,
                                            function->room + to, &bytes);
         if (why)

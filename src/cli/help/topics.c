@@ -91,7 +91,8 @@ const struct pl_topic pl_topics[] = {
      "about ±200/√n percent.\n"
      "\n"
      "\"About\" marks a value from a histogram whose buckets double in size, such as a median size (p50) or lifetime, "
-     "and some other estimates. With several threads, the peak is exact to within the bytes that threads have not yet added to the total; "
+     "and some other estimates. With several threads, the peak is exact to within the bytes that threads have not yet "
+     "added to the total; "
      "`plimsoll report --peak` states how many."},
     {"files", "where profiles are while a program runs, and afterwards",
      "While a process runs, its profile is a memory-mapped file on tmpfs: in /dev/shm, or in $XDG_RUNTIME_DIR, or else "
@@ -171,7 +172,9 @@ const struct pl_topic pl_topics[] = {
      "With --glibc the profiler is in libc.so.6. It does not record: static programs that are not linked with its "
      "libc.a; programs with a malloc other than glibc's; without --glibc-tree, programs that PROGRAM starts.\n"
      "\n"
-     "The profiler is loaded but sees little if the program has its own malloc (an allocator linked in statically). It "
+     "The profiler is loaded but sees little if an allocator is linked into the program that it cannot hook: one that "
+     "a "
+     "stripped program does not export, or whose code may not be changed. It "
      "records nothing if it cannot create its file. `plimsoll run` says which of these it was.\n"
      "\n"
      "A program that is linked with AddressSanitizer as a shared library, as gcc does, refuses to start behind a "
@@ -189,9 +192,9 @@ const struct pl_topic pl_topics[] = {
      "--eh-frame-hdr gcc omits the table that unwinding needs, and stacks end after one frame), then `plimsoll run "
      "--glibc -- ./server`; see `plimsoll help glibc`.\n"
      "\n"
-     "A dynamic program with an allocator linked in (libjemalloc.a, "
-     "libtcmalloc.a) calls that allocator directly: link the allocator as a shared library, or leave it out and "
-     "preload it: `LD_PRELOAD=libjemalloc.so.2 plimsoll run -- ./server` puts Plimsoll in front of it."},
+     "A dynamic program with an allocator linked in (libjemalloc.a, libtcmalloc.a, many Rust programs) is profiled "
+     "like "
+     "any other: Plimsoll finds the allocator by its symbols."},
     {"tags", "what the memory is for: tags, in a program and in reports",
      "A stack says where memory comes from; a tag says what it is for. A program sets tags itself, with plimsoll.h: "
      "memory that a thread allocates between plimsoll_push(\"request\") and plimsoll_pop() is charged to `request`, no "

@@ -30,7 +30,7 @@ static bool is_complete(const struct pl_profile *profile)
     for (int i = 0; i < PL_BYPASS_COUNT; i++)
         bypassed |= *profile->bypass[i] != 0;
     bool unrecorded = profile->total[PL_METRIC_ALLOC_OBJECTS].value > profile->recorded_calls;
-    return !lost && !bypassed && !unrecorded && !(header->flags & (PL_FLAG_ATTACHED | PL_FLAG_FORKED));
+    return !lost && !bypassed && !unrecorded && !(header->flags & (PL_FLAG_ATTACHED | PL_FLAG_FORKED | PL_FLAG_LATE));
 }
 
 /* Can the process be asked at all, before it is stopped? */

@@ -38,6 +38,7 @@ struct pl_collected {
     bool behind;                       /* calls and bytes may lag: there were at least so many */
     uint64_t exact_calls;              /* number of allocations that were counted */
     uint64_t unrecorded_calls;         /* made while switched off or paused */
+    bool linked;                       /* an allocator that is linked in was hooked */
     char bypass[PL_BYPASS_COUNT][384]; /* which allocations were not seen, in words; "": none */
     char elsewhere[256];               /* most of its memory does not come from malloc, in words; "": it does */
     char method[128];                  /* how the figures were obtained, in words */

@@ -80,6 +80,7 @@ void pl_intake_describe(const struct pl_profile *profile, struct pl_leaving *lea
     about->unrecorded_calls = about->calls - (uint64_t) profile->recorded_calls;
     pl_describe_method(profile, about->method, sizeof about->method);
     pl_describe_flaws(profile, about->flaws, sizeof about->flaws);
+    about->linked = profile->header.flags & PL_FLAG_LINKED;
     for (int how = 0; how < PL_BYPASS_COUNT; how++)
         pl_describe_bypass(profile, how, about->bypass[how], sizeof about->bypass[how]);
     struct pl_resident resident;
@@ -114,10 +115,12 @@ void pl_intake_forget(struct pl_leaving *leaving)
     leaving->profile = NULL;
 }
 
-/* The runtime sees only what a program exports. The file shows an allocator that is linked in and not exported. */
+/* The runtime says so if an allocator that is linked in is exported, and hooks it if it finds all of its functions. The
+ * file shows one that it has not hooked. */
 static bool is_unseen(struct pl_intake *intake, const struct pl_profile *profile)
 {
-    if (*profile->bypass[PL_BYPASS_MALLOC] || *profile->bypass[PL_BYPASS_LINKED])
+    if (*profile->bypass[PL_BYPASS_MALLOC] || *profile->bypass[PL_BYPASS_LINKED] ||
+        profile->header.flags & PL_FLAG_LINKED)
         return false;
     if (!intake->inspected || strcmp(intake->inspected, profile->executable) != 0) {
         free(intake->inspected);

@@ -386,10 +386,12 @@ static void finish(const struct preparation *preparation, const struct pl_launch
     struct pl_intake *intake = preparation->intake ? preparation->intake : start_intake(preparation->live, launch->pid);
     pl_collect(intake, &collect, &collection);
     pl_intake_free(intake);
-    struct pl_target actual = inspect_actual(preparation->target, &collection);
+    struct pl_target actual = inspect_actual(preparation->target, &collection), hooked = *preparation->target;
+    if (collection.count && collection.profile[0].main && collection.profile[0].linked)
+        actual.obstacle = hooked.obstacle = PL_OBSTACLE_NONE;
     if (!launch->exec_error)
         pl_summary_say(&(struct pl_summary){.collection = &collection,
-                                            .target = actual.obstacle ? &actual : preparation->target,
+                                            .target = actual.obstacle ? &actual : &hooked,
                                             .program = program,
                                             .only = given.setting[PL_SETTING_ONLY],
                                             .pattern = asked_pattern(),

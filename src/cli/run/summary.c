@@ -526,7 +526,8 @@ static void say_unused(const struct pl_summary *summary, const struct pl_collect
     else if (why &&
              summary->target->obstacle == PL_OBSTACLE_PREFIXED) /* perhaps there are none: CPython has mimalloc */
         pl_say("%s; %s", why, advice);
-    else if (why && !pl_target_blocked(summary->target))
+    else if (why && !pl_target_blocked(summary->target) &&
+             summary->target->obstacle != PL_OBSTACLE_OWN_MALLOC) /* say_bypasses() does */
         pl_say("little was recorded, because %s; %s", why, advice);
     free(advice);
     free(why);

@@ -68,12 +68,12 @@ static const struct words {
             [PL_OBSTACLE_LIBC] = {.is = "uses a C library other than glibc and musl (its loader is neither's)",
                                   .advice = "build it against glibc or musl"},
             [PL_OBSTACLE_OWN_MALLOC] =
-                {.is = "defines malloc itself (an allocator is linked in), so Plimsoll does not see its calls",
+                {.is = "defines malloc itself (an allocator is linked in), which Plimsoll could not hook",
                  .advice = "link the allocator as a shared library, or preload it: LD_PRELOAD=libjemalloc.so.2"},
-            [PL_OBSTACLE_HIDDEN_MALLOC] =
-                {.is = "has an allocator linked in, so only its libraries' allocations are seen",
-                 .advice = "link the allocator as a shared library, or preload it"},
-            [PL_OBSTACLE_PREFIXED] = {.is = "has an allocator linked in; calls that go directly to it are not seen:",
+            [PL_OBSTACLE_HIDDEN_MALLOC] = {.is = "has an allocator linked in, which Plimsoll could not hook",
+                                           .advice = "link the allocator as a shared library, or preload it",
+                                           .topic = "nothing"},
+            [PL_OBSTACLE_PREFIXED] = {.is = "has an allocator linked in, which Plimsoll could not hook:",
                                       .advice = "build it so that it calls malloc (redis: make MALLOC=libc)"},
             [PL_OBSTACLE_SANITIZER] =
                 {.is = "has a sanitizer linked in (-fsanitize), and Plimsoll does not see calls of its malloc",
@@ -358,7 +358,7 @@ struct pl_target pl_target_inspect(char *const *argv, enum pl_way way)
     target.demoted = secure && way == PL_WAY_LOADER && target.loader;
     if (target.obstacle == PL_OBSTACLE_NONE && secure && !target.demoted)
         target.obstacle = PL_OBSTACLE_SECURE;
-    if (target.loader && !pl_target_blocked(&target)) {
+    if (target.loader && target.obstacle != PL_OBSTACLE_OWN_MALLOC && !pl_target_blocked(&target)) {
         enum pl_obstacle obstacle = inspect_allocator(&target);
         target.obstacle = target.obstacle ? target.obstacle : obstacle;
     }
@@ -372,10 +372,12 @@ void pl_target_free(struct pl_target *target)
     free(target->allocator);
 }
 
+/* The preloaded library hooks an allocator that is linked in; whether it can is known when it has tried. */
 bool pl_target_blocked(const struct pl_target *target)
 {
     return target->obstacle != PL_OBSTACLE_NONE && target->obstacle != PL_OBSTACLE_HIDDEN_MALLOC &&
-           target->obstacle != PL_OBSTACLE_PREFIXED;
+           target->obstacle != PL_OBSTACLE_PREFIXED &&
+           !(target->obstacle == PL_OBSTACLE_OWN_MALLOC && target->way == PL_WAY_PRELOAD);
 }
 
 bool pl_target_refused(const struct pl_target *target)

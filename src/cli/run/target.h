@@ -25,7 +25,8 @@ enum pl_obstacle {
     PL_OBSTACLE_CLASS,
     PL_OBSTACLE_MACHINE,
     PL_OBSTACLE_LIBC,
-    PL_OBSTACLE_OWN_MALLOC,    /* it defines and exports malloc: the program and its libraries use that one */
+    PL_OBSTACLE_OWN_MALLOC,    /* it defines and exports malloc: the program and its libraries use that one. This and
+                                  the next two are none if the preloaded library has hooked the allocator */
     PL_OBSTACLE_HIDDEN_MALLOC, /* it defines malloc: the program uses that one, its libraries may use ours */
     PL_OBSTACLE_PREFIXED,      /* it has an allocator linked in, whose functions are called je_malloc or the like */
     PL_OBSTACLE_SANITIZER,     /* it has a sanitizer linked in, whose malloc is its own */

@@ -30,8 +30,9 @@ struct pl_arch_instruction {
     int32_t sp_change;
     bool sp_from_fp; /* sp becomes fp + sp_change */
     bool pushes_fp;
-    bool pops_fp; /* the last 8 bytes of sp_change are the saved fp */
-    bool pads;    /* nop, or a trap that fills gaps: does nothing */
+    bool pops_fp;        /* the last 8 bytes of sp_change are the saved fp */
+    bool pads;           /* nop, or a trap that fills gaps: does nothing */
+    uint8_t relative_at; /* where a distance from the next instruction to its data is; 0: there is none */
 };
 
 /* What follows an opcode. */
@@ -263,8 +264,11 @@ static inline struct pl_arch_instruction pl_arch_read_instruction(const uint8_t 
     if (operands & BAD)
         return (struct pl_arch_instruction){.flow = PL_FLOW_UNKNOWN};
     const uint8_t *next = at;
-    if (operands & MODRM)
+    if (operands & MODRM) {
         next += pl_arch_modrm_bytes(at);
+        if ((at[0] & 0xc7) == 5) /* memory, relative to the pc */
+            out.relative_at = (uint8_t) (at + 1 - begin);
+    }
     if (plain && (op == 0xf6 || op == 0xf7) && (at[0] >> 3 & 7) < 2)
         operands |= op == 0xf6 ? BYTE : WORD;
     bool jumps = plain && (op == 0xe8 || op == 0xe9);

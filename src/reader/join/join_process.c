@@ -169,7 +169,7 @@ static void join_mode(struct pl_header *header, const struct pl_header *more)
 static void add_header(struct pl_header *to, const struct pl_profile *part)
 {
     const struct pl_header *more = &part->header;
-    const uint32_t flags = PL_FLAG_CUT_COMMAND | PL_FLAG_SANDBOXED | PL_FLAG_NO_NEXT;
+    const uint32_t flags = PL_FLAG_CUT_COMMAND | PL_FLAG_SANDBOXED | PL_FLAG_NO_NEXT | PL_FLAG_LINKED | PL_FLAG_LATE;
     join_mode(to, more);
     KEEP_COMMON(to, more, machine);
     KEEP_COMMON(to, more, uid);
