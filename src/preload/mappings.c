@@ -28,8 +28,9 @@
 #include "preload/libc.h"
 #include "preload/next.h"
 
-/* Not realigned (PL_ARCH_ENTRY): nothing below needs an aligned stack, and these are called by the program itself. */
-#define ENTRY EXPORT OUT_OF_LINE
+/* None passes arguments on the stack: then the compiler would build another kind of frame to realign it, in which
+ * PL_START_HERE does not find the caller's stack. */
+#define ENTRY EXPORT PL_ARCH_ENTRY OUT_OF_LINE
 
 #ifndef MAP_FIXED_NOREPLACE
 #define MAP_FIXED_NOREPLACE 0x100000
@@ -141,10 +142,10 @@ static enum pl_heap_kind heap_of(uintptr_t caller)
     return own ? PL_HEAP_ALLOCATOR : PL_HEAP_MAPPINGS;
 }
 
-static void made(struct pl_mapping mapping, const struct pl_start *start)
+static void made(struct pl_mapping *mapping, const struct pl_start *start)
 {
-    mapping.heap = heap_of(start->pc - 1);
-    pl_mapping_made(&mapping, start);
+    mapping->heap = heap_of(start->pc - 1);
+    pl_mapping_made(mapping, start);
 }
 
 static bool has_failed(const void *at)
@@ -162,7 +163,7 @@ INLINE void *map(void *at, size_t bytes, int protection, int flags, int fd, off_
     void *mapped = real.mmap(at, bytes, protection, flags, fd, offset);
     pl_mapping_left(leaving, !has_failed(mapped));
     if (!has_failed(mapped))
-        made((struct pl_mapping){.at = (uintptr_t) mapped, .bytes = bytes}, start);
+        made(&(struct pl_mapping){.at = (uintptr_t) mapped, .bytes = bytes}, start);
     return mapped;
 }
 
@@ -207,7 +208,7 @@ static void *remap(void *at, size_t bytes, size_t new_bytes, int flags, void *ne
     pl_mapping_left(replaced, !has_failed(mapped));
     if (!has_failed(mapped))
         made(
-            (struct pl_mapping){
+            &(struct pl_mapping){
                 .at = (uintptr_t) mapped, .bytes = new_bytes, .before = keeps ? 0 : bytes, .moved = mapped != at},
             start);
     return mapped;
@@ -232,7 +233,7 @@ static void break_moved(uintptr_t from, uintptr_t to, pl_leaving leaving, const 
 {
     pl_mapping_left(leaving, to < from);
     if (to > from)
-        made((struct pl_mapping){.at = from, .bytes = to - from}, start);
+        made(&(struct pl_mapping){.at = from, .bytes = to - from}, start);
 }
 
 /* Where the break would be after this call: the kernel says where it is now. */
@@ -277,7 +278,7 @@ ENTRY void *shmat(int id, const void *at, int flags)
     void *mapped = real.shmat(id, at, flags);
     pl_mapping_left(leaving, !has_failed(mapped));
     if (!has_failed(mapped))
-        made((struct pl_mapping){.at = (uintptr_t) mapped, .bytes = about.shm_segsz}, &start);
+        made(&(struct pl_mapping){.at = (uintptr_t) mapped, .bytes = about.shm_segsz}, &start);
     return mapped;
 }
 
