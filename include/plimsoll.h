@@ -81,6 +81,46 @@ typedef uint64_t plimsoll_context;
 PLIMSOLL_API plimsoll_context plimsoll_capture(void) PLIMSOLL_NOEXCEPT;
 PLIMSOLL_API plimsoll_context plimsoll_adopt(plimsoll_context context) PLIMSOLL_NOEXCEPT;
 
+/* ---- heaps ------------------------------------------------------------------------------------------------------- */
+
+/*
+ * Announces memory that malloc does not know: arenas, pools, slabs, memory of a GPU. Each such heap has a name, and
+ * reports show it beside malloc's heap, by call site, tag and thread: `plimsoll report --heap NAME`.
+ *
+ *     arena->heap = plimsoll_heap_create("arena", NULL);
+ *     plimsoll_heap_took(arena->heap, chunk, chunk_bytes);             the arena has got a chunk from malloc
+ *     plimsoll_heap_allocated(arena->heap, block, bytes);              the caller of the arena has got a block from it
+ *     plimsoll_heap_clear(arena->heap);                                all blocks are gone, and all chunks
+ *
+ * Heaps of the same name are shown as one: create one for each arena of a kind. Their blocks are counted or sampled as
+ * those of malloc are at that time. The caller of the function that announces is the end of the stack.
+ *
+ * A handle may be used by all threads, is valid in forked children (which know only what they allocate themselves), and
+ * is not valid any more when it, or a heap above it, was destroyed. NULL is a handle for which all functions do
+ * nothing: plimsoll_heap_create() returns it without the profiler.
+ */
+typedef struct plimsoll_pool *plimsoll_heap;
+
+/* `above`, unless NULL, is a heap with which this one is destroyed. */
+PLIMSOLL_API plimsoll_heap plimsoll_heap_create(const char *name, plimsoll_heap above) PLIMSOLL_NOEXCEPT;
+
+/* All blocks of the heap are freed at once, its chunks given back, and all heaps below it destroyed. Destroyed: it will
+ * not be used again. */
+PLIMSOLL_API void plimsoll_heap_clear(plimsoll_heap heap) PLIMSOLL_NOEXCEPT;
+PLIMSOLL_API void plimsoll_heap_destroy(plimsoll_heap heap) PLIMSOLL_NOEXCEPT;
+
+/* A block was allocated; or takes the place of another one, wherever it is now. A block was freed: to be called before
+ * another thread may get its address. A NULL block is ignored. */
+PLIMSOLL_API void plimsoll_heap_allocated(plimsoll_heap heap, void *block, size_t bytes) PLIMSOLL_NOEXCEPT;
+PLIMSOLL_API void plimsoll_heap_reallocated(plimsoll_heap heap, const void *old, void *block,
+                                            size_t bytes) PLIMSOLL_NOEXCEPT;
+PLIMSOLL_API void plimsoll_heap_freed(plimsoll_heap heap, const void *block) PLIMSOLL_NOEXCEPT;
+
+/* The heap has taken a chunk from malloc (or from another heap), and given it back. So reports can say how much of the
+ * other heap's live memory is this heap's, and how much of that is not in use. */
+PLIMSOLL_API void plimsoll_heap_took(plimsoll_heap heap, void *chunk, size_t bytes) PLIMSOLL_NOEXCEPT;
+PLIMSOLL_API void plimsoll_heap_gave(plimsoll_heap heap, const void *chunk) PLIMSOLL_NOEXCEPT;
+
 /* ---- control ----------------------------------------------------------------------------------------------------- */
 
 /* 1: the profiler (not the stub) is loaded in this process. */
@@ -208,11 +248,13 @@ PLIMSOLL_API int plimsoll_pairs(plimsoll_see *see, void *context) PLIMSOLL_NOEXC
 
 #ifdef __cplusplus
 #define PLIMSOLL_NO_TAG nullptr
+#define PLIMSOLL_NO_HEAP nullptr
 #define PLIMSOLL_NO_CONTEXT plimsoll_context(0)
 #define PLIMSOLL_SIZE_T(n) static_cast<size_t>(n)
 #define PLIMSOLL_CHARS(p) static_cast<char *>(p)
 #else
 #define PLIMSOLL_NO_TAG ((plimsoll_tag) 0)
+#define PLIMSOLL_NO_HEAP ((plimsoll_heap) 0)
 #define PLIMSOLL_NO_CONTEXT ((plimsoll_context) 0)
 #define PLIMSOLL_SIZE_T(n) ((size_t) (n))
 #define PLIMSOLL_CHARS(p) ((char *) (p))
@@ -225,6 +267,16 @@ PLIMSOLL_API int plimsoll_pairs(plimsoll_see *see, void *context) PLIMSOLL_NOEXC
 #define plimsoll_enter(tag) (plimsoll_enter ? plimsoll_enter(tag) : (void) 0)
 #define plimsoll_capture() (plimsoll_capture ? plimsoll_capture() : PLIMSOLL_NO_CONTEXT)
 #define plimsoll_adopt(context) (plimsoll_adopt ? plimsoll_adopt(context) : PLIMSOLL_NO_CONTEXT)
+#define plimsoll_heap_create(name, above) (plimsoll_heap_create ? plimsoll_heap_create(name, above) : PLIMSOLL_NO_HEAP)
+#define plimsoll_heap_clear(heap) (plimsoll_heap_clear ? plimsoll_heap_clear(heap) : (void) 0)
+#define plimsoll_heap_destroy(heap) (plimsoll_heap_destroy ? plimsoll_heap_destroy(heap) : (void) 0)
+#define plimsoll_heap_allocated(heap, block, bytes)                                                                    \
+    (plimsoll_heap_allocated ? plimsoll_heap_allocated(heap, block, bytes) : (void) 0)
+#define plimsoll_heap_reallocated(heap, old, block, bytes)                                                             \
+    (plimsoll_heap_reallocated ? plimsoll_heap_reallocated(heap, old, block, bytes) : (void) 0)
+#define plimsoll_heap_freed(heap, block) (plimsoll_heap_freed ? plimsoll_heap_freed(heap, block) : (void) 0)
+#define plimsoll_heap_took(heap, chunk, bytes) (plimsoll_heap_took ? plimsoll_heap_took(heap, chunk, bytes) : (void) 0)
+#define plimsoll_heap_gave(heap, chunk) (plimsoll_heap_gave ? plimsoll_heap_gave(heap, chunk) : (void) 0)
 #define plimsoll_loaded() (plimsoll_loaded ? plimsoll_loaded() : 0)
 #define plimsoll_active() (plimsoll_active ? plimsoll_active() : 0)
 #define plimsoll_start() (plimsoll_start ? plimsoll_start() : (void) 0)

@@ -21,7 +21,15 @@
 #ifndef PLIMSOLL_HPP
 #define PLIMSOLL_HPP
 
+#include <memory>
 #include <string>
+#include <type_traits>
+#if __cplusplus >= 201703L && defined(__has_include)
+#if __has_include(<memory_resource>)
+#include <memory_resource>
+#define PLIMSOLL_HAS_PMR
+#endif
+#endif
 
 #include "plimsoll.h"
 
@@ -299,6 +307,177 @@ class PLIMSOLL_NODISCARD Adopted
   private:
     plimsoll_context before_;
 };
+
+// A heap that the program announces: see plimsoll_heap_create(). Destroyed with the object.
+//
+//     class Arena
+//     {
+//         plimsoll::Heap heap_{"arena"};
+//         ...
+//             heap_.allocated(block, bytes);
+class Heap
+{
+  public:
+    explicit Heap(const char *name, plimsoll_heap above = nullptr) noexcept : heap_(plimsoll_heap_create(name, above))
+    {
+    }
+
+    Heap(const char *name, const Heap &above) noexcept : Heap(name, above.heap_)
+    {
+    }
+
+    ~Heap()
+    {
+        plimsoll_heap_destroy(heap_);
+    }
+
+    Heap(const Heap &) = delete;
+    Heap &operator=(const Heap &) = delete;
+
+    // For the functions of plimsoll.h.
+    plimsoll_heap handle() const noexcept
+    {
+        return heap_;
+    }
+
+    void clear() noexcept
+    {
+        plimsoll_heap_clear(heap_);
+    }
+
+    void allocated(void *block, std::size_t bytes) noexcept
+    {
+        plimsoll_heap_allocated(heap_, block, bytes);
+    }
+
+    void reallocated(const void *old, void *block, std::size_t bytes) noexcept
+    {
+        plimsoll_heap_reallocated(heap_, old, block, bytes);
+    }
+
+    void freed(const void *block) noexcept
+    {
+        plimsoll_heap_freed(heap_, block);
+    }
+
+    void took(void *chunk, std::size_t bytes) noexcept
+    {
+        plimsoll_heap_took(heap_, chunk, bytes);
+    }
+
+    void gave(const void *chunk) noexcept
+    {
+        plimsoll_heap_gave(heap_, chunk);
+    }
+
+  private:
+    plimsoll_heap heap_;
+};
+
+// An allocator for containers that announces what another one does. Copies and rebound copies share the heap, which
+// must live longer than all of them.
+//
+//     plimsoll::Heap heap("index");
+//     std::vector<int, plimsoll::Allocator<int>> index{plimsoll::Allocator<int>(heap)};
+template <class T, class Upstream = std::allocator<T>> class Allocator
+{
+    using Traits = std::allocator_traits<Upstream>;
+    template <class U, class V> friend class Allocator;
+
+  public:
+    using value_type = T;
+    using propagate_on_container_copy_assignment = std::true_type;
+    using propagate_on_container_move_assignment = std::true_type;
+    using propagate_on_container_swap = std::true_type;
+    template <class U> struct rebind {
+        using other = Allocator<U, typename Traits::template rebind_alloc<U>>;
+    };
+
+    explicit Allocator(Heap &heap, const Upstream &upstream = Upstream()) : heap_(&heap), upstream_(upstream)
+    {
+    }
+
+    template <class U, class V>
+    Allocator(const Allocator<U, V> &other) noexcept : heap_(other.heap_), upstream_(other.upstream_)
+    {
+    }
+
+    T *allocate(std::size_t count)
+    {
+        T *block = Traits::allocate(upstream_, count);
+        heap_->allocated(block, count * sizeof(T));
+        return block;
+    }
+
+    void deallocate(T *block, std::size_t count) noexcept
+    {
+        heap_->freed(block);
+        Traits::deallocate(upstream_, block, count);
+    }
+
+    template <class U, class V> bool operator==(const Allocator<U, V> &other) const noexcept
+    {
+        return heap_ == other.heap_ && upstream_ == Upstream(other.upstream_);
+    }
+
+    template <class U, class V> bool operator!=(const Allocator<U, V> &other) const noexcept
+    {
+        return !(*this == other);
+    }
+
+  private:
+    Heap *heap_;
+    Upstream upstream_;
+};
+
+#ifdef PLIMSOLL_HAS_PMR
+// A std::pmr::memory_resource that announces what another one does. If that is released at once, call clear().
+//
+//     std::pmr::monotonic_buffer_resource buffer;
+//     plimsoll::MemoryResource announced("request", &buffer);
+//     std::pmr::vector<int> numbers(&announced);
+class MemoryResource : public std::pmr::memory_resource
+{
+  public:
+    explicit MemoryResource(const char *name, std::pmr::memory_resource *upstream = std::pmr::get_default_resource())
+        : heap_(name), upstream_(upstream)
+    {
+    }
+
+    Heap &heap() noexcept
+    {
+        return heap_;
+    }
+
+    // All blocks are gone.
+    void clear() noexcept
+    {
+        heap_.clear();
+    }
+
+  private:
+    Heap heap_;
+    std::pmr::memory_resource *upstream_;
+
+    void *do_allocate(std::size_t bytes, std::size_t alignment) override
+    {
+        void *block = upstream_->allocate(bytes, alignment);
+        heap_.allocated(block, bytes);
+        return block;
+    }
+
+    void do_deallocate(void *block, std::size_t bytes, std::size_t alignment) override
+    {
+        heap_.freed(block);
+        upstream_->deallocate(block, bytes, alignment);
+    }
+
+    bool do_is_equal(const std::pmr::memory_resource &other) const noexcept override
+    {
+        return this == &other;
+    }
+};
+#endif
 
 // plimsoll_pause() and plimsoll_resume(): this thread's allocations are not recorded until the end of the block.
 class PLIMSOLL_NODISCARD Paused

@@ -94,6 +94,14 @@ functions! {
     enter: "plimsoll_enter", fn(*const c_void);
     capture: "plimsoll_capture", fn() -> u64;
     adopt: "plimsoll_adopt", fn(u64) -> u64;
+    heap_create: "plimsoll_heap_create", fn(*const c_char, *mut c_void) -> *mut c_void;
+    heap_clear: "plimsoll_heap_clear", fn(*mut c_void);
+    heap_destroy: "plimsoll_heap_destroy", fn(*mut c_void);
+    heap_allocated: "plimsoll_heap_allocated", fn(*mut c_void, *mut c_void, usize);
+    heap_reallocated: "plimsoll_heap_reallocated", fn(*mut c_void, *const c_void, *mut c_void, usize);
+    heap_freed: "plimsoll_heap_freed", fn(*mut c_void, *const c_void);
+    heap_took: "plimsoll_heap_took", fn(*mut c_void, *mut c_void, usize);
+    heap_gave: "plimsoll_heap_gave", fn(*mut c_void, *const c_void);
     loaded: "plimsoll_loaded", fn() -> c_int;
     active: "plimsoll_active", fn() -> c_int;
     start: "plimsoll_start", fn();

@@ -11,6 +11,7 @@
 #include "analysis/narrow.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -313,6 +314,23 @@ static const char *const methods[PL_HEAP_KINDS] = {
                           "are malloc's heap, which is not included",
 };
 
+static const char *method_of(const struct pl_heap_view *heap, struct pl_arena *arena)
+{
+    char text[1024];
+    uint64_t samples = heap->all.allocated.sampled.samples;
+    if (heap->kind != PL_HEAP_NAMED)
+        return methods[heap->kind];
+    const char *how = samples == 0                             ? "every block was counted"
+                      : heap->all.allocated.exact_objects == 0 ? "estimated from samples, \302\261 = 95% confidence"
+                                                               : "counted at times, else estimated from samples, "
+                                                                 "\302\261 = 95% confidence";
+    int bytes = snprintf(text, sizeof text,
+                         "heap `%.300s`, which the program has announced: %s; malloc's heap is not "
+                         "included",
+                         heap->name, how);
+    return pl_arena_text(arena, text, (size_t) bytes);
+}
+
 /* Threads that have allocated nothing there are left out. */
 static void keep_threads_with_sites(struct pl_profile *out, struct pl_arena *arena)
 {
@@ -335,10 +353,13 @@ static void take_totals(struct pl_profile *out, const struct pl_heap_view *heap)
 {
     pl_estimate_figures(&heap->all, out->total);
     out->spread = heap->spread;
-    out->samples = out->samples_live = 0;
-    out->exact = true;
-    out->exact_calls = out->recorded_calls = heap->all.allocated.exact_objects;
-    out->exact_bytes = out->recorded_bytes = heap->all.allocated.exact_space;
+    out->samples = heap->all.allocated.sampled.samples;
+    out->samples_live = out->samples - heap->all.freed.sampled.samples;
+    out->exact = heap->kind != PL_HEAP_NAMED || (out->exact && out->samples == 0);
+    out->exact_calls = heap->all.allocated.exact_objects;
+    out->exact_bytes = heap->all.allocated.exact_space;
+    out->recorded_calls = out->total[PL_METRIC_ALLOC_OBJECTS].value;
+    out->recorded_bytes = out->total[PL_METRIC_ALLOC_SPACE].value;
     out->peak_s = heap->peak_s;
     out->peak_slack_bytes = 0;
 }
@@ -351,7 +372,7 @@ struct pl_profile *pl_narrow_heap(const struct pl_profile *whole, uint32_t numbe
     out->looked = PL_LOOKED_NOT;
     out->arena = arena;
     out->heaps = 0;
-    out->method = methods[heap->kind];
+    out->method = method_of(heap, arena);
     out->sites = heap->sites;
     out->site = pl_arena_alloc(arena, (heap->sites + 1ull) * sizeof *out->site);
     memcpy(out->site, heap->site, heap->sites * sizeof *out->site);

@@ -9,6 +9,7 @@
 
 #include "core/cold.h"
 #include "core/memory.h"
+#include "core/pools.h"
 #include "core/process.h"
 #include "core/records/snapshots.h"
 #include "core/records/scopes.h"
@@ -48,6 +49,64 @@ plimsoll_context plimsoll_capture(void)
 plimsoll_context plimsoll_adopt(plimsoll_context context)
 {
     return pl_scope_go(context);
+}
+
+/* ---- heaps ---- */
+
+static struct pl_pool *pool_of(plimsoll_heap heap)
+{
+    return (struct pl_pool *) (void *) heap;
+}
+
+plimsoll_heap plimsoll_heap_create(const char *name, plimsoll_heap above)
+{
+    return (plimsoll_heap) (void *) pl_pool_new(name ? name : "", pool_of(above));
+}
+
+void plimsoll_heap_clear(plimsoll_heap heap)
+{
+    if (heap)
+        pl_pool_clear(pool_of(heap), false);
+}
+
+void plimsoll_heap_destroy(plimsoll_heap heap)
+{
+    if (heap)
+        pl_pool_clear(pool_of(heap), true);
+}
+
+void plimsoll_heap_allocated(plimsoll_heap heap, void *block, size_t bytes)
+{
+    struct pl_start start;
+    PL_START_HERE(&start);
+    if (heap)
+        pl_pool_allocated(pool_of(heap), NULL, block, bytes, &start);
+}
+
+void plimsoll_heap_reallocated(plimsoll_heap heap, const void *old, void *block, size_t bytes)
+{
+    struct pl_start start;
+    PL_START_HERE(&start);
+    if (heap)
+        pl_pool_allocated(pool_of(heap), old, block, bytes, &start);
+}
+
+void plimsoll_heap_freed(plimsoll_heap heap, const void *block)
+{
+    if (heap)
+        pl_pool_freed(pool_of(heap), block);
+}
+
+void plimsoll_heap_took(plimsoll_heap heap, void *chunk, size_t bytes)
+{
+    if (heap)
+        pl_pool_took(pool_of(heap), chunk, bytes);
+}
+
+void plimsoll_heap_gave(plimsoll_heap heap, const void *chunk)
+{
+    if (heap)
+        pl_pool_gave(pool_of(heap), chunk);
 }
 
 /* ---- control ---- */

@@ -50,8 +50,11 @@ static void book_left(struct pl_process *process, pl_leaving leaving)
     struct pl_range piece;
     bool last;
     uint64_t now = pl_timeline_now(process);
-    while (pl_range_pop(&process->heaps.ranges, &leaving, &piece, &last))
-        pl_ledger_freed(process, piece.ledger, piece.to - piece.from, piece.units, last, now);
+    while (pl_range_pop(&process->heaps.ranges, &leaving, &piece, &last)) {
+        const struct pl_ledger_entry entry = {
+            .ledger = piece.ledger, .bytes = piece.to - piece.from, .units = piece.units, .last = last};
+        pl_ledger_freed(process, &entry, now);
+    }
 }
 
 void pl_mapping_left(pl_leaving leaving, bool really)
@@ -93,9 +96,10 @@ static bool put(struct pl_process *process, const struct pl_mapping *mapping, ui
         pl_leaving missed = pl_range_detach(&heaps->ranges, &heaps->mapped, range.from, range.to);
         book_left(process, missed);
         pl_range_put(&heaps->ranges, &heaps->mapped, &range);
-        pl_ledger_allocated(process, ledger, bytes, now);
+        const struct pl_ledger_entry entry = {.ledger = ledger, .bytes = bytes, .units = now};
+        pl_ledger_allocated(process, &entry);
         if (mapping->before)
-            pl_ledger_moved(process, ledger, mapping->before < bytes ? mapping->before : bytes, mapping->moved);
+            pl_ledger_moved(process, ledger, 0, mapping->before < bytes ? mapping->before : bytes, mapping->moved);
     } else {
         pl_file_lost(&process->file, PL_LOSS_MEMORY);
     }
@@ -115,7 +119,8 @@ static void record(struct pl_process *process, struct pl_thread *thread, const s
         return;
     }
     pl_stack_walk(process, thread, start);
-    uint32_t ledger = pl_ledger_find(process, thread, mapping->heap, pl_stack_number(process, thread));
+    uint32_t stack = pl_stack_number(process, thread), heap = pl_heap_find(process, mapping->heap, NULL);
+    uint32_t ledger = heap ? pl_ledger_find(process, thread, heap, stack) : 0;
     if (ledger)
         put(process, mapping, ledger);
 }

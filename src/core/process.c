@@ -12,6 +12,7 @@
 #include "core/hash.h"
 #include "core/look.h"
 #include "core/memory.h"
+#include "core/pools.h"
 #include "core/records/eras.h"
 #include "core/records/paths.h"
 #include "core/records/rows.h"
@@ -814,6 +815,7 @@ void pl_process_leave(struct pl_process *process, bool keep)
     pl_memory_free_all();
     pl_block_free_all();
     pl_tag_forget_all();
+    pl_pool_forget_all();
     pl_rule_forget();
     pl_memory_wipe(pl_process, sizeof pl_process);
     pl_memory_wipe(pl_filter, sizeof pl_filter);

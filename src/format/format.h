@@ -118,7 +118,7 @@ enum pl_function {
     X(TAGS, "tags", "scopes without room for their tag: charged to the enclosing tag")                                 \
     X(POPS, "pops", "pops without a matching push")                                                                    \
     X(TAG_NAMES, "tag_names", "tag names truncated to 64 KiB")                                                         \
-    X(MAPPINGS, "mappings", "changes of mappings that could not be recorded, in signal handlers or ending threads")
+    X(MAPPINGS, "mappings", "changes of mappings and announced heaps that could not be recorded, in signal handlers or ending threads")
 
 enum pl_loss {
 #define PL_ENUM(name, text, help) PL_LOSS_##name,
@@ -696,8 +696,8 @@ struct pl_remote {
 };
 
 /*
- * A heap beside malloc's: what the program maps, what an allocator maps that is not the C library's. Its figures are in
- * ledgers and never part of malloc's.
+ * A heap beside malloc's: what the program maps, what an allocator maps that is not the C library's, pools and arenas that
+ * the program announces. Its figures are in ledgers and never part of malloc's.
  *
  * The peak works as malloc's does: before a ledger changes for the first time after a peak, it saves what is live in it
  * and stores the heap's era. So at the peak a ledger held its saved figures if its era is not older than the heap's,
@@ -707,6 +707,7 @@ enum pl_heap_kind {
     PL_HEAP_MALLOC = 0,    /* has no record */
     PL_HEAP_MAPPINGS = 1,  /* mmap, mremap, shmat, brk and sbrk, called by the program */
     PL_HEAP_ALLOCATOR = 2, /* the same, called by the program's malloc, if that is a library of its own */
+    PL_HEAP_NAMED = 3,     /* announced by plimsoll_heap_create(): each name is a heap */
     PL_HEAP_KINDS
 };
 struct pl_heap_record {
@@ -717,12 +718,14 @@ struct pl_heap_record {
     uint64_t live_bytes;
     uint64_t peak_bytes;
     uint64_t peak_units; /* time of the peak, since the start */
-    uint64_t reserved[11];
+    uint64_t held_bytes; /* of chunks that the heap has taken from malloc or from another heap */
+    struct pl_text name; /* with PL_HEAP_NAMED */
+    uint64_t reserved[9];
 };
 
 /*
- * What one thread allocated at one site in a heap beside malloc's, counted one by one. Changed under a lock, by any
- * thread; `sequence` is odd while it changes. A part of a block may be freed: it counts as freed with its last byte.
+ * What one thread allocated at one site in a heap beside malloc's: counted one by one, and in `sampled` what samples
+ * stand for. Histograms and reallocs add up both. Changed under a lock, by any thread; `sequence` is odd while it changes. A part of a block may be freed: it counts as freed with its last byte.
  * Cohorts as in a row.
  */
 struct pl_ledger {
@@ -751,6 +754,10 @@ struct pl_ledger {
     uint32_t gone[PL_COHORTS];
     uint32_t cohort_shift;
     uint32_t reserved[9];
+    struct pl_sums sampled;
+    struct pl_sums sampled_freed;
+    struct pl_sums sampled_peak; /* saved for the peak: live */
+    struct pl_skew skew;         /* of `sampled` */
 };
 
 /*
@@ -908,7 +915,7 @@ PL_FREEZE_AT(struct pl_small, calls, 42);
 PL_FREEZE_AT(struct pl_small, cell, 46);
 PL_FREEZE(struct pl_remote, 256);
 PL_FREEZE(struct pl_heap_record, 128);
-PL_FREEZE(struct pl_ledger, 448);
+PL_FREEZE(struct pl_ledger, 584);
 PL_FREEZE_AT(struct pl_ledger, sizes, 128);
 PL_FREEZE(struct pl_moment, 64);
 PL_FREEZE(struct pl_composition_record, 16384);

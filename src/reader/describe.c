@@ -80,7 +80,8 @@ static const char *const one[PL_LOSS_COUNT] = {
     [PL_LOSS_TAGS] = "scope without room for its tag: charged to the enclosing tag",
     [PL_LOSS_POPS] = "pop without a matching push",
     [PL_LOSS_TAG_NAMES] = "tag name truncated to 64 KiB",
-    [PL_LOSS_MAPPINGS] = "change of a mapping that could not be recorded, in a signal handler or an ending thread",
+    [PL_LOSS_MAPPINGS] =
+        "change of a mapping or announced heap that could not be recorded, in a signal handler or an ending thread",
 };
 
 static const char *const one_stop[PL_STOP_COUNT] = {

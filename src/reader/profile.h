@@ -226,7 +226,7 @@ struct pl_composition_view {
     const struct pl_composition_share *share;
 };
 
-/* A heap beside malloc's, with sites of its own. All of it was counted. */
+/* A heap beside malloc's, with sites of its own. */
 struct pl_heap_view {
     enum pl_heap_kind kind;
     const char *name;
@@ -235,7 +235,8 @@ struct pl_heap_view {
     struct pl_figures all; /* this and the next: of all sites */
     struct pl_spread spread;
     bool peak_is_now;
-    double peak_s; /* when it was largest */
+    double peak_s;     /* when it was largest */
+    double held_bytes; /* of chunks from other heaps; 0: it has not said that it has any */
 };
 
 struct pl_profile {

@@ -19,6 +19,16 @@ void plimsoll_enter(UNUSED plimsoll_tag tag) {}
 plimsoll_context plimsoll_capture(void) { return 0; }
 plimsoll_context plimsoll_adopt(UNUSED plimsoll_context context) { return 0; }
 
+plimsoll_heap plimsoll_heap_create(UNUSED const char *name, UNUSED plimsoll_heap above) { return NULL; }
+void plimsoll_heap_clear(UNUSED plimsoll_heap heap) {}
+void plimsoll_heap_destroy(UNUSED plimsoll_heap heap) {}
+void plimsoll_heap_allocated(UNUSED plimsoll_heap heap, UNUSED void *block, UNUSED size_t bytes) {}
+void plimsoll_heap_reallocated(UNUSED plimsoll_heap heap, UNUSED const void *old, UNUSED void *block,
+                               UNUSED size_t bytes) {}
+void plimsoll_heap_freed(UNUSED plimsoll_heap heap, UNUSED const void *block) {}
+void plimsoll_heap_took(UNUSED plimsoll_heap heap, UNUSED void *chunk, UNUSED size_t bytes) {}
+void plimsoll_heap_gave(UNUSED plimsoll_heap heap, UNUSED const void *chunk) {}
+
 int plimsoll_loaded(void) { return 0; }
 int plimsoll_active(void) { return 0; }
 void plimsoll_start(void) {}

@@ -142,6 +142,23 @@ static void use_statistics(void)
     SAY("pairs.any", pairs > 0);
 }
 
+static void use_heaps(void)
+{
+    static char room[64];
+    plimsoll_heap heap = NULL, below = NULL;
+    QUIETLY(heap = plimsoll_heap_create("heap", NULL));
+    QUIETLY(below = plimsoll_heap_create("below", heap));
+    SAY("heap", heap != NULL && below != NULL && heap != below);
+    QUIETLY(plimsoll_heap_took(heap, room, sizeof room));
+    QUIETLY(plimsoll_heap_allocated(heap, room, 16));
+    QUIETLY(plimsoll_heap_reallocated(heap, room, room + 16, 32));
+    QUIETLY(plimsoll_heap_freed(heap, room + 16));
+    QUIETLY(plimsoll_heap_allocated(below, room, 16));
+    QUIETLY(plimsoll_heap_gave(heap, room));
+    QUIETLY(plimsoll_heap_clear(heap));
+    QUIETLY(plimsoll_heap_destroy(heap));
+}
+
 int main(int count, char **words)
 {
     if (count != 2)
@@ -150,6 +167,7 @@ int main(int count, char **words)
     SAY("loaded", plimsoll_loaded());
     use_scopes();
     use_control();
+    use_heaps();
     use_statistics();
     use_snapshots(words[1]);
     return 0;

@@ -259,6 +259,18 @@ static void put_other_sizes(const struct pl_view *view)
     free(sizes);
 }
 
+/* What a heap that has taken its chunks from another one has not given to anybody. NULL: it has not said so. */
+static char *describe_slack(const struct pl_heap_view *heap, const struct pl_estimate *live)
+{
+    char held[PL_FIGURE_BYTES], slack[PL_FIGURE_BYTES], share[PL_FIGURE_BYTES];
+    if (heap->held_bytes <= 0 || live->value > heap->held_bytes)
+        return NULL;
+    pl_figure_bytes(held, heap->held_bytes);
+    pl_figure_bytes(slack, heap->held_bytes - live->value);
+    pl_figure_percent(share, (heap->held_bytes - live->value) / heap->held_bytes);
+    return pl_say_print("; in chunks of %s, %s of it (%s) not in use", held, slack, share);
+}
+
 /* The other heaps: none of their figures is part of what follows. */
 static void put_heaps(const struct pl_view *view)
 {
@@ -266,16 +278,19 @@ static void put_heaps(const struct pl_view *view)
     for (uint32_t i = 0; i < profile->heaps; i++) {
         const struct pl_heap_view *heap = &profile->heap[i];
         struct pl_estimate metric[PL_METRIC_COUNT];
-        char live[PL_FIGURE_BYTES], blocks[PL_FIGURE_BYTES], all[PL_FIGURE_BYTES], calls[PL_FIGURE_BYTES];
+        char figure[PL_METRIC_COUNT][2 * PL_FIGURE_BYTES];
         pl_estimate_figures(&heap->all, metric);
-        pl_figure_bytes(live, metric[PL_METRIC_INUSE_SPACE].value);
-        pl_figure_bytes(all, metric[PL_METRIC_ALLOC_SPACE].value);
-        pl_figure_exact(blocks, (uint64_t) metric[PL_METRIC_INUSE_OBJECTS].value);
-        pl_figure_exact(calls, (uint64_t) metric[PL_METRIC_ALLOC_OBJECTS].value);
+        for (int m = 0; m < PL_METRIC_COUNT; m++)
+            pl_figure_estimate(figure[m], (enum pl_metric) m, &metric[m]);
+        char *slack = describe_slack(heap, &metric[PL_METRIC_INUSE_SPACE]);
         put_line(view->term, PL_STYLE_PLAIN,
-                 pl_say_print("heap %s, not included: %s mapped in %s mapping%s, of %s in %s call%s (--heap %s)",
-                              heap->name, live, blocks, metric[PL_METRIC_INUSE_OBJECTS].value == 1 ? "" : "s", all,
-                              calls, metric[PL_METRIC_ALLOC_OBJECTS].value == 1 ? "" : "s", heap->name));
+                 pl_say_print("heap %.80s, not included: %s %s in %s block%s, of %s in %s call%s%s (--heap %.80s)",
+                              heap->name, figure[PL_METRIC_INUSE_SPACE],
+                              heap->kind == PL_HEAP_NAMED ? "live" : "mapped", figure[PL_METRIC_INUSE_OBJECTS],
+                              metric[PL_METRIC_INUSE_OBJECTS].value == 1 ? "" : "s", figure[PL_METRIC_ALLOC_SPACE],
+                              figure[PL_METRIC_ALLOC_OBJECTS], metric[PL_METRIC_ALLOC_OBJECTS].value == 1 ? "" : "s",
+                              slack ? slack : "", heap->name));
+        free(slack);
     }
 }
 

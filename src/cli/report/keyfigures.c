@@ -393,7 +393,7 @@ static void put_halves(struct pl_term *term, const struct facts *facts, size_t l
 static void put_functions(const struct pl_view *view, size_t indent)
 {
     const struct pl_profile *profile = view->profile;
-    for (int i = 0; i < PL_FN_COUNT; i++) {
+    for (int i = 0; i < PL_FN_COUNT && !profile->by_stack; i++) {
         char calls[PL_FIGURE_BYTES];
         uint64_t sum = 0;
         for (uint32_t t = 0; t < profile->threads; t++)

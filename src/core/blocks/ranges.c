@@ -114,12 +114,20 @@ void pl_range_put(struct pl_ranges *ranges, struct pl_range_list *list, const st
     link_node(ranges, list, number);
 }
 
+bool pl_range_find(const struct pl_ranges *ranges, const struct pl_range_list *list, uintptr_t address,
+                   struct pl_range *out)
+{
+    struct way way = find(ranges, (struct pl_range_list *) list, address);
+    uint32_t number = *way.link[0];
+    if (number)
+        *out = *node_at(ranges, number);
+    return number != 0;
+}
+
 uintptr_t pl_range_end(const struct pl_ranges *ranges, const struct pl_range_list *list, uintptr_t from)
 {
-    struct way way = find(ranges, (struct pl_range_list *) list, from);
-    uint32_t number = *way.link[0];
-    const struct pl_range *node = number ? node_at(ranges, number) : NULL;
-    return node && node->from == from ? node->to : 0;
+    struct pl_range range;
+    return pl_range_find(ranges, list, from, &range) && range.from == from ? range.to : 0;
 }
 
 /* ---- pieces ---- */

@@ -22,7 +22,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#define PL_RANGE_LEVELS 8
+#define PL_RANGE_LEVELS 7
 #define PL_RANGE_CHUNKS 20 /* each is twice as large as the one before */
 
 struct pl_range {
@@ -30,6 +30,7 @@ struct pl_range {
     uint64_t units;  /* when the block was allocated */
     uint32_t ledger; /* number of its record */
     uint32_t group;  /* 0: the block is whole. In a group: the number of its pieces */
+    float weight;    /* of the sample that the block is; 0: it was counted */
     uint32_t next[PL_RANGE_LEVELS];
 };
 
@@ -60,6 +61,10 @@ void pl_range_attach(struct pl_ranges *ranges, struct pl_range_list *list, uint3
 /* Takes the first piece out of a chain, and forgets it. False: the chain is empty. `last`: its block has no other
  * piece. */
 bool pl_range_pop(struct pl_ranges *ranges, uint32_t *chain, struct pl_range *piece, bool *last);
+
+/* Copies the first range that ends after an address. False: there is none. */
+bool pl_range_find(const struct pl_ranges *ranges, const struct pl_range_list *list, uintptr_t address,
+                   struct pl_range *out);
 
 /* The end of the range that begins here; 0: none does. */
 uintptr_t pl_range_end(const struct pl_ranges *ranges, const struct pl_range_list *list, uintptr_t from);

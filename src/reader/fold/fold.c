@@ -222,7 +222,8 @@ static void fold_process(struct fold *fold)
 void pl_fold(struct pl_image *image, struct pl_arena *scratch, struct pl_profile *profile)
 {
     uint32_t texts_max = 8 + PL_BYPASS_COUNT + pl_image_count(image, PL_KIND_MODULE) +
-                         pl_image_count(image, PL_KIND_TAG) + 3 * pl_image_count(image, PL_KIND_SYMBOL);
+                         pl_image_count(image, PL_KIND_TAG) + pl_image_count(image, PL_KIND_HEAP) +
+                         3 * pl_image_count(image, PL_KIND_SYMBOL);
     struct fold fold = {
         .image = image,
         .profile = profile,
@@ -243,6 +244,7 @@ void pl_fold(struct pl_image *image, struct pl_arena *scratch, struct pl_profile
         .scratch = scratch,
         .trie = &fold.trie,
         .tags = &fold.tags,
+        .texts = &fold.texts,
         .thread_of = fold.thread_of,
     };
     pl_sites_mark(&sites);

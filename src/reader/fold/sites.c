@@ -105,7 +105,7 @@ static void mark_ledgers(struct pl_sites *sites)
         bool old = !pl_account_since_reset(ledger[i].reset, &sites->image->header);
         sites->ledgers.innermost[i] =
             mark(sites, (struct claim){ledger[i].site, ledger[i].thread, pl_heaps_make_sense(sites, &ledger[i]),
-                                       ledger[i].calls != 0, old});
+                                       ledger[i].calls != 0 || ledger[i].sampled.samples != 0, old});
     }
 }
 

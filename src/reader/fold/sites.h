@@ -26,6 +26,7 @@ struct pl_sites {
     struct pl_arena *scratch;
     struct pl_trie *trie;
     const struct pl_fold_tags *tags;
+    struct pl_texts *texts;
     const uint32_t *thread_of; /* thread record -> index into profile->thread, PL_NO_THREAD if there is none */
     struct pl_shares rows, tallies, smalls, ledgers;
     uint32_t *first_remote;  /* tally, or number of tallies + small -> the first record of frees by others, 0: none */

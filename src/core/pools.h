@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * pools.h - heaps that the program announces: arenas, pools, memory of another device.
+ *
+ * A pool is one arena of the program. All pools of one name are one heap of the profile, with ledgers (records/heaps.h)
+ * that are sampled or exact as malloc is at that time. Each pool has a table of its own for its blocks, because a block
+ * can have the address of its chunk, which is a block of another heap.
+ *
+ * A pool that is cleared frees all its blocks, and destroys the pools below it.
+ *
+ * Fork keeps pools, because the program keeps its handles, but not their tables: blocks of the parent are unknown to
+ * the child, as those of malloc are.
+ */
+#ifndef PL_POOLS_H
+#define PL_POOLS_H
+
+#include <stdint.h>
+
+#include "core/unwind/unwind.h"
+
+struct pl_pool;
+
+/* NULL: the process is not profiled, or there is no memory. */
+struct pl_pool *pl_pool_new(const char *name, struct pl_pool *parent);
+
+/* `destroy`: the pool is not used any more. */
+void pl_pool_clear(struct pl_pool *pool, bool destroy);
+
+/* A block, allocated by the caller that `start` knows. `old`, unless NULL, is the block that it takes the place of. */
+void pl_pool_allocated(struct pl_pool *pool, const void *old, const void *block, uint64_t bytes,
+                       const struct pl_start *start);
+void pl_pool_freed(struct pl_pool *pool, const void *block);
+
+/* The pool has taken a chunk from another heap, or given it back. */
+void pl_pool_took(struct pl_pool *pool, const void *chunk, uint64_t bytes);
+void pl_pool_gave(struct pl_pool *pool, const void *chunk);
+
+/* Their memory has been given back. */
+void pl_pool_forget_all(void);
+
+#endif
