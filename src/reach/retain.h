@@ -18,9 +18,10 @@ struct pl_retain_namer {
     void *context;
 };
 
-#define PL_RETAIN_LOST UINT32_MAX          /* no root leads to it */
-#define PL_RETAIN_SEVERAL (UINT32_MAX - 1) /* several roots do, and no block that one of them retains is on all ways   \
-                                            */
+#define PL_RETAIN_LOST UINT32_MAX /* no root leads to it */
+#define PL_RETAIN_SEVERAL                                                                                              \
+    (UINT32_MAX - 1) /* several roots do, and no block that one of them retains is on all ways                         \
+                      */
 
 struct pl_retain {
     uint32_t roots;

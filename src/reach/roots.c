@@ -62,6 +62,7 @@ void pl_roots_free(struct pl_roots *roots)
     for (size_t i = 0; i < roots->threads; i++)
         free(roots->thread[i].word);
     free(roots->thread);
+    free(roots->ended);
     free(roots->piece);
     free(roots->heap);
     *roots = (struct pl_roots){0};
@@ -223,6 +224,17 @@ static bool is_guarded(const struct search *search, const struct pl_space_part *
     return part > search->space->part && before->to == part->from && !before->readable && !before->writable;
 }
 
+/* With its descriptor it keeps the vector of its thread-local storage, which is a block. Without memory to note that,
+ * the block is called lost. */
+static void note_ended(struct pl_roots *roots, uint64_t descriptor)
+{
+    uint64_t *more = realloc(roots->ended, (roots->ended_count + 1) * sizeof *more);
+    if (!more)
+        return;
+    roots->ended = more;
+    roots->ended[roots->ended_count++] = descriptor;
+}
+
 /* Where scanning begins in a mapping: at the stack pointer, if it is a stack that is in use; not at all, if its thread
  * has ended. glibc keeps such stacks for new threads. */
 static uint64_t start_of(struct search *search, const struct pl_space_part *part)
@@ -234,8 +246,10 @@ static uint64_t start_of(struct search *search, const struct pl_space_part *part
     uint64_t descriptor = first ? 0 : find_descriptor(search, part);
     if (!first && !descriptor)
         return part->from;
-    if (!first && !thread_described_in(search->roots, part))
+    if (!first && !thread_described_in(search->roots, part)) {
+        note_ended(search->roots, descriptor);
         return part->to;
+    }
     uint64_t red = on ? (on->sp - PL_ARCH_RED_ZONE) & ~7ull : part->from;
     return red > part->from && (first || on->sp < descriptor) ? red : part->from;
 }

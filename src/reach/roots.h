@@ -39,6 +39,8 @@ struct pl_roots_piece {
 struct pl_roots {
     struct pl_roots_thread *thread;
     size_t threads;
+    uint64_t *ended; /* descriptors of threads that have ended: glibc keeps their stacks for new threads */
+    size_t ended_count;
     struct pl_roots_piece *piece; /* by address */
     size_t pieces, room;
     struct pl_roots_piece *heap; /* the allocator's memory, where it is known, by address */

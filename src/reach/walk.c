@@ -130,18 +130,24 @@ void pl_walk_drain(struct pl_walk *walk)
 
 /* ---- roots ---- */
 
-/* Words of the thread's descriptor: the one behind the first points behind the head of the vector of thread-local
- * storage, which is a block. */
+/* The second word of a thread's descriptor points behind the head of the vector of thread-local storage, which is a
+ * block. Those of threads that have ended are kept for new threads. */
+static void scan_storage_of(struct pl_walk *walk, uint64_t descriptor)
+{
+    uint64_t vector = 0;
+    if (pl_space_read(walk->space, descriptor + 8, &vector, 8) != 8)
+        return;
+    uint32_t block = pl_census_find(walk->census, vector);
+    if (block != PL_CENSUS_NONE)
+        walk->meet(walk, block, true, descriptor + 8);
+}
+
 static void scan_storage(struct pl_walk *walk)
 {
-    for (size_t i = 0; i < walk->roots->threads; i++) {
-        uint64_t vector = 0;
-        if (pl_space_read(walk->space, walk->roots->thread[i].descriptor + 8, &vector, 8) != 8)
-            continue;
-        uint32_t block = pl_census_find(walk->census, vector);
-        if (block != PL_CENSUS_NONE)
-            walk->meet(walk, block, true, walk->roots->thread[i].descriptor + 8);
-    }
+    for (size_t i = 0; i < walk->roots->threads; i++)
+        scan_storage_of(walk, walk->roots->thread[i].descriptor);
+    for (size_t i = 0; i < walk->roots->ended_count; i++)
+        scan_storage_of(walk, walk->roots->ended[i]);
 }
 
 /* Between two known blocks. */

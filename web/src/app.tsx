@@ -8,7 +8,7 @@ import type { Look } from "./look";
 import { intervalDataset, wholeDataset, type Dataset } from "./model/figures/dataset";
 import { INSTANT_END, INSTANT_START, instantNear } from "./model/figures/instant";
 import { includedSites, isNarrowed } from "./model/figures/narrow";
-import { isMetric, metricInfo, type Metric } from "./model/figures/metric";
+import { isMetric, knownMetrics, metricInfo, type Metric } from "./model/figures/metric";
 import { selectionTotals } from "./model/figures/totals";
 import { NO_SUCH_TAG, readState, usualState, writeState, type Change, type State } from "./state";
 import { Tabs } from "./tabs";
@@ -66,7 +66,8 @@ function useLook(profile: Profile, state: State, set: (change: Change) => void):
     () => inTime(whole, left, state.since, state.until),
     [whole, left, state.since, state.until],
   );
-  const metric: Metric = dataset.kind === "interval" && metricInfo(state.metric).onlyWhole ? "allocated" : state.metric;
+  const known = knownMetrics(profile.header, dataset.kind === "interval").some((info) => info.metric === state.metric);
+  const metric: Metric = known ? state.metric : metricInfo(state.metric).of === "lost" ? "live" : "allocated";
   const values = useMemo(() => signedValues(dataset, metric, included), [dataset, metric, included]);
   const narrowed = isNarrowed(state);
   const totals = useMemo(() => selectionTotals(dataset, included, state), [dataset, included]);

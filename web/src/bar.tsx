@@ -8,7 +8,7 @@ import type { Profile } from "./data/profile";
 import type { Look } from "./look";
 import { searchProblem } from "./model/flame/find";
 import { describeMethod } from "./model/overview/facts";
-import { METRICS, metricTitle, type Metric } from "./model/figures/metric";
+import { knownMetrics, metricTitle, type Metric } from "./model/figures/metric";
 import { GROUPINGS, type Grouping } from "./state";
 import { About, Help } from "./views/dialogs";
 import { Choice } from "./views/choice";
@@ -25,7 +25,7 @@ function title(look: Look): string {
 
 function MetricChoice({ look }: { look: Look }) {
   const interval = look.dataset.kind === "interval";
-  const options = METRICS.filter((info) => !interval || !info.onlyWhole).map(({ metric, help }) => ({
+  const options = knownMetrics(look.profile.header, interval).map(({ metric, help }) => ({
     value: metric,
     title: metricTitle(look.profile.header, metric, interval),
     help,

@@ -170,6 +170,8 @@ function estimates(values: Partial<Record<keyof Estimates, number>>, error = 0):
     peak_objects: one(),
     peak_space: one(),
     temp_objects: one(),
+    lost_objects: one(),
+    lost_space: one(),
   };
 }
 

@@ -486,7 +486,7 @@ const struct pl_command pl_command_retained = {
         "It needs what `leaks` needs: exact mode, and the right to trace the process. The process stands still while "
         "it makes a copy of itself; the last line says for how long. Contents of memory are neither written nor shown.",
     .examples = "plimsoll retained PID\n"
-                "plimsoll retained --site cache_put PID",
+                "plimsoll retained --site Py PID",
     .files = PL_NAMES_FILES,
     .options = options,
     .main = retained_main,

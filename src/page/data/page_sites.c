@@ -51,6 +51,7 @@ static const struct member content_members[] = {
     AMOUNT(freed),
     AMOUNT(peak),
     AMOUNT(temporary),
+    AMOUNT(lost),
     REAL("skew.objects", figures.skew.objects),
     REAL("skew.space", figures.skew.space),
     REAL("unseen_interval", figures.unseen_interval),

@@ -16,7 +16,9 @@ export type MetricKey =
   | "inuse_space"
   | "peak_objects"
   | "peak_space"
-  | "temp_objects";
+  | "temp_objects"
+  | "lost_objects"
+  | "lost_space";
 
 export type Estimates = Record<MetricKey, Estimate>;
 

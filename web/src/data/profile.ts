@@ -8,7 +8,7 @@
 // Each text is decoded once, when it is first needed: most of a large profile is never shown.
 
 import { openContainer, type Container } from "./container";
-import type { Header } from "./header";
+import type { Estimate, Estimates, Header } from "./header";
 
 /** Whose code a function is. */
 export const enum Role {
@@ -58,6 +58,8 @@ export interface Amounts {
   freed: Amount;
   peak: Amount;
   temporary: Amount;
+  /** 0 unless somebody has looked. */
+  lost: Amount;
   skewObjects: Float64Array;
   skewSpace: Float64Array;
   /** What may exist although none of it was sampled. */
@@ -182,6 +184,7 @@ function readAmounts(container: Container): Amounts {
     freed: readAmount(container, "freed"),
     peak: readAmount(container, "peak"),
     temporary: readAmount(container, "temporary"),
+    lost: readAmount(container, "lost"),
     skewObjects: container.f64("site.skew.objects"),
     skewSpace: container.f64("site.skew.space"),
     hiddenObjects: container.f64("site.hidden.objects"),
@@ -301,9 +304,19 @@ function tagNames({ tags }: Header): string[] {
   return names;
 }
 
+/** Unless somebody has looked, the totals do not say what is lost. */
+function withLost(header: Header): Header {
+  const nothing = { value: 0, error: 0, low: 0, high: 0 };
+  return { ...header, totals: { ...header.totals, ...missing(header.totals, nothing) } };
+}
+
+function missing(totals: Partial<Estimates>, nothing: Estimate): Partial<Estimates> {
+  return { lost_objects: totals.lost_objects ?? nothing, lost_space: totals.lost_space ?? nothing };
+}
+
 export function openProfile(bytes: Uint8Array): Profile {
   const container = openContainer(bytes);
-  const { header } = container;
+  const header = withLost(container.header);
   const text = readTexts(container);
   const functions = readFunctions(container);
   const moduleName = (module: number) => header.modules[module]?.name ?? "";

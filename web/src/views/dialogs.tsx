@@ -5,7 +5,7 @@ import type { ComponentChildren } from "preact";
 import { useEffect, useRef } from "preact/hooks";
 import type { Header } from "../data/header";
 import type { Look } from "../look";
-import { METRICS, metricTitle } from "../model/figures/metric";
+import { knownMetrics, metricTitle } from "../model/figures/metric";
 
 export function Box({ title, close, children }: { title: string; close: () => void; children: ComponentChildren }) {
   const dialog = useRef<HTMLDialogElement>(null);
@@ -135,7 +135,7 @@ function Graph() {
 function Metrics({ header }: { header: Header }) {
   return (
     <dl class="pairs">
-      {METRICS.map((info) => (
+      {knownMetrics(header).map((info) => (
         <>
           <dt>{metricTitle(header, info.metric)}</dt>
           <dd>{header.metric_help[info.key] ?? info.help}</dd>

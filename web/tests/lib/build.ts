@@ -148,6 +148,7 @@ function amountOf(site: BuiltSite, name: string): BuiltAmount {
   if (name === "allocated") return { blocks: site.calls, bytes: site.bytes };
   if (name === "freed") return { blocks: site.calls - live.blocks, bytes: site.bytes - live.bytes };
   if (name === "peak") return site.peak ?? live;
+  if (name === "lost") return { blocks: 0, bytes: 0 };
   return { blocks: site.temporary ?? 0, bytes: 0 };
 }
 
@@ -273,6 +274,8 @@ function totalsOf(sites: BuiltSite[]): Totals {
     peak_objects: sum((site) => amountOf(site, "peak").blocks),
     peak_space: sum((site) => amountOf(site, "peak").bytes),
     temp_objects: sum((site) => site.temporary ?? 0),
+    lost_objects: sum(() => 0),
+    lost_space: sum(() => 0),
     smallest: null,
     largest: null,
     sizes: [],
@@ -426,6 +429,7 @@ export function buildBytes(built: Built): Uint8Array {
     ...amountColumns(sites, "freed"),
     ...amountColumns(sites, "peak"),
     ...amountColumns(sites, "temporary"),
+    ...amountColumns(sites, "lost"),
     ...histogramColumns(sites, "sizes"),
     ...histogramColumns(sites, "lives"),
     ...histogramColumns(sites, "ages"),

@@ -87,7 +87,7 @@ export function isNear(one: Estimate, other: Estimate, tolerance = 1e-9): boolea
 
 /** Descriptions of all differences. */
 export function differences(who: string, one: Estimates, other: Estimates, tolerance?: number): string[] {
-  return METRICS.filter(({ key }) => !isNear(one[key], other[key], tolerance)).map(
+  return METRICS.filter(({ key }) => one[key] && other[key] && !isNear(one[key], other[key], tolerance)).map(
     ({ key }) => `${who} ${key}: ${JSON.stringify(one[key])} is not ${JSON.stringify(other[key])}`,
   );
 }

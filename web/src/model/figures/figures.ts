@@ -29,7 +29,7 @@ const PARTS = [
   "spaceVariance",
   "samples",
 ] as const;
-const AMOUNTS = ["allocated", "freed", "peak", "temporary"] as const;
+const AMOUNTS = ["allocated", "freed", "peak", "temporary", "lost"] as const;
 const SKEW_OBJECTS = AMOUNTS.length * PARTS.length;
 const SKEW_SPACE = SKEW_OBJECTS + 1;
 const MORE_OBJECTS = SKEW_SPACE + 1;
@@ -181,6 +181,7 @@ export function estimateSums(sums: Sums): Estimates {
     live: restOfParts(allocated, partsOf(sums, "freed")),
     peak: partsOf(sums, "peak"),
     temporary: partsOf(sums, "temporary"),
+    lost: partsOf(sums, "lost"),
   };
   const figures = {} as Estimates;
   const { values } = sums;

@@ -47,7 +47,7 @@ function newAmount(rows: number): Amount {
   };
 }
 
-/** A time interval has no peak, and temporary allocations are known only for the whole run: these stay 0. */
+/** A time interval has no peak; temporary allocations, and what is lost, are known only for the whole run: 0. */
 function newAmounts(rows: number): Amounts {
   const nothing = newAmount(rows);
   return {
@@ -55,6 +55,7 @@ function newAmounts(rows: number): Amounts {
     freed: newAmount(rows),
     peak: nothing,
     temporary: nothing,
+    lost: nothing,
     skewObjects: new Float64Array(rows),
     skewSpace: new Float64Array(rows),
     hiddenObjects: new Float64Array(rows),

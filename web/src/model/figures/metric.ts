@@ -3,11 +3,20 @@
 
 import type { Header, MetricKey } from "../../data/header";
 
-export type Metric = "live" | "allocated" | "calls" | "peak" | "temporary" | "blocks" | "peak-blocks";
+export type Metric =
+  | "live"
+  | "allocated"
+  | "calls"
+  | "peak"
+  | "temporary"
+  | "blocks"
+  | "peak-blocks"
+  | "lost"
+  | "lost-blocks";
 export type Unit = "bytes" | "calls" | "blocks";
 
 /** What a metric is a sum of: `live` is what was allocated less what was freed. */
-export type Source = "allocated" | "live" | "peak" | "temporary";
+export type Source = "allocated" | "live" | "peak" | "temporary" | "lost";
 
 interface Row {
   metric: Metric;
@@ -47,12 +56,26 @@ const ROWS: readonly Row[] = [
     ...{ metric: "peak-blocks", key: "peak_objects", unit: "blocks", of: "peak", title: "Peak blocks" },
     help: "blocks that were live when the heap was largest",
   },
+  {
+    ...{ metric: "lost", key: "lost_space", unit: "bytes", of: "lost", title: "Lost" },
+    help: "bytes of blocks that nothing leads to any more",
+  },
+  {
+    ...{ metric: "lost-blocks", key: "lost_objects", unit: "blocks", of: "lost", title: "Lost blocks" },
+    help: "blocks that nothing leads to any more",
+  },
 ];
 
 export const METRICS: readonly MetricInfo[] = ROWS.map((row) => ({
   ...row,
-  onlyWhole: row.of === "peak" || row.of === "temporary",
+  onlyWhole: row.of === "peak" || row.of === "temporary" || row.of === "lost",
 }));
+
+/** The metrics that a profile has: what is lost is known only if somebody has looked. */
+export function knownMetrics(header: Header, interval = false): MetricInfo[] {
+  const looked = "lost_space" in header.metric_help;
+  return METRICS.filter((info) => (looked || info.of !== "lost") && !(interval && info.onlyWhole));
+}
 
 const BY_METRIC = new Map(METRICS.map((info) => [info.metric, info]));
 

@@ -3,7 +3,7 @@
 
 import type { Look } from "../../look";
 import { formatCount, formatEstimate, formatSeconds, formatSetting, plural } from "../../model/figures/format";
-import { METRICS, metricInfo, metricTitle } from "../../model/figures/metric";
+import { knownMetrics, metricInfo, metricTitle } from "../../model/figures/metric";
 
 const FEW_SAMPLES = 100;
 const ROUGH = 0.25; /* of the total: its error */
@@ -16,7 +16,8 @@ interface Way {
 /** Buttons for metrics that are not empty. */
 function otherMetrics(look: Look): Way[] {
   const interval = look.dataset.kind === "interval";
-  return METRICS.filter(({ metric, onlyWhole }) => metric !== look.state.metric && !(onlyWhole && interval))
+  return knownMetrics(look.profile.header, interval)
+    .filter(({ metric }) => metric !== look.state.metric)
     .filter(({ key }) => look.totals[key].value > 0)
     .slice(0, 3)
     .map(({ metric }) => ({

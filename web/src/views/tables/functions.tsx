@@ -5,7 +5,7 @@ import { useMemo } from "preact/hooks";
 import type { Estimates } from "../../data/header";
 import type { Look, ViewProps } from "../../look";
 import { functionTest, makeFunctionRows, roleWord, type FunctionRows } from "../../model/tables/functions";
-import { METRICS, metricInfo, metricTitle, type Metric } from "../../model/figures/metric";
+import { knownMetrics, metricInfo, metricTitle, type Metric } from "../../model/figures/metric";
 import { rankTexts } from "../../model/tables/sorting";
 import { FunctionName } from "./cells";
 import { figureColumn, largestOf, locationColumn, shareColumn, textColumn, withBar } from "./columns";
@@ -58,7 +58,7 @@ function chosenColumns({ look, rows, self, total }: Given): Column[] {
 }
 
 function otherColumns({ look, rows, total }: Given): Column[] {
-  const known = METRICS.filter((info) => look.dataset.kind !== "interval" || !info.onlyWhole);
+  const known = knownMetrics(look.profile.header, look.dataset.kind === "interval");
   const others = known.filter((info) => info.metric !== look.state.metric);
   return others.map((info) => {
     const help = `${info.help}, with its callees`;

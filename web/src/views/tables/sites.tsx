@@ -6,7 +6,7 @@ import type { Estimates } from "../../data/header";
 import type { Look, ViewProps } from "../../look";
 import { formatBytes, formatCount, formatPercent } from "../../model/figures/format";
 import { functionTest } from "../../model/tables/functions";
-import { METRICS, metricInfo, metricTitle, type Metric, type MetricInfo } from "../../model/figures/metric";
+import { knownMetrics, metricInfo, metricTitle, type Metric, type MetricInfo } from "../../model/figures/metric";
 import {
   makeSiteRows,
   meanSizes,
@@ -147,7 +147,7 @@ function namesColumn({ look, rows }: Given, id: "tag" | "thread", title: string)
 function makeColumns(given: Given): Column[] {
   const { look, rows } = given;
   const { profile, dataset, state } = look;
-  const known = METRICS.filter((info) => dataset.kind !== "interval" || !info.onlyWhole);
+  const known = knownMetrics(profile.header, dataset.kind === "interval");
   const others = known.filter((info) => info.metric !== state.metric);
   const share = { id: "share", title: "Share", help: `of all: ${metricInfo(state.metric).help}`, usual: true };
   const mean = { id: "mean", title: "Mean size", help: "bytes of an allocation, on average", usual: true };
