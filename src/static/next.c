@@ -87,11 +87,18 @@ bool pl_next_is_asked(const char **module)
     return true;
 }
 
-/* ---- what lifecycle.c hooks ---- */
+/* ---- what lifecycle.c and mappings.c hook ---- */
 
 int __real___libc_start_main(void *main, int argc, char **argv, void (*init)(void), void (*fini)(void),
                              void (*rtld_fini)(void), void *stack_end);
 #define HOOKED(X)                                                                                                      \
+    X(mmap)                                                                                                            \
+    X(munmap)                                                                                                          \
+    X(mremap)                                                                                                          \
+    X(brk)                                                                                                             \
+    X(sbrk)                                                                                                            \
+    X(shmat)                                                                                                           \
+    X(shmdt)                                                                                                           \
     X(_Fork)                                                                                                           \
     X(quick_exit)                                                                                                      \
     X(exit)                                                                                                            \

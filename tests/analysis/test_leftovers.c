@@ -345,7 +345,7 @@ static bool rises(double error, double allocated)
     model->site[site].figures.peak.exact_space = 8.7e6;
     model_seen(model, site, level, 6);
     model->profile.peak_s = 9;
-    struct pl_profile *profile = model_pack(model);
+    const struct pl_profile *profile = model_pack(model);
     struct pl_estimate metric[PL_METRIC_COUNT] = {
         [PL_METRIC_PEAK_SPACE] = {.value = 8.7e6, .error = error},
         [PL_METRIC_ALLOC_SPACE] = {.value = allocated},
@@ -364,7 +364,7 @@ static bool rises_early(double after)
     model->site[site].figures.peak.exact_space = 8e6;
     model_seen(model, site, level, 16);
     model->profile.peak_s = 4;
-    struct pl_profile *profile = model_pack(model);
+    const struct pl_profile *profile = model_pack(model);
     struct pl_estimate metric[PL_METRIC_COUNT] = {[PL_METRIC_PEAK_SPACE] = {.value = 8e6}};
     bool steady = pl_rise_to_peak(profile, &group, 0, metric).steady;
     model_free(model);
