@@ -35,6 +35,7 @@ ENTRY = re.compile(r"pl_(slow|cold|exact)_\w+|cold_\w+|"
 # The functions that a call through a pointer may reach: by the table that holds the pointer, or else by the caller.
 TABLES = {
     "pl_next": (),  # the real allocator, and its operator new
+    "pl_beside_next": (),  # that of an allocator which is linked into the program
     "next": (),
     "real": (),
     "pl_front": ("environment", "pl_front_secure", "pl_front_main_header", "started", "pl_front_thread_started",
