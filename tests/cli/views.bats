@@ -375,7 +375,7 @@ P
     expect 0 "$plimsoll" report --tree --metric peak exact.plim
     grep -E '19\.5 MiB +2,500 +67\.4%  [├└]─ cache_put' <<<"$output"
     expect 2 "$plimsoll" report --metric bogus exact.plim # the message offers the names that help has
-    says "use calls, allocated, blocks, live, peak-blocks, peak or temporary"
+    says "use calls, allocated, blocks, live, peak-blocks, peak, temporary, lost-blocks or lost"
     [[ $stderr != *inuse_space* ]]
 }
 
