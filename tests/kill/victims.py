@@ -81,9 +81,9 @@ class Place(LedgerPlace):
         return plim.find(self.path)
 
     def victim_profile(self):
-        """The only profile of the victim that has rows. Forks and execs leave others."""
+        """The only profile of the victim that has samples. Forks and execs leave others, in which the ledger is mapped."""
         profiles = [plim.Profile(path) for path in self.files()]
-        chosen = [p for p in profiles if p.comm == "victim" and p.rows]
+        chosen = [p for p in profiles if p.comm == "victim" and p.total("allocated").samples]
         assert len(chosen) == 1, f"{[(p.path, p.comm, len(p.rows)) for p in profiles]}"
         return chosen[0]
 
