@@ -353,7 +353,7 @@ struct pl_header {
     uint64_t count[PL_KINDS_MAX]; /* records reserved, record 0 included; bytes for TEXT. By any thread */
     uint64_t losses[PL_LOSS_MAX]; /* enum pl_loss; this and the next four are written by any thread */
     uint64_t stops[PL_STOP_MAX];  /* enum pl_stop */
-    uint64_t visits;              /* samples whose stack was looked up, and stacks that are new to exact mode */
+    uint64_t visits;              /* stacks looked up: of samples, of other heaps, and those that are new to exact mode */
     uint64_t frames_walked;
     uint64_t unloads; /* how often modules were seen to be unloaded */
     struct pl_control control;

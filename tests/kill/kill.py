@@ -70,9 +70,9 @@ class Death:
     def compare_visits(profile):
         """The header counts a sample before the row does: one more for each thread, at most."""
         alive = sum(thread.alive for thread in profile.threads.values())
-        ahead = profile.visits - profile.total("allocated").samples
+        ahead = profile.visits_of_samples() - profile.total("allocated").samples
         if not 0 <= ahead <= alive:
-            yield f"{profile.visits} visits, {profile.total('allocated').samples} samples, {alive} threads"
+            yield f"{profile.visits_of_samples()} visits, {profile.total('allocated').samples} samples, {alive} threads"
 
 
 @functools.lru_cache(maxsize=None)

@@ -30,7 +30,7 @@ CHUNKS_OFFSET = HEADER_BYTES + DIRECTORY_CHUNKS
 
 VERSION = 5
 (TEXT, MODULE, FRAME, THREAD, SITE, ROW, SYMBOL, TALLY, REMOTE, MOMENT, SNAPSHOT, TAG, SCOPE, DIRECTORY,
- SMALL) = range(1, 16)
+ SMALL, HEAP, LEDGER) = range(1, 18)
 RECORD_BYTES = {
     TEXT: 1,
     MODULE: 128,
@@ -46,8 +46,11 @@ RECORD_BYTES = {
     SNAPSHOT: 16384,
     TAG: 32,
     SCOPE: 128,
+    HEAP: 128,
+    LEDGER: 584,
 }
-NAMING_FIRST = (SNAPSHOT, REMOTE, TALLY, SMALL, ROW, MOMENT, SCOPE, THREAD, SITE, TAG, SYMBOL, FRAME, MODULE, TEXT)
+NAMING_FIRST = (SNAPSHOT, REMOTE, TALLY, SMALL, ROW, MOMENT, LEDGER, HEAP, SCOPE, THREAD, SITE, TAG, SYMBOL, FRAME, MODULE,
+                TEXT)
 
 FUNCTIONS = ("malloc", "calloc", "realloc", "aligned", "new")
 LOSSES = (
@@ -251,6 +254,15 @@ class Tally(Share):
         self.allocated = counted(self.calls, self.bytes)
         self.freed = counted(self.freed_calls, self.freed_bytes)
         self.remote = counted(sum(r.calls for r in self.remotes), sum(r.bytes for r in self.remotes))
+
+
+class Ledger:
+    """One struct pl_ledger: calls of a heap beside malloc's, each of which had its stack walked."""
+
+    def __init__(self, number, raw):
+        self.number = number
+        self.site, self.thread, self.heap = struct.unpack_from("=III", raw)
+        self.calls, self.bytes = struct.unpack_from("=QQ", raw, 24)
 
 
 class Small(Share):
@@ -503,6 +515,7 @@ class Profile:
         self.threads = {n: Thread(n, raw) for n, raw in self.records(THREAD)}
         self.sites = {n: SITE_STRUCT.unpack(raw) for n, raw in self.records(SITE)}  # (valid, stack, tag, kind)
         self.rows = {n: Row(n, raw) for n, raw in self.records(ROW)}
+        self.ledgers = {n: Ledger(n, raw) for n, raw in self.records(LEDGER)}
         self.remotes = {n: Remote(n, raw) for n, raw in self.records(REMOTE)}
         self.smalls = {n: Small(n, raw) for n, raw in self.records(SMALL)}
         named = {n: TALLY_STRUCT.unpack_from(raw)[:2] for n, raw in self.records(TALLY)}  # (site, thread)
@@ -563,6 +576,10 @@ class Profile:
     def total(self, part):
         """The sum of a part ("allocated", "freed", "remote", "gone") over all rows and tallies."""
         return sum((getattr(share, part) for share in self.shares()), Sums())
+
+    def visits_of_samples(self):
+        """Without the visits of heaps beside malloc's, such as those of mappings."""
+        return self.visits - sum(ledger.calls for ledger in self.ledgers.values())
 
     def shares(self):
         """All rows and all tallies, with the small records that count."""

@@ -122,7 +122,8 @@ def check_profile(profile, everything):
     losses = {loss: n for loss, n in profile.losses.items() if n}
     assert not losses, f"{name}: {losses}"
     total, gone = profile.total("allocated"), profile.total("gone")
-    assert gone.samples <= total.samples == profile.visits, f"{name}: {total}, {gone}, {profile.visits} visits"
+    visits = profile.visits_of_samples()
+    assert gone.samples <= total.samples == visits, f"{name}: {total}, {gone}, {visits} visits"
     if everything and sum(thread.threads for thread in profile.threads.values()) == 1:
         assert (total.samples, total.objects, total.space) == (profile.calls, profile.calls, profile.bytes), (
             f"{name}: the sites have {total}, the thread {profile.calls} calls, {profile.bytes} bytes"
