@@ -562,7 +562,7 @@ void pl_profile_json_advice(struct pl_json *json, const struct pl_profile *profi
                             const struct pl_paths *paths, const uint32_t *node_of_stack)
 {
     struct pl_advices advices;
-    pl_advice_find(profile, locations, paths, "plimsoll report --leaks", &advices);
+    pl_advice_find(profile, locations, paths, "plimsoll report --leaks", NULL, &advices);
     pl_json_begin(json, '[');
     for (uint32_t i = 0; i < advices.count; i++)
         write_piece(json, profile, locations, paths, &advices.advice[i], node_of_stack);

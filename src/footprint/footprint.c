@@ -19,17 +19,6 @@
 #define KEYS_MOST 64u
 #define HEADINGS_MOST (1u << 18) /* pages that may be looked at to find chunks with mappings of their own */
 
-const char *const pl_footprint_word[PL_PART_COUNT] = {
-#define WORD_(name, word, title) [PL_PART_##name] = word,
-    PL_FOOTPRINT_PARTS(WORD_)
-#undef WORD_
-};
-const char *const pl_footprint_title[PL_PART_COUNT] = {
-#define TITLE(name, word, title) [PL_PART_##name] = title,
-    PL_FOOTPRINT_PARTS(TITLE)
-#undef TITLE
-};
-
 struct work {
     struct pl_footprint *out;
     const struct pl_footprint_options *options;
@@ -685,6 +674,65 @@ double pl_footprint_pinned_in_all(const struct pl_footprint *footprint)
                 pinned += grid->page[page].free;
     }
     return pinned;
+}
+
+/* ---- for the file ---- */
+
+static uint64_t whole(double bytes)
+{
+    return bytes > 0 ? (uint64_t) (bytes + 0.5) : 0;
+}
+
+static bool is_main(const struct pl_footprint_heap *heap)
+{
+    return heap->from % PL_HEAP_SPAN != 0;
+}
+
+/* malloc_trim() returns whole pages between blocks of all heaps, and the end of the main one. */
+static void record_heaps(const struct pl_footprint *footprint, uint64_t fact[PL_FACT_MAX])
+{
+    double arena_free = 0, trimmable = 0;
+    for (uint32_t i = 0; i < footprint->heaps; i++) {
+        const struct pl_footprint_heap *heap = &footprint->heap[i];
+        bool main = is_main(heap);
+        fact[PL_FACT_ARENA_HEAPS] += !main;
+        arena_free += main ? 0 : heap->free + heap->top;
+        trimmable += heap->empty + (main ? heap->top : 0);
+    }
+    fact[PL_FACT_HEAPS] = footprint->heaps;
+    fact[PL_FACT_ARENA_FREE] = whole(arena_free);
+    fact[PL_FACT_TRIMMABLE] = whole(trimmable);
+}
+
+void pl_footprint_record(const struct pl_footprint *footprint, uint64_t time_ns, struct pl_footprint_record *out)
+{
+    const struct pl_footprint_stacks *stacks = &footprint->stacks;
+    *out = (struct pl_footprint_record){
+        .time_ns = time_ns ? time_ns : 1,
+        .flags = (footprint->exact ? PL_FOOTPRINT_EXACT : 0u) | (footprint->unread ? PL_FOOTPRINT_UNREAD : 0u),
+        .fact =
+            {
+                [PL_FACT_LIVE_REQUESTED] = whole(footprint->live_bytes),
+                [PL_FACT_LIVE_ERROR] = footprint->exact ? 0 : whole(footprint->live_error),
+                [PL_FACT_PINNED] = whole(pl_footprint_pinned_in_all(footprint)),
+                [PL_FACT_THREADS] = stacks->threads,
+                [PL_FACT_STACKS] = stacks->mappings,
+                [PL_FACT_STACKS_KEPT] = stacks->kept,
+                [PL_FACT_STACK_LARGEST] = stacks->largest,
+                [PL_FACT_STACK_LEAST] = stacks->least,
+                [PL_FACT_STACK_TOUCHED] = whole(stacks->touched_most),
+                [PL_FACT_HUGE] = whole(footprint->huge),
+                [PL_FACT_HEAP_HUGE] = whole(footprint->heap_huge),
+                [PL_FACT_HUGETLB] = whole(footprint->hugetlb),
+                [PL_FACT_READING_NS] = whole(footprint->seconds * 1e9),
+            },
+    };
+    for (int i = 0; i < PL_PART_COUNT; i++) {
+        const struct pl_footprint_figure *part = &footprint->part[i];
+        out->part[i] = (struct pl_footprint_bytes){whole(part->virtual), whole(part->resident), whole(part->pss),
+                                                   whole(part->swap)};
+    }
+    record_heaps(footprint, out->fact);
 }
 
 /* ---- residency of blocks ---- */

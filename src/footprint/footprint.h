@@ -17,36 +17,7 @@
 #define PL_FOOTPRINT_H
 
 #include "footprint/known.h"
-
-/* X(name, word, title). Files have the words. The first parts are those of the allocator's memory. */
-#define PL_FOOTPRINT_PARTS(X)                                                                                          \
-    X(LIVE, "live", "live blocks, as requested")                                                                       \
-    X(SLACK, "slack", "what malloc rounded them up by")                                                                \
-    X(OTHER, "other", "in use, but not in the profile")                                                                \
-    X(CACHED, "cached", "free, in caches of threads")                                                                  \
-    X(FREE, "free", "free, between other blocks")                                                                      \
-    X(TOP, "top", "free, at the end of a heap")                                                                        \
-    X(TABLES, "tables", "malloc's own headers and tables")                                                             \
-    X(REST, "rest", "the rest of malloc's mappings")                                                                   \
-    X(MAPPED, "mapped", "anonymous mappings")                                                                          \
-    X(STACKS, "stacks", "thread stacks")                                                                               \
-    X(CODE, "code", "code and constants of modules")                                                                   \
-    X(DATA, "data", "variables of modules")                                                                            \
-    X(FILES, "files", "other mapped files")                                                                            \
-    X(COPIES, "copies", "private copies of their pages")                                                               \
-    X(SHARED, "shared", "shared memory")                                                                               \
-    X(DEVICES, "devices", "devices")                                                                                   \
-    X(RESERVED, "reserved", "reserved addresses")                                                                      \
-    X(PROFILER, "profiler", "Plimsoll itself")                                                                         \
-    X(UNEXPLAINED, "unexplained", "unexplained")
-
-enum pl_footprint_part {
-#define PL_ENUM(name, word, title) PL_PART_##name,
-    PL_FOOTPRINT_PARTS(PL_ENUM)
-#undef PL_ENUM
-        PL_PART_COUNT
-};
-#define PL_PART_HEAP_END PL_PART_MAPPED /* parts before it are the allocator's */
+#include "format/format.h"
 
 struct pl_footprint_figure {
     double virtual, resident, pss, swap; /* bytes */
@@ -126,7 +97,7 @@ typedef void pl_residency_taken(void *context, const struct pl_known_block *bloc
 bool pl_residency_read(const struct pl_footprint_options *options, pl_residency_taken *take, void *context,
                        char *problem);
 
-extern const char *const pl_footprint_word[PL_PART_COUNT];
-extern const char *const pl_footprint_title[PL_PART_COUNT];
+/* What the file keeps of it. */
+void pl_footprint_record(const struct pl_footprint *footprint, uint64_t time_ns, struct pl_footprint_record *out);
 
 #endif

@@ -84,6 +84,7 @@ enum pl_kind {
     PL_KIND_HEAP = 16,        /* struct pl_heap_record: a heap beside malloc's. Since version 5 */
     PL_KIND_LEDGER = 17,      /* struct pl_ledger: a thread's counts at a site in such a heap. Since version 5 */
     PL_KIND_VERDICT = 18,     /* struct pl_verdict_record: what nothing points to. Readers of version 5 may ignore it */
+    PL_KIND_FOOTPRINT = 19, /* struct pl_footprint_record: what RSS consisted of. Readers of version 5 may ignore it */
     PL_KINDS_MAX = 32,
 };
 
@@ -118,7 +119,8 @@ enum pl_function {
     X(TAGS, "tags", "scopes without room for their tag: charged to the enclosing tag")                                 \
     X(POPS, "pops", "pops without a matching push")                                                                    \
     X(TAG_NAMES, "tag_names", "tag names truncated to 64 KiB")                                                         \
-    X(MAPPINGS, "mappings", "changes of mappings and announced heaps that could not be recorded, in signal handlers or ending threads")
+    X(MAPPINGS, "mappings",                                                                                            \
+      "changes of mappings and announced heaps that could not be recorded, in signal handlers or ending threads")
 
 enum pl_loss {
 #define PL_ENUM(name, text, help) PL_LOSS_##name,
@@ -212,6 +214,71 @@ enum pl_before {
     PL_BEFORE_UNKNOWN = 0,
     PL_BEFORE_MALLOC = 1,   /* glibc's malloc says so: bytes in blocks, with its own overhead */
     PL_BEFORE_RESIDENT = 2, /* the allocator is another one: resident memory that is no file's */
+};
+
+/* What the resident memory of a process consists of. X(name, word, title); the order is part of the format. Those
+ * before MAPPED are the allocator's. */
+#define PL_FOOTPRINT_PARTS(X)                                                                                          \
+    X(LIVE, "live", "live blocks, as requested")                                                                       \
+    X(SLACK, "slack", "what malloc rounded them up by")                                                                \
+    X(OTHER, "other", "in use, but not in the profile")                                                                \
+    X(CACHED, "cached", "free, in caches of threads")                                                                  \
+    X(FREE, "free", "free, between other blocks")                                                                      \
+    X(TOP, "top", "free, at the end of a heap")                                                                        \
+    X(TABLES, "tables", "malloc's own headers and tables")                                                             \
+    X(REST, "rest", "the rest of malloc's mappings")                                                                   \
+    X(MAPPED, "mapped", "anonymous mappings")                                                                          \
+    X(STACKS, "stacks", "thread stacks")                                                                               \
+    X(CODE, "code", "code and constants of modules")                                                                   \
+    X(DATA, "data", "variables of modules")                                                                            \
+    X(FILES, "files", "other mapped files")                                                                            \
+    X(COPIES, "copies", "private copies of their pages")                                                               \
+    X(SHARED, "shared", "shared memory")                                                                               \
+    X(DEVICES, "devices", "devices")                                                                                   \
+    X(RESERVED, "reserved", "reserved addresses")                                                                      \
+    X(PROFILER, "profiler", "Plimsoll itself")                                                                         \
+    X(UNEXPLAINED, "unexplained", "unexplained")
+
+enum pl_footprint_part {
+#define PL_ENUM(name, word, title) PL_PART_##name,
+    PL_FOOTPRINT_PARTS(PL_ENUM)
+#undef PL_ENUM
+        PL_PART_COUNT
+};
+#define PL_PART_HEAP_END PL_PART_MAPPED /* parts before it are the allocator's */
+#define PL_PART_MAX 32
+
+/* What else is known then. X(name, word); the order is part of the format. Resident bytes, unless it says otherwise. */
+#define PL_FOOTPRINT_FACTS(X)                                                                                          \
+    X(LIVE_REQUESTED, "live_requested") /* requested bytes of live blocks, resident or not */                          \
+    X(LIVE_ERROR, "live_error")         /* half the 95% interval of that; 0: counted */                                \
+    X(HEAPS, "heaps")                   /* number of heaps of glibc's malloc that were read; 0: none could be */       \
+    X(ARENA_HEAPS, "arena_heaps")       /* number of those that do not belong to the main arena */                     \
+    X(ARENA_FREE, "arena_free")         /* free in these, also at their ends */                                        \
+    X(TRIMMABLE, "trimmable")           /* free in whole pages, which malloc_trim(0) gives back */                     \
+    X(PINNED, "pinned")                 /* free on pages that are mostly free, but not wholly */                       \
+    X(THREADS, "threads")               /* number */                                                                   \
+    X(STACKS, "stacks")                 /* number of mappings that were found to be stacks */                          \
+    X(STACKS_KEPT, "stacks_kept")       /* number of those that the C library keeps for new threads */                 \
+    X(STACK_LARGEST, "stack_largest")   /* address space; this and the next without the main thread's */               \
+    X(STACK_LEAST, "stack_least")                                                                                      \
+    X(STACK_TOUCHED, "stack_touched") /* of the one that has most */                                                   \
+    X(HUGE, "huge")                   /* in transparent huge pages */                                                  \
+    X(HEAP_HUGE, "heap_huge")         /* in those, in mappings of the allocator */                                     \
+    X(HUGETLB, "hugetlb")             /* in reserved huge pages, which are not in RSS */                               \
+    X(READING_NS, "reading_ns")       /* time that reading took */
+
+enum pl_footprint_fact {
+#define PL_ENUM(name, word) PL_FACT_##name,
+    PL_FOOTPRINT_FACTS(PL_ENUM)
+#undef PL_ENUM
+        PL_FACT_COUNT
+};
+#define PL_FACT_MAX 28
+
+enum pl_footprint_flag {
+    PL_FOOTPRINT_EXACT = 1,  /* each live block was known */
+    PL_FOOTPRINT_UNREAD = 2, /* its memory could not be read, so only the kernel's figures are known */
 };
 
 /* When somebody looked which blocks can still be reached. The order is part of the format. */
@@ -696,8 +763,8 @@ struct pl_remote {
 };
 
 /*
- * A heap beside malloc's: what the program maps, what an allocator maps that is not the C library's, pools and arenas that
- * the program announces. Its figures are in ledgers and never part of malloc's.
+ * A heap beside malloc's: what the program maps, what an allocator maps that is not the C library's, pools and arenas
+ * that the program announces. Its figures are in ledgers and never part of malloc's.
  *
  * The peak works as malloc's does: before a ledger changes for the first time after a peak, it saves what is live in it
  * and stores the heap's era. So at the peak a ledger held its saved figures if its era is not older than the heap's,
@@ -725,8 +792,8 @@ struct pl_heap_record {
 
 /*
  * What one thread allocated at one site in a heap beside malloc's: counted one by one, and in `sampled` what samples
- * stand for. Histograms and reallocs add up both. Changed under a lock, by any thread; `sequence` is odd while it changes. A part of a block may be freed: it counts as freed with its last byte.
- * Cohorts as in a row.
+ * stand for. Histograms and reallocs add up both. Changed under a lock, by any thread; `sequence` is odd while it
+ * changes. A part of a block may be freed: it counts as freed with its last byte. Cohorts as in a row.
  */
 struct pl_ledger {
     uint32_t site; /* published last */
@@ -826,6 +893,20 @@ struct pl_verdict_record {
 };
 
 /*
+ * What the resident memory of the process consisted of at one time: `plimsoll run --memory` and `report --memory` write
+ * it. Parts add up to RSS.
+ */
+struct pl_footprint_record {
+    uint64_t time_ns; /* published last; since the start of the process */
+    uint32_t flags;   /* enum pl_footprint_flag */
+    uint32_t reserved;
+    struct pl_footprint_bytes {
+        uint64_t virtual, resident, pss, swap;
+    } part[PL_PART_MAX];
+    uint64_t fact[PL_FACT_MAX];
+};
+
+/*
  * A symbol for a frame, stored in the file so that it can be read on another machine. Several records with the same
  * frame are functions inlined there, in the order of their numbers, innermost first.
  */
@@ -859,7 +940,8 @@ struct pl_symbol {
     X(SMALL, struct pl_small)                                                                                          \
     X(HEAP, struct pl_heap_record)                                                                                     \
     X(LEDGER, struct pl_ledger)                                                                                        \
-    X(VERDICT, struct pl_verdict_record)
+    X(VERDICT, struct pl_verdict_record)                                                                               \
+    X(FOOTPRINT, struct pl_footprint_record)
 
 #define PL_RECORD_SIZE_(name, type) [PL_KIND_##name] = sizeof(type),
 static const uint32_t pl_record_bytes[PL_KINDS_MAX] __attribute__((unused)) = {PL_RECORDS(PL_RECORD_SIZE_)};
@@ -920,6 +1002,7 @@ PL_FREEZE_AT(struct pl_ledger, sizes, 128);
 PL_FREEZE(struct pl_moment, 64);
 PL_FREEZE(struct pl_composition_record, 16384);
 PL_FREEZE(struct pl_verdict_record, 128);
+PL_FREEZE(struct pl_footprint_record, 1264);
 PL_FREEZE(struct pl_symbol, 64);
 
 #endif

@@ -51,6 +51,12 @@ const struct pl_named_counter pl_stop_info[PL_STOP_COUNT] = {
 #undef ROW
 };
 
+const struct pl_named_counter pl_footprint_info[PL_PART_COUNT] = {
+#define ROW(name, word, title) {word, title},
+    PL_FOOTPRINT_PARTS(ROW)
+#undef ROW
+};
+
 /* The metrics that have another name in merged profiles. */
 static const struct pl_metric_info merged[PL_METRIC_COUNT] = {
     [PL_METRIC_PEAK_OBJECTS] = {"peak_objects", "sum of peaks, in blocks", "blocks",

@@ -165,6 +165,7 @@ static const struct kind scope_kind = {.kind = PL_KIND_SCOPE, .record_bytes = si
 static const struct kind other_kinds[] = {
     {PL_KIND_MOMENT, sizeof(struct pl_moment), time_held_still, join_time, true},
     {.kind = PL_KIND_VERDICT, .record_bytes = sizeof(struct pl_verdict_record)},
+    {.kind = PL_KIND_FOOTPRINT, .record_bytes = sizeof(struct pl_footprint_record)},
     {.kind = PL_KIND_SITE, .record_bytes = sizeof(struct pl_site)},
     {.kind = PL_KIND_TAG, .record_bytes = sizeof(struct pl_tag_record)},
     {.kind = PL_KIND_SYMBOL, .record_bytes = sizeof(struct pl_symbol)},

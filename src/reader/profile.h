@@ -290,6 +290,8 @@ struct pl_profile {
     struct pl_moment_view *moment;
     uint32_t compositions; /* likewise */
     struct pl_composition_view *composition;
+    uint32_t footprints; /* likewise: what RSS consisted of, if somebody has asked */
+    struct pl_footprint_record *footprint;
 
     struct pl_estimate total[PL_METRIC_COUNT]; /* alloc_* are exact: from the threads' counters */
     struct pl_spread spread;                   /* of all sites together */
@@ -366,6 +368,10 @@ struct pl_named_counter {
 };
 extern const struct pl_named_counter pl_loss_info[PL_LOSS_COUNT];
 extern const struct pl_named_counter pl_stop_info[PL_STOP_COUNT];
+extern const struct pl_named_counter pl_footprint_info[PL_PART_COUNT]; /* its word and title */
+
+/* The sum of the parts from `from` up to, but not including, `to`. 0, PL_PART_COUNT: as the kernel counts it. */
+struct pl_footprint_bytes pl_footprint_sum(const struct pl_footprint_record *footprint, int from, int to);
 
 /* How many places all frames have: several for a frame with inlined functions. */
 uint32_t pl_profile_places(const struct pl_profile *profile);

@@ -36,6 +36,9 @@ static const struct kind {
     [PL_ADVICE_REUSE] = {pl_advice_reuse, false},    [PL_ADVICE_POOL] = {pl_advice_pool, false},
     [PL_ADVICE_SLACK] = {pl_advice_slack, false},    [PL_ADVICE_FRAGMENTATION] = {pl_advice_fragmentation, true},
     [PL_ADVICE_OUTSIDE] = {pl_advice_outside, true}, [PL_ADVICE_GROWTH] = {pl_advice_growth, true},
+    [PL_ADVICE_ARENAS] = {pl_advice_arenas, false},  [PL_ADVICE_UNTOUCHED] = {pl_advice_untouched, false},
+    [PL_ADVICE_TRIM] = {pl_advice_trim, false},      [PL_ADVICE_HOLES] = {pl_advice_holes, false},
+    [PL_ADVICE_STACKS] = {pl_advice_stacks, false},  [PL_ADVICE_HUGEPAGES] = {pl_advice_hugepages, false},
 };
 
 /* --- for the kinds of advice (work.h) --- */
@@ -238,7 +241,8 @@ static void ask(struct pl_advice_work *work, const struct kind *kind)
 }
 
 void pl_advice_find(const struct pl_profile *profile, const struct pl_locations *locations,
-                    const struct pl_paths *paths, const char *leaks_command, struct pl_advices *out)
+                    const struct pl_paths *paths, const char *leaks_command, const struct pl_advice_touch *touch,
+                    struct pl_advices *out)
 {
     *out = (struct pl_advices){.arena = pl_arena_new()};
     if (profile->difference)
@@ -248,6 +252,7 @@ void pl_advice_find(const struct pl_profile *profile, const struct pl_locations 
         .locations = locations,
         .paths = paths,
         .leaks_command = leaks_command,
+        .touch = touch,
         .sizing = pl_sizing_of(profile),
         .place_of_path = pl_grow_zeroed(paths->count + 1ull, sizeof *work.place_of_path),
         .out = out,

@@ -20,7 +20,13 @@
     X(POOL, "pool", "many equal small blocks")                                                                         \
     X(SLACK, "slack", "sizes that allocators round up")                                                                \
     X(FRAGMENTATION, "fragmentation", "memory that is resident and not in use")                                        \
-    X(OUTSIDE, "outside", "memory that does not come from malloc")
+    X(OUTSIDE, "outside", "memory that does not come from malloc")                                                     \
+    X(UNTOUCHED, "untouched", "memory that is allocated and never touched")                                            \
+    X(ARENAS, "arenas", "memory that the arenas of threads keep free")                                                 \
+    X(TRIM, "trim", "whole pages that malloc keeps free")                                                              \
+    X(HOLES, "holes", "free memory between live blocks")                                                               \
+    X(STACKS, "stacks", "thread stacks that are larger than needed")                                                   \
+    X(HUGEPAGES, "hugepages", "huge pages that make untouched memory resident")
 
 enum pl_advice_kind {
 #define PL_ENUM(name, word, title) PL_ADVICE_##name,
@@ -28,6 +34,8 @@ enum pl_advice_kind {
 #undef PL_ENUM
         PL_ADVICE_COUNT
 };
+
+#define PL_ADVICE_OF_MEMORY PL_ADVICE_UNTOUCHED /* this and later kinds are about what RSS consists of */
 
 struct pl_advice_info {
     const char *word;
@@ -56,16 +64,23 @@ struct pl_advice {
 };
 #define PL_ADVICE_NO_PATH UINT32_MAX
 
+/* What the kernel says of the live blocks of a path: requested bytes, and those on pages that were never touched. */
+struct pl_advice_touch {
+    double live_bytes;
+    double untouched_bytes, untouched_error; /* half the 95% interval; 0: all blocks were asked for */
+};
+
 struct pl_advices {
     uint32_t count;
     struct pl_advice *advice; /* the weightiest first */
     struct pl_arena *arena;
 };
 
-/* `paths` are of shape PL_SHAPE_SITE. `leaks_command` lists the leaks
- * of this profile, for texts that suggest it: "plimsoll report --leaks app.plim". */
+/* `paths` are of shape PL_SHAPE_SITE. `leaks_command` lists the leaks of this profile, for texts that suggest it:
+ * "plimsoll report --leaks app.plim". `touch`: of each path; NULL: it is not known. */
 void pl_advice_find(const struct pl_profile *profile, const struct pl_locations *locations,
-                    const struct pl_paths *paths, const char *leaks_command, struct pl_advices *out);
+                    const struct pl_paths *paths, const char *leaks_command, const struct pl_advice_touch *touch,
+                    struct pl_advices *out);
 void pl_advice_free(struct pl_advices *advices);
 
 #endif

@@ -29,6 +29,7 @@ struct pl_advice_work {
     const struct pl_locations *locations;
     const struct pl_paths *paths;
     const char *leaks_command;
+    const struct pl_advice_touch *touch; /* by path; NULL: not known */
     const struct pl_sizing *sizing;
     uint32_t places;
     struct pl_advice_place *place;
@@ -40,7 +41,8 @@ struct pl_advice_work {
 
 typedef void pl_advice_function(struct pl_advice_work *work);
 pl_advice_function pl_advice_leak, pl_advice_reserve, pl_advice_reuse, pl_advice_pool, pl_advice_slack,
-    pl_advice_fragmentation, pl_advice_growth, pl_advice_outside;
+    pl_advice_fragmentation, pl_advice_growth, pl_advice_outside, pl_advice_untouched, pl_advice_arenas, pl_advice_trim,
+    pl_advice_holes, pl_advice_stacks, pl_advice_hugepages;
 
 void pl_advice_add(struct pl_advice_work *work, const struct pl_advice *advice);
 bool pl_advice_has(const struct pl_advice_work *work, enum pl_advice_kind kind, uint32_t path);

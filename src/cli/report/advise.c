@@ -15,7 +15,10 @@
 
 #include "analysis/advice/advice.h"
 #include "analysis/figure.h"
+#include "cli/report/memory.h"
 #include "cli/report/print.h"
+#include "cli/report/resident.h"
+#include "cli/subject.h"
 
 #define INDENT 4
 
@@ -79,26 +82,81 @@ static void put_none(const struct pl_view *view)
         pl_print_nothing(view, "No advice: these figures show nothing worth changing.");
 }
 
-void pl_advise_print(const struct pl_view *view)
+/* All kinds from `first` on. */
+static void put_all(const struct pl_view *view, const struct pl_paths *sites, const struct pl_advices *advices,
+                    enum pl_advice_kind first, const char *title)
 {
-    struct pl_advices advices = {0};
-    struct pl_paths sites = pl_print_paths(view, PL_SHAPE_SITE);
-    pl_term_busy("plimsoll: looking for what stands out");
-    char *leaks_command = pl_print_leaks_command(view);
-    pl_advice_find(view->profile, view->locations, &sites, leaks_command, &advices);
-    free(leaks_command);
-    pl_term_busy(NULL);
-    uint32_t shown = 0;
-    while (shown < advices.count && shown < view->top && advices.advice[shown].weight >= view->threshold) {
-        put_advice(view, &sites, &advices.advice[shown], shown + 1);
-        shown++;
+    uint32_t shown = 0, more = 0;
+    for (uint32_t i = 0; i < advices->count; i++) {
+        if (advices->advice[i].kind < first)
+            continue;
+        if (shown == view->top || advices->advice[i].weight < view->threshold) {
+            more++;
+            continue;
+        }
+        if (!shown && title)
+            pl_print_heading(view, title);
+        put_advice(view, sites, &advices->advice[i], ++shown);
     }
-    if (!advices.count)
-        put_none(view);
-    if (shown < advices.count)
-        pl_print_paragraph(view, "(%u more)", advices.count - shown);
+    if (more)
+        pl_print_paragraph(view, "(%u more)", more);
     if (shown)
         pl_print_paragraph(view, "The rules behind each kind of advice, and when to ignore it: %s help advice",
                            pl_say_self());
+}
+
+static void find(const struct pl_view *view, const struct pl_paths *sites, const struct pl_advice_touch *touch,
+                 struct pl_advices *out)
+{
+    char *leaks_command = pl_print_leaks_command(view);
+    pl_term_busy("plimsoll: looking for what stands out");
+    pl_advice_find(view->profile, view->locations, sites, leaks_command, touch, out);
+    pl_term_busy(NULL);
+    free(leaks_command);
+}
+
+void pl_advise_memory(const struct pl_view *view, const struct pl_advice_touch *touch)
+{
+    struct pl_advices advices = {0};
+    struct pl_paths sites = pl_print_paths(view, PL_SHAPE_SITE);
+    find(view, &sites, touch, &advices);
+    put_all(view, &sites, &advices, PL_ADVICE_OF_MEMORY, "What would help");
     pl_advice_free(&advices);
+}
+
+static void print_advice(const struct pl_view *view, const struct pl_advice_touch *touch)
+{
+    struct pl_advices advices = {0};
+    struct pl_paths sites = pl_print_paths(view, PL_SHAPE_SITE);
+    find(view, &sites, touch, &advices);
+    put_all(view, &sites, &advices, 0, NULL);
+    if (!advices.count)
+        put_none(view);
+    pl_advice_free(&advices);
+}
+
+/* Of a running process, what RSS consists of is asked first. If that is not possible, there is other advice. */
+void pl_advise_print(const struct pl_view *view)
+{
+    pid_t pid = pl_subject_pid(view->subject);
+    struct pl_footprint footprint;
+    char *live;
+    if (pid < 0 || !view->whole->running || pl_subject_live(pid, &live) != PL_EXIT_OK) {
+        print_advice(view, NULL);
+        return;
+    }
+    struct pl_footprint_options options = pl_memory_options(view->whole, pid, live);
+    if (pl_footprint_read(&footprint, &options)) {
+        struct pl_memory_view *with = pl_say_memory(malloc(sizeof *with));
+        struct pl_paths sites = pl_print_paths(view, PL_SHAPE_SITE);
+        struct pl_advice_touch *touch = pl_resident_touch(view, &sites, live);
+        pl_memory_with(with, view, &footprint);
+        print_advice(&with->view, touch);
+        free(touch);
+        free(with);
+    } else {
+        print_advice(view, NULL);
+    }
+    pl_footprint_free(&footprint);
+    free(live);
 }

@@ -109,7 +109,7 @@ static void add_advice(struct findings *all)
 {
     const struct pl_view *view = all->view;
     struct pl_advices advices = {0};
-    pl_advice_find(view->profile, view->locations, all->sites, all->leaks_command, &advices);
+    pl_advice_find(view->profile, view->locations, all->sites, all->leaks_command, NULL, &advices);
     for (uint32_t i = 0; i < advices.count; i++) {
         const struct pl_advice *advice = &advices.advice[i];
         const struct pl_path *path = advice->path == PL_ADVICE_NO_PATH ? NULL : &all->sites->path[advice->path];

@@ -236,6 +236,28 @@ enum pl_exit pl_resident_print(const struct pl_view *view)
     return status;
 }
 
+struct pl_advice_touch *pl_resident_touch(const struct pl_view *view, const struct pl_paths *paths, const char *live)
+{
+    char problem[256];
+    pid_t pid = pl_subject_pid(view->subject);
+    struct pl_footprint_options options = pl_memory_options(view->whole, pid, live);
+    struct tally tally = {.pile = pl_say_memory(calloc(paths->count + 1ull, sizeof *tally.pile))};
+    struct pl_advice_touch *touch = NULL;
+    open_lookup(&tally.lookup, view, paths, live);
+    if (pl_residency_read(&options, take_block, &tally, problem)) {
+        touch = pl_say_memory(calloc(paths->count + 1ull, sizeof *touch));
+        for (uint32_t i = 0; i < paths->count; i++)
+            touch[i] = (struct pl_advice_touch){
+                .live_bytes = tally.pile[i].live.value,
+                .untouched_bytes = tally.pile[i].untouched.value,
+                .untouched_error = CONFIDENCE * sqrt(tally.pile[i].untouched.variance),
+            };
+    }
+    close_lookup(&tally.lookup);
+    free(tally.pile);
+    return touch;
+}
+
 /* --- pages that are mostly free --- */
 
 struct pin {

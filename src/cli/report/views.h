@@ -42,6 +42,8 @@ void pl_threads_print_table(const struct pl_view *view);
 
 /* Views of all sites. */
 void pl_advise_print(const struct pl_view *view);       /* --advice */
+struct pl_advice_touch;
+void pl_advise_memory(const struct pl_view *view, const struct pl_advice_touch *touch); /* the part about memory */
 void pl_rankings_peak(const struct pl_view *view);      /* --peak */
 void pl_rankings_temporary(const struct pl_view *view); /* --temporary */
 void pl_rankings_reallocs(const struct pl_view *view);  /* --reallocs */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * fold_history.c - moments of the timeline and heap compositions, in order of time.
+ * fold_history.c - moments of the timeline, heap compositions, and what RSS consisted of, in order of time.
  *
  * The runtime reuses slots as it thins out the timeline, so records come in any order. If it has reused a slot by
  * mistake, two records have the same time, and one is dropped. A heap composition refers to rows and tallies; the
@@ -158,8 +158,56 @@ static void fold_compositions(const struct pl_sites *sites)
     profile->compositions = put_in_order(profile->composition, profile->compositions, sizeof *profile->composition);
 }
 
+/* ---- what RSS consisted of ---- */
+
+static bool is_footprint(const struct pl_footprint_record *record)
+{
+    uint64_t all = record->time_ns;
+    for (int i = 0; i < PL_PART_COUNT; i++)
+        all |= record->part[i].virtual | record->part[i].resident | record->part[i].pss | record->part[i].swap;
+    for (int i = 0; i < PL_FACT_COUNT; i++)
+        all |= record->fact[i];
+    return all < FIGURE_MAX;
+}
+
+static int by_time_ns(const void *left, const void *right)
+{
+    const struct pl_footprint_record *a = left, *b = right;
+    return (a->time_ns > b->time_ns) - (a->time_ns < b->time_ns);
+}
+
+static void fold_footprints(const struct pl_sites *sites)
+{
+    const struct pl_footprint_record *record = pl_image_footprints(sites->image);
+    struct pl_profile *profile = sites->profile;
+    uint32_t records = pl_image_count(sites->image, PL_KIND_FOOTPRINT);
+    profile->footprint = pl_arena_alloc(profile->arena, (records + 1ull) * sizeof *profile->footprint);
+    for (uint32_t i = 1; i < records; i++) {
+        if (record[i].time_ns == 0)
+            continue;
+        if (is_footprint(&record[i]))
+            profile->footprint[profile->footprints++] = record[i];
+        else
+            sites->image->damage++;
+    }
+    qsort(profile->footprint, profile->footprints, sizeof *profile->footprint, by_time_ns);
+}
+
+struct pl_footprint_bytes pl_footprint_sum(const struct pl_footprint_record *footprint, int from, int to)
+{
+    struct pl_footprint_bytes sum = {0};
+    for (int i = from; i < to; i++) {
+        sum.virtual += footprint->part[i].virtual;
+        sum.resident += footprint->part[i].resident;
+        sum.pss += footprint->part[i].pss;
+        sum.swap += footprint->part[i].swap;
+    }
+    return sum;
+}
+
 void pl_fold_history(const struct pl_sites *sites)
 {
     fold_moments(sites);
     fold_compositions(sites);
+    fold_footprints(sites);
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * annotate.c - adds symbols and the exit status to the file of a process that has ended.
+ * annotate.c - adds symbols, the exit status and other records to the file of a process that has ended.
  *
  * New chunks of text and symbols are appended. The flag that makes readers use them is written last: an interrupted
  * attempt leaves a profile without symbols, and the next attempt starts over. Existing records never change.
@@ -180,35 +180,42 @@ int pl_annotate(const char *path, const struct pl_profile *symbolized, char why[
     return result;
 }
 
-/* ---- what is lost ---- */
+/* ---- other records ---- */
 
-/* The word that makes readers use the records comes last. */
-static int write_look(struct file *file, const struct pl_look *look)
+/* Writes all records of a kind, with record 0. */
+static int write_kind(struct file *file, enum pl_kind kind, const void *record, uint32_t count)
 {
     struct pl_arena *arena = pl_arena_new();
     struct pl_chunks *chunks = pl_arena_alloc(arena, sizeof *chunks);
     uint32_t texts;
-    int result = read_directory(file, chunks, PL_KIND_VERDICT, &texts);
+    int result = read_directory(file, chunks, kind, &texts);
     if (result == 0)
-        result = pl_chunks_write(chunks, PL_KIND_VERDICT, look->record, look->count);
+        result = pl_chunks_write(chunks, kind, record, count);
     if (result == 0)
         result = pl_chunks_end(chunks);
     file->header.chunks = chunks->used;
-    file->header.count[PL_KIND_VERDICT] = look->count;
-    file->header.looked = look->looked;
-    file->header.looked_partly = look->partly;
-    file->header.looked_ns = look->ns;
+    file->header.count[kind] = count;
     if (result == 0)
         result = WRITE_FIELD(file, chunks);
     if (result == 0)
         result = WRITE_FIELD(file, count);
+    pl_arena_free(arena);
+    return result;
+}
+
+/* The word that makes readers use the records comes last. */
+static int write_look(struct file *file, const struct pl_look *look)
+{
+    int result = write_kind(file, PL_KIND_VERDICT, look->record, look->count);
+    file->header.looked = look->looked;
+    file->header.looked_partly = look->partly;
+    file->header.looked_ns = look->ns;
     if (result == 0)
         result = WRITE_FIELD(file, looked_ns);
     if (result == 0)
         result = WRITE_FIELD(file, looked_partly);
     if (result == 0)
         result = WRITE_FIELD(file, looked);
-    pl_arena_free(arena);
     return result;
 }
 
@@ -221,6 +228,20 @@ int pl_annotate_look(const char *path, const struct pl_look *look, char why[PL_W
     result = file.header.looked == PL_LOOKED_NOT ? write_look(&file, look) : 0;
     if (result != 0)
         fail(&file, -result, "write what is lost to", why);
+    close(file.fd);
+    return result;
+}
+
+int pl_annotate_footprints(const char *path, const struct pl_footprint_record *record, uint32_t count,
+                           char why[PL_WHY_BYTES])
+{
+    struct file file = {.path = path};
+    int result = open_ended(&file, why);
+    if (result != 0)
+        return result;
+    result = file.header.count[PL_KIND_FOOTPRINT] ? 0 : write_kind(&file, PL_KIND_FOOTPRINT, record, count);
+    if (result != 0)
+        fail(&file, -result, "write what RSS consisted of to", why);
     close(file.fd);
     return result;
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * annotate.h - adds to a profile after its process has ended: names for its frames, how it ended, and what is lost.
+ * annotate.h - adds to a profile after its process has ended: names for its frames, how it ended, what is lost, and what
+ * its RSS consisted of.
  */
 #ifndef PL_ANNOTATE_H
 #define PL_ANNOTATE_H
@@ -25,6 +26,11 @@ int pl_annotate_out_of_memory(const char *path, char why[PL_WHY_BYTES]);
 
 /* Also stores that an allocator is linked into its program, whose functions no hook sees. */
 int pl_annotate_linked(const char *path, char why[PL_WHY_BYTES]);
+
+/* Stores what RSS consisted of at these times. Record 0 is not used; `count` includes it. Nothing happens if it has such
+ * records already. */
+int pl_annotate_footprints(const char *path, const struct pl_footprint_record *record, uint32_t count,
+                           char why[PL_WHY_BYTES]);
 
 /* What is lost: records of kind VERDICT, of which record 0 is not used, and when they were made. */
 struct pl_look {

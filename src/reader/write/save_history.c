@@ -60,4 +60,6 @@ void pl_save_history(struct pl_save_work *save)
         save_moment(save, &profile->moment[i]);
     for (uint32_t i = 0; i < profile->compositions && i < PL_COMPOSITIONS; i++)
         save_composition(save, &profile->composition[i], record);
+    for (uint32_t i = 0; i < profile->footprints; i++)
+        pl_save_add(save, PL_KIND_FOOTPRINT, &profile->footprint[i]);
 }
