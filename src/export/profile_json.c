@@ -455,6 +455,50 @@ static void write_timeline(struct pl_json *json, const struct pl_profile *profil
     pl_json_end(json, ']');
 }
 
+static void write_footprint(struct pl_json *json, const struct pl_footprint_record *footprint)
+{
+    static const char *const facts[PL_FACT_COUNT] = {
+#define ROW(name, word) word,
+        PL_FOOTPRINT_FACTS(ROW)
+#undef ROW
+    };
+    pl_json_begin(json, '{');
+    pl_json_add_real(json, "time_s", (double) footprint->time_ns / 1e9);
+    pl_json_add_bool(json, "exact", footprint->flags & PL_FOOTPRINT_EXACT);
+    pl_json_add_bool(json, "unread", footprint->flags & PL_FOOTPRINT_UNREAD);
+    pl_json_key(json, "parts");
+    pl_json_begin(json, '[');
+    for (int i = 0; i < PL_PART_COUNT; i++) {
+        pl_json_separate(json);
+        pl_json_begin(json, '{');
+        pl_json_add_text(json, "part", pl_footprint_info[i].key);
+        pl_json_add_text(json, "title", pl_footprint_info[i].help);
+        pl_json_add_bool(json, "heap", i < PL_PART_HEAP_END);
+        pl_json_add_whole(json, "virtual_bytes", footprint->part[i].virtual);
+        pl_json_add_whole(json, "resident_bytes", footprint->part[i].resident);
+        pl_json_add_whole(json, "pss_bytes", footprint->part[i].pss);
+        pl_json_add_whole(json, "swap_bytes", footprint->part[i].swap);
+        pl_json_end(json, '}');
+    }
+    pl_json_end(json, ']');
+    pl_json_key(json, "facts");
+    pl_json_begin(json, '{');
+    for (int i = 0; i < PL_FACT_COUNT; i++)
+        pl_json_add_whole(json, facts[i], footprint->fact[i]);
+    pl_json_end(json, '}');
+    pl_json_end(json, '}');
+}
+
+static void write_memory(struct pl_json *json, const struct pl_profile *profile)
+{
+    pl_json_begin(json, '[');
+    for (uint32_t i = 0; i < profile->footprints; i++) {
+        pl_json_line(json);
+        write_footprint(json, &profile->footprint[i]);
+    }
+    pl_json_end(json, ']');
+}
+
 static void write_shares(struct pl_json *json, const struct pl_composition_view *composition)
 {
     pl_json_begin(json, '[');
@@ -608,6 +652,7 @@ static const struct part {
     {"sites", write_sites},
     {"timeline", write_timeline},
     {"snapshots", write_compositions},
+    {"memory", write_memory},
     {"advice", write_advice},
 };
 

@@ -251,14 +251,18 @@ static const struct group {
     const char *title;
     int from, to;
 } groups[] = {
-    {"live blocks", PL_PART_LIVE, PL_PART_LIVE + 1}, {"rest of malloc", PL_PART_LIVE + 1, PL_PART_HEAP_END},
-    {"mapped", PL_PART_MAPPED, PL_PART_STACKS},      {"stacks", PL_PART_STACKS, PL_PART_CODE},
-    {"modules", PL_PART_CODE, PL_PART_FILES},        {"files, shared", PL_PART_FILES, PL_PART_PROFILER},
-    {"Plimsoll", PL_PART_PROFILER, PL_PART_COUNT},
+    {"live blocks", PL_PART_LIVE, PL_PART_LIVE + 1},
+    {"rest of malloc", PL_PART_LIVE + 1, PL_PART_HEAP_END},
+    {"mapped", PL_PART_MAPPED, PL_PART_STACKS},
+    {"stacks", PL_PART_STACKS, PL_PART_CODE},
+    {"modules", PL_PART_CODE, PL_PART_FILES},
+    {"files, shared", PL_PART_FILES, PL_PART_PROFILER},
+    {"Plimsoll", PL_PART_PROFILER, PL_PART_UNEXPLAINED},
+    {"unexplained", PL_PART_UNEXPLAINED, PL_PART_COUNT},
 };
 #define GROUPS (sizeof groups / sizeof *groups)
 #define TIME_WIDTH 12
-#define GROUP_WIDTH 16
+#define GROUP_WIDTH 15
 
 static void put_reading(const struct pl_view *view, const struct pl_footprint_record *footprint)
 {

@@ -49,7 +49,7 @@
     X(TIMELINE, "timeline", pl_timeline_print, 10, DEPTH_SITES, 0,                                                     \
       "a plot of the heap over time, and which sites grew")                                                            \
     X(MEMORY, "memory", NULL, TOP_METRIC, DEPTH_SITES, 0,                                                              \
-      "what RSS consists of: a table that adds up, of a running process")                                              \
+      "what RSS consists of: a table that adds up, of a running process or of a profile of run --memory")                                              \
     X(RESIDENT, "resident", NULL, TOP_METRIC, DEPTH_SITES, 0,                                                          \
       "of a running process: how much of what each site holds is resident, swapped out, or was never touched")         \
     X(SIZES, "sizes", pl_sizes_print, 10, DEPTH_SITES, 0, "sizes and lifetimes of blocks, overall and by site")        \

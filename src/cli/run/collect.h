@@ -47,6 +47,7 @@ struct pl_collected {
     bool looked; /* when it ended; this and the next are 0 otherwise */
     bool looked_partly;
     double lost_objects, lost_space;
+    uint32_t footprints; /* how often it was read what RSS consisted of */
     char unlooked[512]; /* why nobody could look, in words; "": nobody tried */
     double peak_slack_bytes;
     uint64_t unfollowed;     /* blocks that count as freed at once: peak and live are at least what is known */

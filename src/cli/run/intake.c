@@ -35,6 +35,7 @@
 #include "cli/files.h"
 #include "cli/proc.h"
 #include "cli/run/lookout.h"
+#include "cli/run/rss.h"
 #include "cli/run/target.h"
 #include "cli/say.h"
 #include "reader/describe.h"
@@ -91,6 +92,7 @@ void pl_intake_describe(const struct pl_profile *profile, struct pl_leaving *lea
     about->peak_space = profile->total[PL_METRIC_PEAK_SPACE];
     about->looked = profile->looked != PL_LOOKED_NOT;
     about->looked_partly = profile->looked_partly;
+    about->footprints = profile->footprints;
     about->lost_objects = profile->total[PL_METRIC_LOST_OBJECTS].value;
     about->lost_space = profile->total[PL_METRIC_LOST_SPACE].value;
     about->peak_slack_bytes = profile->peak_slack_bytes;
@@ -134,6 +136,8 @@ static int open_complete(struct pl_intake *intake, const char *path, struct pl_p
                          char why[PL_WHY_BYTES])
 {
     pl_lookout_store(intake->options.directory, path, intake->unlooked);
+    if (!pl_rss_store(intake->options.directory, path, why) && *why)
+        pl_say("%s", why);
     int error = pl_profile_open(path, profile, why);
     if (error || !is_unseen(intake, *profile) || pl_annotate_linked(path, why))
         return error;

@@ -18,10 +18,10 @@
 #include <unistd.h>
 
 #include "cli/leaks/look.h"
+#include "cli/run/rss.h"
 #include "cli/say.h"
 
 #define SOCKET_NAME ".look"
-#define FOUND_PREFIX ".look-" /* and the inode of the profile */
 #define WAITING 128
 #define PATH_BYTES 4096
 
@@ -39,7 +39,7 @@ static char *path_of_found(const char *directory, const char *profile)
     struct stat status;
     if (stat(profile, &status))
         return NULL;
-    return pl_say_print("%s/" FOUND_PREFIX "%llx", directory, (unsigned long long) status.st_ino);
+    return pl_say_print("%s/" PL_LOOKOUT_FOUND "%llx", directory, (unsigned long long) status.st_ino);
 }
 
 /* A file that is not complete is not read: it gets its name last. */
@@ -98,6 +98,7 @@ bool pl_lookout_store(const char *directory, const char *profile, char why[PL_LO
 
 struct lookout {
     const char *directory;
+    struct pl_lookout_tasks tasks;
     int listening, control;
 };
 
@@ -135,8 +136,12 @@ static void serve(const struct lookout *lookout, int connection)
     socklen_t bytes = sizeof peer;
     char live[PATH_BYTES];
     if (getsockopt(connection, SOL_SOCKET, SO_PEERCRED, &peer, &bytes) == 0 && peer.pid > 0 &&
-        read_path(connection, live, sizeof live))
-        look_at(lookout, peer.pid, live, PL_LOOKED_EXIT);
+        read_path(connection, live, sizeof live)) {
+        if (lookout->tasks.memory)
+            pl_rss_note(lookout->directory, peer.pid, live);
+        if (lookout->tasks.leaks)
+            look_at(lookout, peer.pid, live, PL_LOOKED_EXIT);
+    }
 }
 
 /* Until nobody needs it any more: those who wait are served first. */
@@ -185,10 +190,10 @@ static void begin(struct lookout *lookout, int others_end)
     watch(lookout);
 }
 
-bool pl_lookout_start(struct pl_lookout *lookout, const char *directory)
+bool pl_lookout_start(struct pl_lookout *lookout, const char *directory, struct pl_lookout_tasks tasks)
 {
     int control[2];
-    struct lookout child = {.directory = directory, .listening = listen_in(directory)};
+    struct lookout child = {.directory = directory, .tasks = tasks, .listening = listen_in(directory)};
     *lookout = (struct pl_lookout){.control = -1};
     if (child.listening < 0)
         return false;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * lookout.h - looks at the processes of a run when they end, to find what they have lost (`run --leaks`).
+ * lookout.h - looks at the processes of a run when they end, to find what they have lost (`run --leaks`) and what their
+ * RSS consists of (`run --memory`).
  *
  * A process that is about to exit connects to the socket `.look` in the directory of live profiles and waits
  * (core/look.h). The lookout is a process of its own, because a tracer gets the exit status of what it traces: it stops
@@ -12,6 +13,8 @@
 #include <stdbool.h>
 #include <sys/types.h>
 
+#define PL_LOOKOUT_FOUND ".look-" /* files in that directory begin with it, and go on with the inode of the profile */
+
 struct pl_lookout {
     char *directory;
     pid_t pid;
@@ -19,7 +22,11 @@ struct pl_lookout {
 };
 
 /* False: there is none; errno says why. Call it before there are threads. */
-bool pl_lookout_start(struct pl_lookout *lookout, const char *directory);
+struct pl_lookout_tasks {
+    bool leaks;  /* finds what is lost */
+    bool memory; /* reads what RSS consists of (rss.h) */
+};
+bool pl_lookout_start(struct pl_lookout *lookout, const char *directory, struct pl_lookout_tasks tasks);
 
 /* Ends it. What it has found stays. */
 void pl_lookout_end(struct pl_lookout *lookout);

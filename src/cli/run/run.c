@@ -26,6 +26,7 @@
 #include "cli/run/launch.h"
 #include "cli/run/library.h"
 #include "cli/run/lookout.h"
+#include "cli/run/rss.h"
 #include "cli/run/oom.h"
 #include "cli/run/place.h"
 #include "cli/run/summary.h"
@@ -52,6 +53,7 @@ static struct {
     bool glibc, glibc_tree;
     const char *glibc_directory;
     bool sample_typed, out_typed; /* and not taken from the environment */
+    uint64_t memory_every_ns;
     uint64_t snapshot_every_ns, snapshot_keep;
     const char *snapshot_keep_text;
 } given;
@@ -63,6 +65,10 @@ static const struct pl_option options[] = {
      .type = &pl_type_flag, .into = &given.exact},
     {.name = "leaks", .help = "with --exact: when a process ends, find the blocks that nothing points to any more",
      .type = &pl_type_flag, .into = &given.leaks},
+    {.name = "memory", .takes = "TIME", .fallback = "never",
+     .help = "store what RSS consists of, every TIME and when a process exits; report --memory shows it",
+     .type = &pl_type_time, .into = &given.memory_every_ns, .min = PL_RSS_EVERY_MIN_NS,
+     .max = PL_SNAPSHOT_EVERY_MAX_MS * MS_NS, .example = "10s"},
     {.name = "keep-all", .help = "keep the profile of each process: do not add up those of one program, and keep empty ones",
      .type = &pl_type_flag, .into = &given.keep_all},
     {.name = "no-symbols", .help = "do not store names; faster, but reading the profile then needs the program's files",
@@ -155,7 +161,8 @@ struct preparation {
     struct pl_watch *watch; /* NULL: no snapshots */
     struct pl_intake *intake;
     struct pl_oom oom;         /* before the program starts */
-    struct pl_lookout lookout; /* --leaks */
+    struct pl_lookout lookout; /* --leaks, --memory */
+    struct pl_rss *rss;        /* --memory; NULL: none */
 };
 
 /* OUT and RUN get paths that do not depend on the working directory of a process. */
@@ -272,6 +279,11 @@ static void started(void *context, pid_t pid)
     drop_link(preparation);
     if (preparation->live)
         preparation->intake = start_intake(preparation->live, pid);
+    if (preparation->live && given.memory_every_ns) {
+        preparation->rss = pl_rss_start(preparation->live, given.memory_every_ns);
+        if (!preparation->rss)
+            pl_say("cannot start a thread for --memory: %m; RSS is read only when the program exits");
+    }
     if (!preparation->live || !given.snapshot_every_ns)
         return;
     preparation->watch = pl_watch_start(&(struct pl_watch_options){
@@ -399,6 +411,7 @@ static void finish(const struct preparation *preparation, const struct pl_launch
                                             .wait_status = launch->wait_status,
                                             .out_of_memory = out_of_memory,
                                             .leaks = given.leaks,
+                                            .memory = given.memory_every_ns,
                                             .quiet = given.quiet});
     say_snapshots(preparation->watch);
     pl_target_free(&actual);
@@ -417,8 +430,11 @@ static int refuse(const struct preparation *preparation, const struct pl_launch 
 static void start_lookout(struct preparation *preparation)
 {
     preparation->lookout.control = -1;
-    if (given.leaks && preparation->live && !pl_lookout_start(&preparation->lookout, preparation->live))
-        pl_say("cannot watch for the end of the program: %m; it runs anyway, and what is lost will not be known");
+    struct pl_lookout_tasks tasks = {.leaks = given.leaks, .memory = given.memory_every_ns};
+    if ((tasks.leaks || tasks.memory) && preparation->live &&
+        !pl_lookout_start(&preparation->lookout, preparation->live, tasks))
+        pl_say("cannot watch for the end of the program: %m; it runs anyway, and %s will not be known",
+               tasks.leaks ? "what is lost" : "what RSS consists of then");
 }
 
 static int run_program(char **command, struct preparation *preparation, const char *program)
@@ -436,6 +452,8 @@ static int run_program(char **command, struct preparation *preparation, const ch
         launch.exec_error = -error;
     }
     pl_lookout_end(&preparation->lookout);
+    if (preparation->rss)
+        pl_rss_end(preparation->rss);
     if (preparation->live)
         finish(preparation, &launch, program);
     if (error)
@@ -647,6 +665,11 @@ const struct pl_command pl_command_run = {
         "With --leaks, a process that exits waits until `run` has followed all of its pointers, and its profile says "
         "which blocks nothing leads to any more: `plimsoll leaks FILE` lists them. See `plimsoll help leaks`.\n"
         "\n"
+        "With --memory, `run` reads at an interval what the RSS of each process consists of, and once more when it "
+        "exits, "
+        "before its memory is gone: a process waits for the latter. `plimsoll report --memory FILE` shows it, and what "
+        "would help.\n"
+        "\n"
         "With --snapshot-every, `run` copies the profile of each process at an interval. It does so from outside, so "
         "idle programs get their snapshots, too. See `plimsoll help snapshot`.",
     .examples = "plimsoll run -- sort /etc/passwd\n"
@@ -654,6 +677,7 @@ const struct pl_command pl_command_run = {
                 "plimsoll run --overhead 0.5% -- python3 -c 'print(len([str(i) for i in range(100000)]))'\n"
                 "plimsoll run --sample 64K -o out.plim -- perl -e 'push @kept, \"x\" x 1000 for 1 .. 20000'\n"
                 "plimsoll run --exact --leaks -- perl -e '$x = {}; $x->{me} = $x'\n"
+                "plimsoll run --memory 100ms -o rss.plim -- perl -e '$x = \"x\" x 20000000; sleep 1'\n"
                 "plimsoll run --snapshot-every 200ms --snapshot-keep 8 -- sleep 0.5",
     .statuses = "Otherwise the status of PROGRAM: 128 plus the signal number if a signal ended it, 127 if it was not "
                 "found, 126 if it could not be executed.",

@@ -271,6 +271,22 @@ static void say_too_few(const struct pl_summary *summary, const struct pl_collec
                interval, pl_say_self(), ways[summary->target->way].option);
 }
 
+static void say_memory(const struct pl_summary *summary)
+{
+    const struct pl_collection *collection = summary->collection;
+    if (!summary->memory)
+        return;
+    for (size_t i = 0, said = 0; i < collection->count && said < LISTED_MAX; i++) {
+        const struct pl_collected *each = &collection->profile[i];
+        char *path = pl_summary_typed(each->path);
+        if (each->footprints)
+            pl_say("what RSS consisted of was read %u time%s: %s report --memory %s", each->footprints,
+                   each->footprints == 1 ? "" : "s", pl_say_self(), path);
+        said += each->footprints > 0;
+        free(path);
+    }
+}
+
 /* --- a tree of processes --- */
 
 static int heaviest_first(const void *left, const void *right)
@@ -588,6 +604,7 @@ void pl_summary_say(const struct pl_summary *summary)
         say_elsewhere(main, who);
         say_losses(main, who);
         say_lost(summary, main, who);
+        say_memory(summary);
         free(who);
         free(name);
         say_too_few(summary, main);

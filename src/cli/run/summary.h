@@ -17,7 +17,8 @@ struct pl_summary {
     const char *live;    /* the directory for live files; it may no longer exist */
     int wait_status;
     const char *out_of_memory; /* why it was probably killed for lack of memory; NULL: it was not */
-    bool leaks;                /* somebody was to look what is lost */
+    bool leaks;                /* somebody was to look what is lost, */
+    bool memory;               /* and what RSS consists of */
     bool quiet;                /* print only errors */
 };
 
