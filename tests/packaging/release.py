@@ -35,6 +35,7 @@ def every_file_with_a_version_has_the_same_version():
         "plimsoll.pc": found(BUILD / "meson-private/plimsoll.pc", r"^Version: (.*)"),
         "CHANGELOG.md": found("CHANGELOG.md", r"^## (\d\S*),"),
         "debian/changelog": found("debian/changelog", r"^plimsoll \((.*)-0plimsoll\d+\)"),
+        "python/pyproject.toml": found("python/pyproject.toml", r'^version = "(.*)"'),
         "rust/Cargo.toml": found("rust/Cargo.toml", crate),
         "rust/Cargo.lock": found("rust/Cargo.lock", crate),
         "tests/rust/Cargo.lock": found("tests/rust/Cargo.lock", crate),
