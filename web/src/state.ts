@@ -23,6 +23,7 @@ export const TABS = [
   "threads",
   "sizes",
   "lifetimes",
+  "memory",
   "source",
 ] as const;
 export type Tab = (typeof TABS)[number];

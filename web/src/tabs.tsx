@@ -9,6 +9,7 @@ import type { Tab } from "./state";
 import { Changes } from "./views/tables/changes";
 import { Functions } from "./views/tables/functions";
 import { Leaks } from "./views/tables/leaks";
+import { Memory } from "./views/memory/memory";
 import { Lifetimes } from "./views/histograms/lifetimes";
 import { Sites } from "./views/tables/sites";
 import { Sizes } from "./views/histograms/sizes";
@@ -35,6 +36,12 @@ const ROWS: readonly Row[] = [
   { tab: "threads", title: "Threads", view: Threads, offered: always },
   { tab: "sizes", title: "Sizes", view: Sizes, offered: one },
   { tab: "lifetimes", title: "Lifetimes", view: Lifetimes, offered: one },
+  {
+    tab: "memory",
+    title: "Memory",
+    view: Memory,
+    offered: (profile) => one(profile) && profile.header.memory.length > 0,
+  },
   { tab: "source", title: "Source", view: Source, offered: (profile) => profile.header.sources.length > 0 },
 ];
 

@@ -79,6 +79,27 @@ export interface Moment {
   interval_bytes: number;
 }
 
+/** A part of what RSS consists of. */
+export interface MemoryPart {
+  part: string;
+  title: string;
+  /** It is the allocator's memory. */
+  heap: boolean;
+  virtual_bytes: number;
+  resident_bytes: number;
+  pss_bytes: number;
+  swap_bytes: number;
+}
+
+/** What RSS consisted of at one time: `parts` add up to it. */
+export interface MemoryReading {
+  time_s: number;
+  exact: boolean;
+  unread: boolean;
+  parts: MemoryPart[];
+  facts: Record<string, number>;
+}
+
 export interface Thread {
   tid: number;
   name: string;
@@ -242,6 +263,7 @@ export interface Header {
   tags: Tag[];
   timeline: Moment[];
   snapshots: Snapshot[];
+  memory: MemoryReading[];
   advice: Advice[];
   page: {
     version: string;

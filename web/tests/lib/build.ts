@@ -364,6 +364,7 @@ function headerOf(built: Built, sites: BuiltSite[], modules: string[], threads: 
     tags,
     timeline: [],
     snapshots: built.snapshots ?? [],
+    memory: [],
     advice: [],
     page: {
       version: "test",
