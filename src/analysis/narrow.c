@@ -307,11 +307,11 @@ const struct pl_profile *pl_narrow(const struct pl_profile *whole, const struct 
 /* --- other heaps --- */
 
 static const char *const methods[PL_HEAP_KINDS] = {
-    [PL_HEAP_MAPPINGS] =
-        "heap `mappings`: what the program maps with mmap, mremap, shmat, brk and sbrk; every call was "
-        "counted; malloc's heap is not included",
-    [PL_HEAP_ALLOCATOR] = "heap `allocator`: what the program's malloc maps; every call was counted; the blocks in it "
-                          "are malloc's heap, which is not included",
+    [PL_HEAP_MAPPINGS] = "heap `mappings`: addresses that the program maps with mmap, mremap, shmat, brk and sbrk, "
+                         "resident or not; every "
+                         "call was counted; malloc's heap is not included",
+    [PL_HEAP_ALLOCATOR] = "heap `allocator`: addresses that the program's malloc maps, resident or not; every call was "
+                          "counted; the blocks in it are malloc's heap, which is not included",
 };
 
 static const char *method_of(const struct pl_heap_view *heap, struct pl_arena *arena)
@@ -372,6 +372,8 @@ struct pl_profile *pl_narrow_heap(const struct pl_profile *whole, uint32_t numbe
     out->looked = PL_LOOKED_NOT;
     out->arena = arena;
     out->heaps = 0;
+    out->shown = heap->name;
+    out->addresses = heap->kind != PL_HEAP_NAMED;
     out->method = method_of(heap, arena);
     out->sites = heap->sites;
     out->site = pl_arena_alloc(arena, (heap->sites + 1ull) * sizeof *out->site);

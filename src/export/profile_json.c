@@ -150,6 +150,7 @@ static void write_extent(struct pl_json *json, const struct pl_profile *profile,
     pl_json_add_text(json, "snapshot", profile->snapshot_name);
     pl_json_add_real(json, "snapshot_s", profile->snapshot_name ? profile->snapshot_s : NAN);
     pl_json_add_whole(json, "merged", profile->merged);
+    pl_json_add_bool(json, "addresses", profile->addresses);
     pl_json_add_bool(json, "difference", profile->difference);
     pl_json_add_whole(json, "base_sites", profile->base_sites);
     pl_json_add_whole(json, "size_from", header->size_from);
@@ -606,7 +607,7 @@ void pl_profile_json_advice(struct pl_json *json, const struct pl_profile *profi
                             const struct pl_paths *paths, const uint32_t *node_of_stack)
 {
     struct pl_advices advices;
-    pl_advice_find(profile, locations, paths, "plimsoll report --leaks", NULL, &advices);
+    pl_advice_find(profile, locations, paths, &PL_ADVICE_COMMANDS, NULL, &advices);
     pl_json_begin(json, '[');
     for (uint32_t i = 0; i < advices.count; i++)
         write_piece(json, profile, locations, paths, &advices.advice[i], node_of_stack);

@@ -249,7 +249,10 @@ struct pl_profile {
     const char *directory;
     const char *destination;
     const char **argv; /* NULL-terminated */
-    bool running;      /* the process exists now and is the one that wrote the file */
+    const char *shown; /* the heap that the figures are of; NULL: malloc's */
+    bool
+        addresses; /* a heap of mappings: its bytes are addresses, and only the kernel knows what of them is resident */
+    bool running;  /* the process exists now and is the one that wrote the file */
     double duration_s;
 
     uint32_t modules;

@@ -190,8 +190,17 @@ int main(void) {
     expect 0 "$plimsoll" run --exact -o own.plim -- ./own
     [[ $stderr == *"heap 1,000 B, RSS 6"*" MiB: most of this program's memory does not come from malloc"* ]]
     COLUMNS=200 expect 0 "$plimsoll" report own.plim
+    shows "heap mappings, not included: at most 64.0 MiB mapped at a time, 64.0 MiB at the end, resident or not"
     shows " 1. heap 1,000 B, RSS 6" "most of this program's memory does not come from malloc"
+    [[ $output == *"report --heap mappings own.plim shows the code that maps memory"* ]]
     [[ $output == *"when the heap was largest"* && $output != *"begin here"* ]]
+    expect 0 "$plimsoll" report --advice --heap mappings own.plim
+    COLUMNS=200 expect 0 "$plimsoll" report --heap mappings own.plim
+    shows "addresses that the program maps" "resident or not"
+    [[ $output == *"held 64.0 MiB"* && $output != *"begin here"* ]]
+    expect 0 "$plimsoll" run -q --exact --no-mappings -o own.plim -- ./own
+    COLUMNS=200 expect 0 "$plimsoll" report own.plim
+    shows " 1. heap 1,000 B, RSS 6" "plimsoll report --memory PID shows what RSS consists of"
     expect 3 "$plimsoll" run --exact -- "$(program cli-leaky)"
     [[ $stderr != *"come from malloc"* ]]
 }

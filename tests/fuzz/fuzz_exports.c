@@ -302,7 +302,7 @@ static void advise(const struct pl_profile *profile, uint64_t *state)
     for (uint32_t i = 0; i < profile->sites; i++)
         if (sites.of_site[i] >= sites.count)
             abort();
-    pl_advice_find(profile, locations, &sites, "plimsoll report --leaks", &advices);
+    pl_advice_find(profile, locations, &sites, &PL_ADVICE_COMMANDS, NULL, &advices);
     for (uint32_t i = 0; i < advices.count; i++)
         check_advice(&advices.advice[i], &sites);
     pl_advice_free(&advices);

@@ -123,6 +123,26 @@ test("suppressed memory is no finding", () => {
   assert.deepEqual(new Set(named({ leaks })), new Set(["other"]));
 });
 
+test("a figure that is not known to within itself is no finding, although a block of it was counted", () => {
+  const stack = ["main", "f f.c:1", "malloc"];
+  const rare: BuiltSite = { stack, calls: 9, bytes: 90_000, live: { blocks: 9, bytes: 90_000 } };
+  const counted: BuiltSite = { stack, calls: 1, bytes: 100, live: { blocks: 1, bytes: 100 } };
+  const kinds = (samples: number) => findFindings(buildProfile({ sites: [{ ...rare, samples }, counted] }));
+  assert.deepEqual(kinds(1), []);
+  assert.ok(kinds(100).length > 0);
+});
+
+test("nobody is sent to addresses that a program has mapped", () => {
+  const site = { stack: ["main", "f f.c:1", "mmap"], calls: 5, bytes: 5 << 20, live: { blocks: 5, bytes: 5 << 20 } };
+  const peak = (addresses: boolean) => {
+    const sites = [{ ...site, live: { blocks: 0, bytes: 0 }, peak: { blocks: 5, bytes: 5 << 20 } }];
+    const held = findFindings(buildProfile({ sites, addresses })).find(({ metric }) => metric === "peak");
+    return held?.headline ?? "";
+  };
+  assert.match(peak(false), /^held 5\.0 MiB when the heap was largest.*begin here$/);
+  assert.match(peak(true), /^held 5\.0 MiB when the heap was largest.* on average$/);
+});
+
 const HOLDER: BuiltSite = {
   stack: ["main", "hold f.c:1", "malloc"],
   calls: 10,

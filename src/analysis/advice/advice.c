@@ -241,8 +241,8 @@ static void ask(struct pl_advice_work *work, const struct kind *kind)
 }
 
 void pl_advice_find(const struct pl_profile *profile, const struct pl_locations *locations,
-                    const struct pl_paths *paths, const char *leaks_command, const struct pl_advice_touch *touch,
-                    struct pl_advices *out)
+                    const struct pl_paths *paths, const struct pl_advice_commands *commands,
+                    const struct pl_advice_touch *touch, struct pl_advices *out)
 {
     *out = (struct pl_advices){.arena = pl_arena_new()};
     if (profile->difference)
@@ -251,7 +251,7 @@ void pl_advice_find(const struct pl_profile *profile, const struct pl_locations 
         .profile = profile,
         .locations = locations,
         .paths = paths,
-        .leaks_command = leaks_command,
+        .commands = commands,
         .touch = touch,
         .sizing = pl_sizing_of(profile),
         .place_of_path = pl_grow_zeroed(paths->count + 1ull, sizeof *work.place_of_path),

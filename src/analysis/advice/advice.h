@@ -76,11 +76,16 @@ struct pl_advices {
     struct pl_arena *arena;
 };
 
-/* `paths` are of shape PL_SHAPE_SITE. `leaks_command` lists the leaks of this profile, for texts that suggest it:
- * "plimsoll report --leaks app.plim". `touch`: of each path; NULL: it is not known. */
+/* What texts suggest: "plimsoll report --leaks app.plim", "plimsoll report --heap mappings app.plim". */
+struct pl_advice_commands {
+    const char *leaks, *mappings;
+};
+#define PL_ADVICE_COMMANDS ((struct pl_advice_commands){"plimsoll report --leaks", "plimsoll report --heap mappings"})
+
+/* `paths` are of shape PL_SHAPE_SITE. `touch`: of each path; NULL: it is not known. */
 void pl_advice_find(const struct pl_profile *profile, const struct pl_locations *locations,
-                    const struct pl_paths *paths, const char *leaks_command, const struct pl_advice_touch *touch,
-                    struct pl_advices *out);
+                    const struct pl_paths *paths, const struct pl_advice_commands *commands,
+                    const struct pl_advice_touch *touch, struct pl_advices *out);
 void pl_advice_free(struct pl_advices *advices);
 
 #endif

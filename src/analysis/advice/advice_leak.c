@@ -96,7 +96,7 @@ static void add(struct pl_advice_work *work, const struct pl_family *family, con
                                         blocks, describe_age(work, item), describe_freed(work, item),
                                         pl_advice_basis(work, &item->figures)),
             .action = pl_advice_print(work, "find the code that should have freed them; %s shows when they were made",
-                                      work->leaks_command),
+                                      work->commands->leaks),
             .gain_bytes = item->metric[PL_METRIC_INUSE_SPACE].low,
             .weight = weigh(work, item),
         });

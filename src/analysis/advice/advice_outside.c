@@ -6,8 +6,7 @@
 #include "analysis/resident.h"
 #include "reader/describe.h"
 
-#define ANY                                                                                                            \
-    "look at the memory that it maps itself (mmap, its own allocator): pmap -x PID lists it while the program runs"
+#define ANY "plimsoll report --memory PID shows what RSS consists of, while the program runs"
 
 /* If calls of malloc were not seen, that is the reason. */
 static const char *const visible[PL_BYPASS_COUNT] = {
@@ -18,13 +17,29 @@ static const char *const visible[PL_BYPASS_COUNT] = {
         "build it so that it calls malloc, not the allocator that is linked in (redis: make MALLOC=libc)",
 };
 
-static const char *choose_action(const struct pl_profile *profile)
+/* Whether the program has mapped enough by itself to explain half of what malloc does not. */
+static bool maps_it(const struct pl_profile *profile, double outside_bytes)
 {
+    for (uint32_t i = 0; i < profile->heaps; i++) {
+        struct pl_estimate metric[PL_METRIC_COUNT];
+        pl_estimate_figures(&profile->heap[i].all, metric);
+        if (profile->heap[i].kind == PL_HEAP_MAPPINGS && metric[PL_METRIC_PEAK_SPACE].value >= outside_bytes / 2)
+            return true;
+    }
+    return false;
+}
+
+static const char *choose_action(struct pl_advice_work *work, double outside_bytes)
+{
+    const struct pl_profile *profile = work->profile;
     enum pl_bypass how = pl_resident_bypass(profile);
     if (how != PL_BYPASS_COUNT)
         return visible[how];
     const char *known = pl_resident_manager(profile);
-    return known ? known : ANY;
+    if (!maps_it(profile, outside_bytes))
+        return known ? known : ANY;
+    return pl_advice_print(work, "%s%s%s shows the code that maps memory", known ? known : "", known ? "; " : "",
+                           work->commands->mappings);
 }
 
 void pl_advice_outside(struct pl_advice_work *work)
@@ -49,7 +64,7 @@ void pl_advice_outside(struct pl_advice_work *work)
                                                         "%s%s%s after the start, %s of RSS were anonymous memory; the "
                                                         "heap never had more than %s.",
                                                         cause, *cause ? ". " : "", when, private, heap),
-                            .action = choose_action(profile),
+                            .action = choose_action(work, resident.outside_bytes),
                             .weight = how == PL_BYPASS_COUNT || resident.most_outside
                                           ? resident.outside_bytes / resident.anonymous_bytes
                                           : 1,

@@ -28,7 +28,7 @@ struct pl_advice_work {
     const struct pl_profile *profile;
     const struct pl_locations *locations;
     const struct pl_paths *paths;
-    const char *leaks_command;
+    const struct pl_advice_commands *commands;
     const struct pl_advice_touch *touch; /* by path; NULL: not known */
     const struct pl_sizing *sizing;
     uint32_t places;

@@ -166,7 +166,8 @@ static void merge(struct pile *to, const struct pile *more)
     }
 }
 
-/* Built-in rules are for one-time allocations: they do not apply to many blocks, nor to suspected leaks. */
+/* Built-in rules are for one-time allocations of malloc: they do not apply to many blocks, to suspected leaks, nor to
+ * mappings. */
 static void apply_builtin(struct work *work)
 {
     for (uint32_t i = 0; i < work->piles; i++) {
@@ -175,7 +176,7 @@ static void apply_builtin(struct work *work)
             continue;
         struct pl_leftover item = {0};
         pl_judge(work->profile, &pile->sum, work->leftovers->ending, &item);
-        if (item.verdict == PL_LEFT_SUSPECTED ||
+        if (item.verdict == PL_LEFT_SUSPECTED || work->profile->addresses ||
             pl_judge_witnesses(&pile->sum.figures) > work->set->rule[pile->rule].blocks_most) {
             merge(&work->pile[work->pile_of_group[pile->group] - 1], pile);
         } else {

@@ -108,11 +108,12 @@ static void put_all(const struct pl_view *view, const struct pl_paths *sites, co
 static void find(const struct pl_view *view, const struct pl_paths *sites, const struct pl_advice_touch *touch,
                  struct pl_advices *out)
 {
-    char *leaks_command = pl_print_leaks_command(view);
+    char *leaks = pl_print_leaks_command(view), *mappings = pl_print_mappings_command(view);
     pl_term_busy("plimsoll: looking for what stands out");
-    pl_advice_find(view->profile, view->locations, sites, leaks_command, touch, out);
+    pl_advice_find(view->profile, view->locations, sites, &(struct pl_advice_commands){leaks, mappings}, touch, out);
     pl_term_busy(NULL);
-    free(leaks_command);
+    free(mappings);
+    free(leaks);
 }
 
 void pl_advise_memory(const struct pl_view *view, const struct pl_advice_touch *touch)

@@ -271,6 +271,16 @@ static char *describe_slack(const struct pl_heap_view *heap, const struct pl_est
     return pl_say_print("; in chunks of %s, %s of it (%s) not in use", held, slack, share);
 }
 
+/* Mappings are addresses, not memory in use, and most programs return them: the most at one time says how far they may
+ * explain RSS. */
+static void put_mapped(const struct pl_view *view, const char *name, char figure[PL_METRIC_COUNT][2 * PL_FIGURE_BYTES])
+{
+    const char *when = view->whole->running ? "now" : view->whole->snapshot_name ? "then" : "at the end";
+    put_line(view->term, PL_STYLE_PLAIN,
+             pl_say_print("heap %s, not included: at most %s mapped at a time, %s %s, resident or not (--heap %s)",
+                          name, figure[PL_METRIC_PEAK_SPACE], figure[PL_METRIC_INUSE_SPACE], when, name));
+}
+
 /* The other heaps: none of their figures is part of what follows. */
 static void put_heaps(const struct pl_view *view)
 {
@@ -282,11 +292,14 @@ static void put_heaps(const struct pl_view *view)
         pl_estimate_figures(&heap->all, metric);
         for (int m = 0; m < PL_METRIC_COUNT; m++)
             pl_figure_estimate(figure[m], (enum pl_metric) m, &metric[m]);
+        if (heap->kind != PL_HEAP_NAMED) {
+            put_mapped(view, heap->name, figure);
+            continue;
+        }
         char *slack = describe_slack(heap, &metric[PL_METRIC_INUSE_SPACE]);
         put_line(view->term, PL_STYLE_PLAIN,
-                 pl_say_print("heap %.80s, not included: %s %s in %s block%s, of %s in %s call%s%s (--heap %.80s)",
-                              heap->name, figure[PL_METRIC_INUSE_SPACE],
-                              heap->kind == PL_HEAP_NAMED ? "live" : "mapped", figure[PL_METRIC_INUSE_OBJECTS],
+                 pl_say_print("heap %.80s, not included: %s live in %s block%s, of %s in %s call%s%s (--heap %.80s)",
+                              heap->name, figure[PL_METRIC_INUSE_SPACE], figure[PL_METRIC_INUSE_OBJECTS],
                               metric[PL_METRIC_INUSE_OBJECTS].value == 1 ? "" : "s", figure[PL_METRIC_ALLOC_SPACE],
                               figure[PL_METRIC_ALLOC_OBJECTS], metric[PL_METRIC_ALLOC_OBJECTS].value == 1 ? "" : "s",
                               slack ? slack : "", heap->name));

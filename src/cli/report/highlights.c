@@ -109,7 +109,10 @@ static void add_advice(struct findings *all)
 {
     const struct pl_view *view = all->view;
     struct pl_advices advices = {0};
-    pl_advice_find(view->profile, view->locations, all->sites, all->leaks_command, NULL, &advices);
+    char *mappings = pl_print_mappings_command(view);
+    pl_advice_find(view->profile, view->locations, all->sites,
+                   &(struct pl_advice_commands){all->leaks_command, mappings}, NULL, &advices);
+    free(mappings);
     for (uint32_t i = 0; i < advices.count; i++) {
         const struct pl_advice *advice = &advices.advice[i];
         const struct pl_path *path = advice->path == PL_ADVICE_NO_PATH ? NULL : &all->sites->path[advice->path];
@@ -163,8 +166,8 @@ static char *describe_todo(const struct findings *all, const struct heavy *heavy
         return pl_say_print("; nearly all by realloc in place, which copies nothing");
     if (heavy->metric == PL_METRIC_INUSE_SPACE && all->judged)
         return pl_say_print("; %s says whether it grows", all->leaks_command);
-    if (heavy->metric == PL_METRIC_PEAK_SPACE && has_advice(all, PL_ADVICE_OUTSIDE))
-        return pl_say_print("%s", ""); /* most of the memory is elsewhere: nobody should begin here */
+    if (heavy->metric == PL_METRIC_PEAK_SPACE && (has_advice(all, PL_ADVICE_OUTSIDE) || profile->addresses))
+        return pl_say_print("%s", ""); /* memory is elsewhere, or perhaps never touched: nobody should begin here */
     return pl_say_print("%s", profile->merged && heavy->merged_todo ? heavy->merged_todo : heavy->todo);
 }
 
@@ -314,14 +317,16 @@ static uint32_t find_first(const struct findings *all, const struct heavy *heavy
     return first;
 }
 
-/* One counted block is enough; with samples it takes several. */
+/* One counted block is enough; with samples it takes several. A figure that is not known to within itself explains
+ * nothing. */
 static bool is_known(const struct pl_path *path, enum pl_metric metric)
 {
     const struct pl_amount *allocated = &path->figures.allocated, *freed = &path->figures.freed;
     bool live = metric == PL_METRIC_INUSE_SPACE;
     double counted = allocated->exact_objects - (live ? freed->exact_objects : 0);
     uint64_t gone = live ? freed->sampled.samples : 0;
-    return counted >= 1 || allocated->sampled.samples >= gone + SAMPLES_LEAST;
+    const struct pl_estimate *estimate = &path->metric[metric];
+    return (counted >= 1 || allocated->sampled.samples >= gone + SAMPLES_LEAST) && estimate->error <= estimate->value;
 }
 
 static void add_heavy(struct findings *all, const struct heavy *heavy)

@@ -112,7 +112,14 @@ void pl_print_site(const struct pl_view *view, const struct pl_path *path, size_
 
 char *pl_print_leaks_command(const struct pl_view *view)
 {
-    return pl_say_print("%s report --leaks %s", pl_say_self(), view->subject);
+    const char *heap = view->profile->shown;
+    return pl_say_print("%s report --leaks%s%s %s", pl_say_self(), heap ? " --heap " : "", heap ? heap : "",
+                        view->subject);
+}
+
+char *pl_print_mappings_command(const struct pl_view *view)
+{
+    return pl_say_print("%s report --heap mappings %s", pl_say_self(), view->subject);
 }
 
 struct pl_paths pl_print_paths(const struct pl_view *view, enum pl_shape shape)

@@ -40,6 +40,9 @@ void pl_print_nothing(const struct pl_view *view, const char *what);
 /* The command that lists the leaks of this profile: "plimsoll report --leaks app.plim". The caller frees it. */
 char *pl_print_leaks_command(const struct pl_view *view);
 
+/* The same for what the program maps itself: "plimsoll report --heap mappings app.plim". */
+char *pl_print_mappings_command(const struct pl_view *view);
+
 /* pl_paths_new() with a progress message on the terminal: many stacks take long. */
 struct pl_paths pl_print_paths(const struct pl_view *view, enum pl_shape shape);
 

@@ -243,6 +243,8 @@ export interface Header {
     snapshot: string | null;
     snapshot_s: number | null;
     merged: number;
+    /** A heap of mappings: its bytes are addresses, resident or not. */
+    addresses: boolean;
     difference: boolean;
     base_sites: number;
     size_from: number;

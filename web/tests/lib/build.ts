@@ -60,6 +60,8 @@ export interface Built {
   sites: BuiltSite[];
   functions?: Record<string, BuiltFunction>;
   difference?: boolean;
+  /** Bytes are mapped addresses. */
+  addresses?: boolean;
   snapshots?: Snapshot[];
   shares?: BuiltShare[];
   scopes?: { tag: number; calls: number; bytes: number }[];
@@ -306,6 +308,7 @@ function headerOf(built: Built, sites: BuiltSite[], modules: string[], threads: 
       snapshot: null,
       snapshot_s: null,
       merged: 0,
+      addresses: built.addresses ?? false,
       difference: built.difference ?? false,
       base_sites: sites.filter((site) => site.before).length,
       size_from: 0,

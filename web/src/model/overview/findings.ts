@@ -235,8 +235,8 @@ function* sitesOf(own: Uint32Array, line: number): Iterable<number> {
   for (let site = 0; site < own.length; site++) if (own[site] === line) yield site;
 }
 
-/** Whether a figure rests on a counted block, or on enough samples. */
-function isKnown({ profile, own }: Whole, line: number, metric: Metric): boolean {
+/** Whether a figure rests on a counted block, or on enough samples, and is known to within itself. */
+function isKnown({ profile, dataset, own }: Whole, line: number, metric: Metric): boolean {
   const { allocated, freed } = profile.sites.amounts;
   const gone = metric === "live" ? 1 : 0;
   let [counted, samples] = [0, 0];
@@ -244,7 +244,8 @@ function isKnown({ profile, own }: Whole, line: number, metric: Metric): boolean
     counted += allocated.exactObjects[site] - gone * freed.exactObjects[site];
     samples += allocated.samples[site] - gone * freed.samples[site];
   }
-  return counted >= 1 || samples >= SAMPLES_LEAST;
+  const { value, error } = estimateSites(dataset, sitesOf(own, line))[metricInfo(metric).key];
+  return (counted >= 1 || samples >= SAMPLES_LEAST) && error <= value;
 }
 
 /** A realloc in place counts all bytes of the block again, although it costs almost nothing. */
@@ -253,7 +254,8 @@ function findTodo({ profile, own }: Whole, heavy: Heavy, line: number, calls: nu
   for (const site of sitesOf(own, line)) inPlace += profile.sites.reallocInPlace[site];
   if ((heavy.metric === "allocated" || heavy.metric === "calls") && calls > 0 && inPlace >= MOSTLY * calls)
     return "; nearly all by realloc in place, which copies nothing";
-  if (heavy.metric === "peak" && outside) return ""; /* most of the memory is elsewhere: nobody should begin here */
+  /* Memory is elsewhere, or perhaps never touched: nobody should begin here. */
+  if (heavy.metric === "peak" && (outside || profile.header.extent.addresses)) return "";
   return (profile.header.extent.merged && heavy.merged?.todo) || heavy.todo;
 }
 
