@@ -107,6 +107,18 @@ void pl_process_bypassed(struct pl_process *process, enum pl_bypass how, const c
         pl_cold_end(process, thread, &pl_tls);
 }
 
+/* The name of the process is that of its first thread. `plimsoll attach` and dlopen() may start us in any. */
+static void find_name(struct pl_process *process)
+{
+    char *name = process->comm, *line = process->scratch;
+    pl_sys_thread_name(name);
+    long n = pl_sys_gettid() == pl_sys_getpid() ? 0 : read_file("/proc/self/comm", line, sizeof process->comm);
+    if (n <= 1)
+        return;
+    line[n - 1] = 0; /* ends with a newline */
+    pl_memory_copy(name, line, (size_t) n);
+}
+
 /* argv, each word followed by a zero. */
 static long read_command(char *to, size_t bytes)
 {
@@ -568,7 +580,7 @@ static enum pl_process_state start(struct pl_process *process)
         pl_front.started();
     if (!pl_thread_is_visiting(&pl_tls)) /* otherwise a handler forked in a visit, which may go on to write to a slab */
         pl_block_abandon();
-    pl_sys_thread_name(process->comm);
+    find_name(process);
     if (!process->forked)
         pl_config.behind = keep_program(process->comm, process->scratch);
     correct_name(process->comm);
@@ -747,6 +759,41 @@ void pl_process_exiting(struct pl_process *process)
     pl_process_obey(process);
 }
 
+static bool is_text(const struct pl_file *file, struct pl_text text, const char *other, uint64_t bytes)
+{
+    if (!text.bytes || text.bytes != bytes)
+        return false;
+    const char *stored = pl_file_record(file, PL_KIND_TEXT, text.offset);
+    uint64_t same = 0;
+    while (same < bytes && stored[same] == other[same])
+        same++;
+    return same == bytes;
+}
+
+static bool is_padding(char c)
+{
+    return !c || c == ' ';
+}
+
+/* A child of fork has its parent's command in its header, but many then say by a title what they are: "nginx: worker
+ * process". */
+static void note_title(struct pl_process *process)
+{
+    struct pl_header *header = pl_file_header(&process->file);
+    char *title = process->scratch;
+    if (!process->forked || process->sandboxed || pl_config.behind)
+        return;
+    long n = read_file("/proc/self/cmdline", title, PL_PATH_MAX);
+    if (n <= 0 || is_text(&process->file, header->command, title, (uint64_t) n))
+        return;
+    while (n > 1 && is_padding(title[n - 2]))
+        n--;
+    title[n - 1] = 0;
+    struct pl_text text = pl_file_text(&process->file, title, (uint64_t) n);
+    if (text.bytes)
+        header->command = text;
+}
+
 static void last_words(struct pl_process *process, enum pl_end how, int exit_status)
 {
     struct pl_header *header = pl_file_header(&process->file);
@@ -760,6 +807,7 @@ static void last_words(struct pl_process *process, enum pl_end how, int exit_sta
     } else if (pl_tls.thread) {
         pl_thread_book(process, pl_tls.thread, &pl_tls);
     }
+    note_title(process);
     header->exit_status = (uint32_t) exit_status;
     store_release(&header->end, (uint32_t) how);
 }

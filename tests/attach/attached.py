@@ -107,6 +107,14 @@ def a_library_that_is_loaded_after_attach_is_profiled():
 
 
 @claim
+def the_name_is_that_of_the_process_and_not_of_the_thread_that_loads_the_profiler():
+    with Place() as place, Subject("churn", 2) as subject:
+        place.attach(subject.pid, "--exact", "-o", "named.plim")
+        place.detach(subject.pid)
+        assert place.read("named.plim")["process"]["name"] == "subject"
+
+
+@claim
 def fork_is_followed():
     with Place() as place, Subject("ledger", 2) as subject:
         place.attach(subject.pid, "--exact", "-o", "%p.plim")

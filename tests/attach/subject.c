@@ -67,6 +67,7 @@ static void verify(const unsigned char *block, size_t bytes, unsigned char mark)
 static void *churn(void *argument)
 {
     unsigned seed = (unsigned) (size_t) argument * 7919 + 1;
+    prctl(PR_SET_NAME, "churn");
     unsigned char *block[SLOTS] = {NULL};
     size_t bytes[SLOTS] = {0};
     for (;;) {

@@ -613,6 +613,14 @@ traced() {
     strace -ff -qq -e trace=execve,open,openat -o trace/of "$@"
 }
 
+@test "a child that gives itself a title has it in its profile" {
+    expect 0 "$plimsoll" run -o titled.plim -- perl -e 'if (!fork) { $0 = "queue: worker 1"; exit } wait'
+    COLUMNS=200 expect 0 "$plimsoll" report titled.plim
+    [[ ${lines[0]} == "perl -e "* ]]
+    COLUMNS=200 expect 0 "$plimsoll" report titled.plim.*
+    [[ ${lines[0]} =~ ^"queue: worker 1  " ]]
+}
+
 @test "run starts no process but the program, and does not look at all processes" {
     export PLIMSOLL_LIVE_DIR=$work/shm
     ln -s "$(mktemp -d /dev/shm/plimsoll-test.XXXXXX)" shm
