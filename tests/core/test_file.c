@@ -401,6 +401,34 @@ static void no_descriptor_stays_open(void **state)
         assert_int_equal(fcntl(fd, F_GETFD) >= 0, open_at_start[fd]);
 }
 
+/* On disk, a store into a hole can make the kernel read ahead: megabytes of zeros in the page cache for each process.
+ * In memory the claim holds anyway. */
+static void only_what_is_allocated_is_in_the_page_cache(void **state)
+{
+    (void) state;
+    static unsigned char resident[LIMIT / 4096];
+    struct pl_file on_disk = {0};
+    char path[64];
+    size_t pages = 0;
+    snprintf(path, sizeof path, "core-file.%d.plim", getpid());
+    memset(&chunks, 0, sizeof chunks);
+    inherited.base = NULL;
+    assert_int_equal(pl_file_create(&on_disk, path, LIMIT), 0);
+    pl_file_reserve(&on_disk, GROW_FIRST);
+    assert_true(on_disk.file_bytes > GROW_FIRST);
+    int fd = open(path, O_RDONLY);
+    void *at = mmap(NULL, LIMIT, PROT_READ, MAP_SHARED, fd, 0);
+    assert_ptr_not_equal(at, MAP_FAILED);
+    assert_int_equal(mincore(at, LIMIT, resident), 0);
+    for (size_t i = 0; i < sizeof resident; i++)
+        pages += resident[i] & 1;
+    munmap(at, LIMIT);
+    munmap(on_disk.base, on_disk.mapped_bytes);
+    close(fd);
+    unlink(path);
+    assert_true(pages <= on_disk.file_bytes / 4096);
+}
+
 static void the_file_grows_when_its_path_names_another_file(void **state)
 {
     (void) state;
@@ -628,6 +656,7 @@ int main(void)
         LARGE(a_mapping_that_is_longer_than_published_is_recognised),
         LARGE(a_mapping_of_the_program_is_not_taken_for_ours),
         LARGE(no_descriptor_stays_open),
+        LARGE(only_what_is_allocated_is_in_the_page_cache),
         LARGE(the_file_grows_when_its_path_names_another_file),
         LARGE(at_the_end_the_file_gets_the_size_of_its_allocated_part),
         LARGE(a_file_that_is_growing_is_not_trimmed),
