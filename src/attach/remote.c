@@ -193,13 +193,17 @@ pid_t pl_remote_copy(struct pl_remote *remote)
     return copy;
 }
 
-bool pl_remote_end_copy(struct pl_remote *remote, pid_t copy)
+void pl_remote_end_copy(pid_t copy)
 {
-    const uint64_t argument[6] = {(uint64_t) copy, 0, __WALL, 0};
-    uint64_t result;
     int status;
     kill(copy, SIGKILL);
     while (waitpid(copy, &status, __WALL) == copy && WIFSTOPPED(status))
         ;
+}
+
+bool pl_remote_forget_copy(struct pl_remote *remote, pid_t copy)
+{
+    const uint64_t argument[6] = {(uint64_t) copy, 0, __WALL, 0};
+    uint64_t result;
     return remote->visitor.tid && pl_remote_system_call(remote, SYS_wait4, argument, &result);
 }

@@ -71,7 +71,10 @@ bool pl_remote_system_call(struct pl_remote *remote, long number, const uint64_t
  */
 pid_t pl_remote_copy(struct pl_remote *remote);
 
-/* Ends the copy, and lets the borrowed thread remove it from the process's children. */
-bool pl_remote_end_copy(struct pl_remote *remote, pid_t copy);
+/* Ends the copy. The kernel takes its time to free the memory, so no thread should stand still meanwhile. */
+void pl_remote_end_copy(pid_t copy);
+
+/* Lets the borrowed thread remove the copy, which has ended, from the process's children. */
+bool pl_remote_forget_copy(struct pl_remote *remote, pid_t copy);
 
 #endif

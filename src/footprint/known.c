@@ -28,8 +28,9 @@ static bool add(struct pl_known *known, struct pl_known_block block)
 
 static bool read_exact(struct pl_known *known, struct pl_space *space, uint64_t blocks_at)
 {
-    struct pl_census census;
-    bool good = pl_census_take(&census, space, blocks_at);
+    struct pl_census census = {0};
+    struct pl_census_table table;
+    bool good = pl_census_find_table(&table, space, blocks_at) && pl_census_take(&census, space, &table);
     for (uint32_t i = 0; i < census.count && good; i++)
         good = add(known, (struct pl_known_block){
                               .address = census.block[i].address,
@@ -39,6 +40,7 @@ static bool read_exact(struct pl_known *known, struct pl_space *space, uint64_t 
                               .vague = census.block[i].vague,
                           });
     pl_census_free(&census);
+    pl_census_free_table(&table);
     return good;
 }
 

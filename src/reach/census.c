@@ -22,7 +22,7 @@
 struct reading {
     struct pl_census *census;
     struct pl_space *process;
-    struct pl_blocks *blocks;               /* a copy */
+    uint32_t granule_shift;
     uint64_t slot[PL_SPACE_WINDOW / 8 + 1]; /* one more: the size of a block is in the next slot */
 };
 
@@ -43,7 +43,7 @@ static bool enter(struct pl_census *census, struct pl_census_block block)
 /* The address of the granule that slot number `index` of a slab stands for. */
 static uint64_t address_of(const struct reading *reading, uint64_t region, uint64_t index)
 {
-    if (reading->blocks->granule_shift == 5)
+    if (reading->granule_shift == 5)
         return region + (index << 5);
     return index < PL_BLOCK_ODD ? region + (index << 4) : region + ((index - PL_BLOCK_ODD) << 4) + 8;
 }
@@ -55,7 +55,7 @@ static bool enter_small(struct reading *reading, uint64_t address, const uint64_
                                       .address = address,
                                       .size = size == PL_BLOCK_SIZE_NEXT ? slot[1] : size,
                                       .place = (uint32_t) (slot[0] >> PL_BLOCK_TALLY_SHIFT),
-                                      .vague = reading->blocks->granule_shift == 5,
+                                      .vague = reading->granule_shift == 5,
                                   });
 }
 
@@ -99,41 +99,81 @@ static bool take_row(struct reading *reading, uint64_t region, uint64_t at, uint
     return true;
 }
 
-static bool take_slab(struct reading *reading, uint64_t region, uint64_t slab)
+static bool take_slab(struct reading *reading, const struct pl_census_slab *slab)
 {
-    uint64_t slots = pl_block_index(reading->blocks, (1ull << PL_REGION_SHIFT) - 1) + 1;
-    return take_row(reading, region, slab, slots, false) &&
-           take_row(reading, region, slab - PL_BLOCK_LARGE_SLOTS * 8, PL_BLOCK_LARGE_SLOTS - PL_BLOCK_PAGE, true);
+    uint64_t slots =
+        pl_block_index(&(struct pl_blocks){.granule_shift = reading->granule_shift}, (1ull << PL_REGION_SHIFT) - 1) + 1;
+    return take_row(reading, slab->region, slab->at, slots, false) &&
+           take_row(reading, slab->region, slab->at - PL_BLOCK_LARGE_SLOTS * 8, PL_BLOCK_LARGE_SLOTS - PL_BLOCK_PAGE,
+                    true);
 }
 
-static bool take_top(struct reading *reading, uint32_t top)
-{
-    uint64_t low[LOWS];
-    uint64_t at = (uint64_t) reading->blocks->top[top];
-    bool good = !at || pl_space_read(reading->process, at, low, sizeof low) == sizeof low;
-    for (uint64_t i = 0; at && good && i < LOWS; i++)
-        if (low[i])
-            good = take_slab(reading, ((uint64_t) top << PL_REGION_LOW_BITS | i) << PL_REGION_SHIFT, low[i]);
-    return good;
-}
-
-bool pl_census_take(struct pl_census *census, struct pl_space *process, uint64_t blocks_at)
+bool pl_census_take(struct pl_census *census, struct pl_space *space, const struct pl_census_table *table)
 {
     struct reading *reading = malloc(sizeof *reading);
-    struct pl_blocks *blocks = malloc(sizeof *blocks);
-    *census = (struct pl_census){0};
-    bool good = reading && blocks && pl_space_read(process, blocks_at, blocks, sizeof *blocks) == sizeof *blocks;
-    if (good) {
+    bool good = reading;
+    *census = (struct pl_census){.glibc = table->granule_shift == 5};
+    if (reading) {
         reading->census = census;
-        reading->process = process;
-        reading->blocks = blocks;
-        census->glibc = blocks->granule_shift == 5;
-        for (uint32_t top = 0; top < TOPS && good; top++)
-            good = take_top(reading, top);
+        reading->process = space;
+        reading->granule_shift = table->granule_shift;
     }
-    free(blocks);
+    for (uint32_t i = 0; i < table->count && good; i++)
+        good = take_slab(reading, &table->slab[i]);
     free(reading);
     return good;
+}
+
+/* ---- finding the table ---- */
+
+static bool add_slab(struct pl_census_table *table, const struct pl_blocks *blocks, uint64_t region, uint64_t at)
+{
+    if (!(table->count & (table->count - 1))) {
+        size_t room = table->count ? 2 * (size_t) table->count : 1;
+        struct pl_census_slab *more = realloc(table->slab, room * sizeof *more);
+        if (!more)
+            return false;
+        table->slab = more;
+    }
+    uint64_t slots = pl_block_index(blocks, (1ull << PL_REGION_SHIFT) - 1) + 1 + PL_BLOCK_PAGE;
+    table->slab[table->count++] = (struct pl_census_slab){
+        .region = region,
+        .at = at,
+        .from = at - PL_BLOCK_FRONT * 8,
+        .to = at + slots * 8,
+    };
+    return true;
+}
+
+static bool find_in_top(struct pl_census_table *table, struct pl_space *process, const struct pl_blocks *blocks,
+                        uint32_t top)
+{
+    uint64_t low[LOWS];
+    uint64_t at = (uint64_t) blocks->top[top];
+    bool good = !at || pl_space_read(process, at, low, sizeof low) == sizeof low;
+    for (uint64_t i = 0; at && good && i < LOWS; i++)
+        if (low[i])
+            good = add_slab(table, blocks, ((uint64_t) top << PL_REGION_LOW_BITS | i) << PL_REGION_SHIFT, low[i]);
+    return good;
+}
+
+bool pl_census_find_table(struct pl_census_table *table, struct pl_space *process, uint64_t blocks_at)
+{
+    struct pl_blocks *blocks = malloc(sizeof *blocks);
+    *table = (struct pl_census_table){0};
+    bool good = blocks && pl_space_read(process, blocks_at, blocks, sizeof *blocks) == sizeof *blocks;
+    if (good)
+        table->granule_shift = blocks->granule_shift;
+    for (uint32_t top = 0; top < TOPS && good; top++)
+        good = find_in_top(table, process, blocks, top);
+    free(blocks);
+    return good;
+}
+
+void pl_census_free_table(struct pl_census_table *table)
+{
+    free(table->slab);
+    *table = (struct pl_census_table){0};
 }
 
 void pl_census_free(struct pl_census *census)

@@ -2,10 +2,9 @@
 /*
  * census.h - all blocks of a process that the profiler knows to be live, at one moment.
  *
- * Exact mode keeps a word for each (core/blocks/blocks.h). Fork wipes that table, so it is read from the process itself
- * while all of its threads stand still; contents of blocks can be read later, from a copy. Where glibc is the
- * allocator, a slot says only in which 32 bytes a small block begins: its exact address is then found by what glibc has
- * written in front of the block.
+ * Exact mode keeps a word for each (core/blocks/blocks.h). Fork wipes that table; a copy of the process has it only if
+ * the kernel was told to keep its slabs. Where glibc is the allocator, a slot says only in which 32 bytes a small block
+ * begins: its exact address is then found by what glibc has written in front of the block.
  */
 #ifndef PL_CENSUS_H
 #define PL_CENSUS_H
@@ -37,8 +36,24 @@ struct pl_census {
 };
 #define PL_CENSUS_NONE UINT32_MAX
 
-/* Reads the table, a struct pl_blocks; the process stands still. False: it cannot be read, or there is no memory. */
-bool pl_census_take(struct pl_census *census, struct pl_space *process, uint64_t blocks_at);
+/* The slabs of the table, a struct pl_blocks: each is a mapping and has the blocks of one region. */
+struct pl_census_slab {
+    uint64_t region;   /* the first address in it */
+    uint64_t at;       /* its first slot */
+    uint64_t from, to; /* the mapping */
+};
+struct pl_census_table {
+    struct pl_census_slab *slab;
+    uint32_t count;
+    uint32_t granule_shift;
+};
+
+/* Finds the slabs, which is quick; the process stands still. False: it cannot be read, or there is no memory. */
+bool pl_census_find_table(struct pl_census_table *table, struct pl_space *process, uint64_t blocks_at);
+void pl_census_free_table(struct pl_census_table *table);
+
+/* Reads the slabs, from the process or from a copy that has them. False: as above. */
+bool pl_census_take(struct pl_census *census, struct pl_space *space, const struct pl_census_table *table);
 
 /* Finds exact addresses, and makes it possible to look blocks up. False: no memory. */
 bool pl_census_settle(struct pl_census *census, struct pl_space *space);

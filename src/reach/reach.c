@@ -7,6 +7,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
 
 #include "attach/remote.h"
 
@@ -16,6 +18,7 @@ struct work {
     struct pl_remote remote;
     pid_t copy; /* 0: none */
     struct pl_roots roots;
+    struct pl_census_table table;
     struct pl_space space;
     const struct pl_reach_options *options;
     struct pl_reach *reach;
@@ -27,7 +30,7 @@ static bool fail(struct work *work, const char *why)
     return false;
 }
 
-/* What must be done while it stands still. */
+/* What must be done while it stands still, apart from copying it. */
 static bool note(struct work *work)
 {
     struct pl_space process;
@@ -35,16 +38,60 @@ static bool note(struct work *work)
     work->reach->threads = (uint32_t) work->remote.tracee.count;
     if (!pl_roots_note_threads(&work->roots, &work->remote.tracee))
         return fail(work, strerror(ENOMEM));
-    bool taken = pl_census_take(&work->reach->census, &process, work->options->blocks_at);
+    bool found = pl_census_find_table(&work->table, &process, work->options->blocks_at);
     work->reach->read_bytes += process.read_bytes;
     pl_space_close(&process);
+    return found || fail(work, "the profiler's table of blocks cannot be read");
+}
+
+static bool take_census(struct work *work, pid_t from)
+{
+    struct pl_space space;
+    pl_space_begin(&space, from);
+    bool taken = pl_census_take(&work->reach->census, &space, &work->table);
+    work->reach->read_bytes += space.read_bytes;
+    pl_space_close(&space);
     return taken || fail(work, "the profiler's table of blocks cannot be read");
+}
+
+/* ---- the copy ---- */
+
+/* Says of all slabs whether a copy has them. Slabs mostly lie side by side. False: the kernel refused. */
+static bool advise_slabs(struct work *work, int advice)
+{
+    const struct pl_census_table *table = &work->table;
+    bool good = true;
+    for (uint32_t i = 0, next; i < table->count; i = next) {
+        uint64_t from = table->slab[i].from, to = table->slab[i].to, result;
+        for (next = i + 1; next < table->count && (table->slab[next].from == to || table->slab[next].to == from);
+             next++) {
+            from = table->slab[next].from < from ? table->slab[next].from : from;
+            to = table->slab[next].to > to ? table->slab[next].to : to;
+        }
+        const uint64_t argument[6] = {from, to - from, (uint64_t) advice};
+        good &= pl_remote_system_call(&work->remote, SYS_madvise, argument, &result) && result == 0;
+    }
+    return good;
+}
+
+/* Returns its pid; -1: there is none. If it has no slabs, they are read first, from the process. */
+static pid_t copy_process(struct work *work)
+{
+    if (!advise_slabs(work, MADV_KEEPONFORK) && !take_census(work, work->options->pid))
+        return -1;
+    uint64_t start_ns = pl_tracee_now_ns();
+    pid_t copy = pl_remote_copy(&work->remote);
+    work->reach->copying_ns = pl_tracee_now_ns() - start_ns;
+    advise_slabs(work, MADV_WIPEONFORK);
+    return copy;
 }
 
 static bool follow(struct work *work)
 {
     struct pl_reach *reach = work->reach;
     const struct pl_reach_options *options = work->options;
+    if (!reach->census.count && !take_census(work, work->copy ? work->copy : options->pid))
+        return false;
     if (!pl_space_open(&work->space, work->copy ? work->copy : options->pid))
         return fail(work, "its mappings cannot be read");
     bool good = pl_census_settle(&reach->census, &work->space) &&
@@ -74,7 +121,7 @@ static bool note_and_copy(struct work *work, bool borrowed)
     struct pl_remote *remote = &work->remote;
     if (!note(work))
         return false;
-    pid_t copy = borrowed ? pl_remote_copy(remote) : -1;
+    pid_t copy = borrowed ? copy_process(work) : -1;
     if (copy <= 0) {
         if (!*reach->whole)
             snprintf(reach->whole, sizeof reach->whole, "%s", remote->problem);
@@ -109,8 +156,9 @@ static void end_copy(struct work *work)
 {
     if (!work->copy)
         return;
+    pl_remote_end_copy(work->copy);
     pl_remote_borrow(&work->remote, PL_NEED_CALLS, STOP_NS);
-    pl_remote_end_copy(&work->remote, work->copy);
+    pl_remote_forget_copy(&work->remote, work->copy);
 }
 
 /* A copy must not be left behind: interrupts wait until it has ended. */
@@ -143,6 +191,7 @@ bool pl_reach_read(struct pl_reach *reach, const struct pl_reach_options *option
     sigprocmask(SIG_SETMASK, &before, NULL);
     pl_space_close(&work->space);
     pl_roots_free(&work->roots);
+    pl_census_free_table(&work->table);
     free(work);
     return good;
 }

@@ -2,8 +2,9 @@
 /*
  * reach.h - which blocks of a running process nothing points to any more.
  *
- *   stop all threads ─ note registers, read the table of live blocks (census) ─ let the process copy itself
- *   (attach/remote) ─ let all threads go ─ find roots, follow pointers (verdict) in the copy ─ end the copy
+ *   stop all threads ─ note registers, find the table of live blocks (census) ─ let the process copy itself, with
+ *   that table (attach/remote) ─ let all threads go ─ read the table, find roots, follow pointers (verdict) in the copy ─
+ *   end the copy
  *
  * Where a copy cannot be had, the process itself is read while it stands still; so is one that is about to end.
  */
@@ -20,7 +21,8 @@ struct pl_reach {
     struct pl_census census;
     bool complete; /* every live block was known: free memory was not looked at */
     uint32_t threads;
-    uint64_t still_ns;   /* how long all threads stood still, in all */
+    uint64_t still_ns;   /* how long all threads stood still, in all; of that */
+    uint64_t copying_ns; /* the kernel took this to copy it: page tables, mostly */
     uint64_t read_bytes; /* of its memory */
     char whole[512];     /* why it was read while it stood still, unless it was ending; "": a copy was read */
     char problem[512];   /* after a failure, for people */

@@ -511,7 +511,9 @@ static void a_copy_shares_no_memory_and_the_process_does_not_see_it(void **state
     assert_true(pl_tracee_read(&memory, address_of((const void *) &mine), &seen, sizeof seen));
     assert_int_equal(seen, 1);
     pl_tracee_close(&memory);
-    assert_true(pl_remote_end_copy(&remote, copy));
+    pl_remote_end_copy(copy);
+    assert_int_equal(state_of(copy), 'Z');
+    assert_true(pl_remote_forget_copy(&remote, copy));
     pl_remote_close(&remote);
     assert_int_equal(kill(copy, 0), -1); /* not even a zombie */
     await_turns();

@@ -38,6 +38,26 @@ def the_process_goes_on_as_before_and_the_copy_is_gone():
     assert process.process.returncode == 0
 
 
+def wiped_by_fork(pid):
+    """The mappings that fork wipes, and their sizes."""
+    found, mapping = [], ""
+    for line in Path(f"/proc/{pid}/smaps").read_text().splitlines():
+        if "-" in line.split(" ")[0]:
+            mapping = line.split(" ")[0]
+        elif line.startswith("VmFlags:") and " wf" in line:
+            found.append(mapping)
+    return found
+
+
+@claim
+def the_copy_has_the_table_of_blocks_and_later_children_have_not():
+    with exactly(KEEPS) as process:
+        before = wiped_by_fork(process.pid)
+        text = leaks(process.pid)
+        assert "of which the kernel took" in text, text
+        assert before and wiped_by_fork(process.pid) == before, (before, wiped_by_fork(process.pid))
+
+
 @claim
 def a_program_that_waits_for_its_children_does_not_see_the_copy():
     script = (

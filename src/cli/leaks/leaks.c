@@ -67,8 +67,12 @@ static void put_how(const struct pl_view *view, const struct pl_reach *reach)
             view, "the process stood still for %.1f ms, while %s were read: it could not be copied, because %s",
             (double) reach->still_ns / 1e6, read, reach->whole);
     else
-        pl_print_paragraph(view, "the process stood still for %.1f ms (%u thread%s); %s were read, from a copy",
-                           (double) reach->still_ns / 1e6, reach->threads, reach->threads == 1 ? "" : "s", read);
+        pl_print_paragraph(
+            view,
+            "the process stood still for %.1f ms (%u thread%s), of which the kernel took %.1f ms to copy it; "
+            "%s were read, from a copy",
+            (double) reach->still_ns / 1e6, reach->threads, reach->threads == 1 ? "" : "s",
+            (double) reach->copying_ns / 1e6, read);
 }
 
 static void put_when(const struct pl_view *view)
