@@ -208,7 +208,7 @@ static struct pl_location make_location(const struct maker *maker, const struct 
         .home = key->home,
         .file = maker->options->full_names ? file : pl_shorten_file(maker->locations->arena, file, profile->directory),
         .line = key->place->line,
-        .module = pl_traits_module(profile, key->frame->module),
+        .module = key->frame->flags & PL_FRAME_PYTHON ? "" : pl_traits_module(profile, key->frame->module),
         .role = pl_role_of(profile, key->frame->module, key->place),
         .source = file,
         .binary = profile->module[key->frame->module].path,

@@ -29,6 +29,8 @@ static const char *const library_functions[] = {
 };
 static const char *const library_files[] = {"/usr/include/*", "/usr/lib/gcc/*", "/usr/lib/llvm*", "/rustc/*"};
 static const char *const library_modules[] = {"/lib/*", "/lib64/*", "/usr/lib/*", "/usr/lib64/*", "linux-vdso*", "[*"};
+/* Where Python's own modules are, and those that are installed. */
+static const char *const python_files[] = {"*/lib/python*", "*/site-packages/*", "*/dist-packages/*", "<frozen *"};
 static const char *const library_programs[] = {"/bin/*",      "/sbin/*",    "/usr/bin/*",
                                                "/usr/sbin/*", "/usr/lib/*", "/usr/libexec/*"};
 static const char *const runtime_modules[] = {
@@ -63,11 +65,12 @@ static bool listed(const char *name, size_t bytes, const char *const *patterns, 
 #define LISTED_PART(name, bytes, table) listed(name, bytes, table, sizeof table / sizeof *table)
 #define LISTED(name, table) LISTED_PART(name, strlen(name), table)
 
-/* The executable is always own code: a user who profiles python3 wants to see python3. If it is installed in a system
- * directory, so are its own libraries, and only the language runtimes count as system: clang is little but libclang. */
+/* The executable is always own code: a user who profiles python3 wants to see python3. Unless it executes Python code,
+ * if it is installed in a system directory, so are its own libraries, and only the language runtimes count as system:
+ * clang is little but libclang. */
 static bool is_system(const struct pl_profile *profile, const char *path)
 {
-    bool installed = LISTED(profile->executable, library_programs);
+    bool installed = LISTED(profile->executable, library_programs) && profile->header.python == PL_PYTHON_NOT;
     if (!strcmp(path, profile->executable))
         return false;
     return LISTED(path, glibc_modules) ||
@@ -78,14 +81,16 @@ enum pl_role pl_role_of(const struct pl_profile *profile, uint32_t module, const
 {
     const char *path = profile->module[module].path;
     struct pl_cxxname_part name = pl_cxxname_bare(place->original ? place->original : place->function);
+    if (!strcmp(path, PL_MODULE_PYTHON))
+        return LISTED(place->file, python_files) ? PL_ROLE_LIBRARY : PL_ROLE_OWN;
     if (place->allocator || LISTED(path, our_modules))
         return PL_ROLE_ALLOCATOR;
     if (LISTED_PART(name.text, name.bytes, thresholds))
         return PL_ROLE_THRESHOLD;
     if (LISTED_PART(name.text, name.bytes, starters))
         return PL_ROLE_START;
-    if (is_system(profile, path) || LISTED_PART(name.text, name.bytes, library_functions) ||
-        LISTED(place->file, library_files))
+    if (is_system(profile, path) || LISTED(path, python_files) ||
+        LISTED_PART(name.text, name.bytes, library_functions) || LISTED(place->file, library_files))
         return PL_ROLE_LIBRARY;
     return PL_ROLE_OWN;
 }

@@ -50,7 +50,7 @@ static struct {
     struct pl_select select;
     uint64_t top, depth;
     double threshold, rate;
-    bool all, lines, force, full_names;
+    bool all, lines, force, full_names, python, native;
     const char *sysroot;
     const char *names;
     int colour;
@@ -80,6 +80,7 @@ static const struct pl_option options[] = {
      .max = UINT32_MAX},
     {.name = "threshold", .letter = 't', .takes = "PCT", .fallback = "0", .help = "hide changes with a smaller share "
      "of the larger total", .type = &pl_type_percent, .into = &given.threshold},
+    PL_LANGUAGE_OPTIONS(given.python, given.native),
     PL_NAMES_OPTION(given.names),
     PL_FULL_NAMES_OPTION(given.full_names),
     PL_FORCE_OPTION(given.force),
@@ -478,6 +479,7 @@ static enum pl_exit open_side(char *typed, struct pl_selection *out)
     struct pl_subject_options how = {.command = "diff",
                                      .force = given.force,
                                      .sysroot = given.sysroot,
+                                     .languages = pl_subject_languages(given.python, given.native),
                                      .names = {.file = given.names, .full = given.full_names}};
     struct pl_profile *profile;
     enum pl_exit status = pl_subject_open(&how, 1, &typed, &profile);

@@ -75,6 +75,7 @@ static struct {
     bool force;
     const char *sysroot;
     bool no_symbols;
+    bool python, native;
 } given = {.select = PL_SELECT_NOTHING, .threshold = -1, .by = BY_NOT_GIVEN};
 
 #define HELP(name, word, traits, threshold, help) "; " word ": " help
@@ -105,6 +106,7 @@ static const struct pl_option options[] = {
     {.name = "diff-base", .takes = "FILE|PID", .help = "write the difference vs this profile of the same program; "
      "figures may be negative (json, pprof, collapsed, csv, dot and svg)", .type = &pl_type_text,
      .into = &given.base},
+    PL_LANGUAGE_OPTIONS(given.python, given.native),
     PL_NAMES_OPTION(given.names),
     PL_FORCE_OPTION(given.force),
     PL_SYSROOT_OPTION(given.sysroot),
@@ -310,6 +312,7 @@ static enum pl_exit open_asked(const char *typed, struct asked *out)
         .force = given.force,
         .sysroot = given.sysroot,
         .no_symbols = given.no_symbols || (is(PL_EXPORT_TAGS) && !given.select.focus && !given.select.ignore),
+        .languages = pl_subject_languages(given.python, given.native),
         .names = {.file = given.names},
     };
     char *path = pl_subject_snapshot(typed, given.select.snapshot);

@@ -102,7 +102,8 @@ static enum pl_exit check_twice(const struct seen *seen, int count, const struct
 static enum pl_exit open_one(char *name, struct pl_profile **out)
 {
     struct stat status;
-    struct pl_subject_options how = {.command = "merge", .no_symbols = given.no_symbols || !stat(name, &status)};
+    struct pl_subject_options how = {
+        .command = "merge", .no_symbols = given.no_symbols || !stat(name, &status), .languages = PL_LANGUAGES_ALL};
     enum pl_exit result = pl_subject_open(&how, 1, &name, out);
     if (result == PL_EXIT_OK && (*out)->damage > 0)
         pl_say("%s is damaged; only its readable part is added", name);

@@ -300,6 +300,8 @@ enum pl_exit pl_subject_read(const struct pl_subject_options *options, const cha
     }
     if (!options->no_symbols)
         symbolize(*out, options, root);
+    if (!options->no_symbols)
+        pl_languages_choose(*out, options->languages);
     pl_names_apply(&options->names, rules, *out);
     return PL_EXIT_OK;
 }

@@ -9,6 +9,7 @@
 #include <stdbool.h>
 #include <sys/types.h>
 
+#include "analysis/languages.h"
 #include "cli/names.h"
 #include "cli/say.h"
 #include "reader/profile.h"
@@ -16,10 +17,11 @@
 #include "reader/symbols/symbolize.h"
 
 struct pl_subject_options {
-    const char *command; /* for messages: "report" */
-    bool force;          /* use binaries that were rebuilt since the profile was made */
-    const char *sysroot; /* binaries are below this directory, or where the profile says; NULL: only there */
-    bool no_symbols;     /* do not look up names */
+    const char *command;         /* for messages: "report" */
+    bool force;                  /* use binaries that were rebuilt since the profile was made */
+    const char *sysroot;         /* binaries are below this directory, or where the profile says; NULL: only there */
+    bool no_symbols;             /* do not look up names */
+    enum pl_languages languages; /* whose frames stacks have */
     struct pl_names_options names;
     struct pl_namecache *known; /* names known from an earlier read; NULL: look up all */
     bool again;                 /* not the first read of this profile: print no warnings and no progress */
@@ -31,6 +33,24 @@ struct pl_subject_options {
         .name = "force", .help = "use binaries that were rebuilt since the profile was made", .type = &pl_type_flag,   \
         .into = &(given)                                                                                               \
     }
+
+#define PL_LANGUAGE_OPTIONS(python_, native_)                                                                          \
+    {.name = "python",                                                                                                 \
+     .help = "show only frames of Python code; without it, stacks have frames of Python and of C, but not the "        \
+             "interpreter's",                                                                                          \
+     .type = &pl_type_flag,                                                                                            \
+     .into = &(python_)},                                                                                              \
+    {                                                                                                                  \
+        .name = "native", .help = "show only native frames, with the Python interpreter's", .type = &pl_type_flag,     \
+        .into = &(native_)                                                                                             \
+    }
+
+/* What these options choose. */
+static inline enum pl_languages pl_subject_languages(bool python, bool native)
+{
+    return python == native ? (python ? PL_LANGUAGES_ALL : PL_LANGUAGES_USUAL)
+                            : (python ? PL_LANGUAGES_PYTHON : PL_LANGUAGES_NATIVE);
+}
 
 #define PL_SYSROOT_OPTION(given)                                                                                       \
     {                                                                                                                  \

@@ -13,6 +13,7 @@
 #include "core/look.h"
 #include "core/memory.h"
 #include "core/pools.h"
+#include "core/python/python.h"
 #include "core/records/eras.h"
 #include "core/records/paths.h"
 #include "core/records/rows.h"
@@ -680,6 +681,7 @@ void pl_process_unloaded(struct pl_process *process)
     uint64_t began = pl_meter_begin(process);
     fetch_add(&process->generation, 1);
     pl_rule_forget();
+    pl_python_suspend(); /* until a stack leads into the interpreter again */
     if (process->file.base)
         fetch_add(&pl_file_header(&process->file)->unloads, 1);
     pl_meter_aside(process, began);
@@ -865,6 +867,7 @@ void pl_process_leave(struct pl_process *process, bool keep)
     pl_tag_forget_all();
     pl_pool_forget_all();
     pl_rule_forget();
+    pl_python_suspend();
     pl_memory_wipe(pl_process, sizeof pl_process);
     pl_memory_wipe(pl_filter, sizeof pl_filter);
     for (int how = 0; how < PL_BYPASS_COUNT; how++)

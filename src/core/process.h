@@ -87,6 +87,7 @@ struct pl_process {
     struct pl_map map;
     struct pl_live live;
     struct pl_heaps heaps;
+    uint32_t python_module; /* the record that frames of Python code are in; 0: none yet */
 
     uint32_t sampled;   /* a control word has set an interval since the last reset */
     uint32_t grown;     /* number of small records that a tally has replaced */
@@ -135,6 +136,8 @@ struct pl_front {
     unsigned (*granule_shift)(void); /* blocks begin at least 2^this bytes apart: 5 or 3 */
     bool (*owns)(uintptr_t pc);      /* is this code of the front end, to be left out of stacks? NULL: there is none */
     uintptr_t (*allocator)(void);    /* address of the allocator's malloc; 0: not known yet. NULL: never known */
+    uintptr_t (*self)(void);         /* pthread_self(). NULL, this or the next: frames of Python code are not read */
+    void *(*specific)(uint32_t key); /* pthread_getspecific(): NULL if there is no such key */
     void (*thrown)(uintptr_t sp);    /* a jump out of all frames below this stack pointer; NULL: do nothing */
     void (*describe)(struct pl_header *header); /* adds to a new file's header; NULL: nothing */
     void (*ending)(

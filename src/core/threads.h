@@ -138,6 +138,8 @@ struct pl_thread {
     struct pl_bucket made[PL_SIZE_BUCKETS]; /* by size: blocks that it has allocated, and freed */
     struct pl_bucket gone[PL_SIZE_BUCKETS];
 
+    struct pl_python_reader *python; /* NULL: it has not run Python code yet */
+
     struct pl_sampler pools; /* this and the next: pools.c */
     uint64_t pool_left;      /* of the countdown to the next sample in announced heaps */
 

@@ -85,6 +85,7 @@ enum pl_kind {
     PL_KIND_LEDGER = 17,      /* struct pl_ledger: a thread's counts at a site in such a heap. Since version 5 */
     PL_KIND_VERDICT = 18,     /* struct pl_verdict_record: what nothing points to. Readers of version 5 may ignore it */
     PL_KIND_FOOTPRINT = 19, /* struct pl_footprint_record: what RSS consisted of. Readers of version 5 may ignore it */
+    PL_KIND_FUNCTION = 20,  /* struct pl_function_record: functions of interpreted code. Likewise */
     PL_KINDS_MAX = 32,
 };
 
@@ -290,6 +291,13 @@ enum pl_looked {
     PL_LOOKED_COUNT,
 };
 
+/* Is there a Python interpreter in the process, and are its frames read? The order is part of the format. */
+enum pl_python_seen {
+    PL_PYTHON_NOT = 0,
+    PL_PYTHON_READ = 1,
+    PL_PYTHON_OTHER = 2, /* its version, or its build, is one that we do not know: stacks have native frames only */
+};
+
 /*
  * Control words: the owner of the file may write them while the process runs (`plimsoll control`), and the program does
  * through the API. The runtime reads them on its cold path and checks their range.
@@ -420,7 +428,7 @@ struct pl_header {
     uint64_t count[PL_KINDS_MAX]; /* records reserved, record 0 included; bytes for TEXT. By any thread */
     uint64_t losses[PL_LOSS_MAX]; /* enum pl_loss; this and the next four are written by any thread */
     uint64_t stops[PL_STOP_MAX];  /* enum pl_stop */
-    uint64_t visits;              /* stacks looked up: of samples, of other heaps, and those that are new to exact mode */
+    uint64_t visits; /* stacks looked up: of samples, of other heaps, and those that are new to exact mode */
     uint64_t frames_walked;
     uint64_t unloads; /* how often modules were seen to be unloaded */
     struct pl_control control;
@@ -463,12 +471,15 @@ struct pl_header {
     uint64_t live_at;       /* the same for its struct pl_live, and its */
     uint32_t live_layout;   /* PL_LIVE_LAYOUT (core/blocks/live.h) */
     uint32_t live_reserved;
-    uint8_t reserved[PL_HEADER_BYTES - 1624];
+    uint32_t python;         /* enum pl_python_seen: whether frames of Python code are read */
+    uint32_t python_version; /* with `python`: as in Py_Version; 0: not known */
+    uint8_t reserved[PL_HEADER_BYTES - 1632];
 };
 
 /* A loaded object. The same object loaded again at another address is another module. Module 1 is always "no module":
- * its offsets are addresses. */
+ * its offsets are addresses. Frames of Python code are in a module of this path. */
 #define PL_MODULE_UNKNOWN 1u
+#define PL_MODULE_PYTHON "[python]"
 #define PL_BUILD_ID_MAX 32
 struct pl_module {
     uint32_t valid; /* 1 */
@@ -505,7 +516,30 @@ struct pl_frame {
 #define PL_FRAME_GUESS (1ull << 57) /* found by frame pointer, without unwind tables */
 #define PL_FRAME_GAP (1ull << 58)   /* not a frame: frames are missing here, because the stack was too deep */
 #define PL_FRAME_CUT (1ull << 59)   /* the unwind stopped at this frame before the end of the stack */
+#define PL_FRAME_PYTHON                                                                                                \
+    (1ull << 60) /* a frame of Python code: not an address, but a function record and a line, as drawn there */
 #define PL_FRAME_ADDRESS_MASK ((1ull << 56) - 1)
+
+/*
+ * A function of interpreted code, which frames refer to instead of an address:
+ *
+ *   63      56 55                     24 23                 0
+ *  ┌──────────┬─────────────────────────┬────────────────────┐
+ *  │  flags   │ number of this record   │ line; 0: not known │
+ *  └──────────┴─────────────────────────┴────────────────────┘
+ *
+ * Several records may be the same function. Files that a reader has made from others have no such records: there the
+ * lower 56 bits are a hash of function, file and line, and symbol records say which.
+ */
+#define PL_FRAME_LINE_BITS 24
+#define PL_FRAME_LINE_MASK ((1u << PL_FRAME_LINE_BITS) - 1)
+struct pl_function_record {
+    uint32_t valid; /* published last; 1 */
+    uint32_t first_line;
+    struct pl_text function;
+    struct pl_text file;
+    uint64_t reserved;
+};
 
 struct pl_thread_record {
     uint32_t valid;   /* 1 */
@@ -941,7 +975,8 @@ struct pl_symbol {
     X(HEAP, struct pl_heap_record)                                                                                     \
     X(LEDGER, struct pl_ledger)                                                                                        \
     X(VERDICT, struct pl_verdict_record)                                                                               \
-    X(FOOTPRINT, struct pl_footprint_record)
+    X(FOOTPRINT, struct pl_footprint_record)                                                                           \
+    X(FUNCTION, struct pl_function_record)
 
 #define PL_RECORD_SIZE_(name, type) [PL_KIND_##name] = sizeof(type),
 static const uint32_t pl_record_bytes[PL_KINDS_MAX] __attribute__((unused)) = {PL_RECORDS(PL_RECORD_SIZE_)};
@@ -1004,5 +1039,6 @@ PL_FREEZE(struct pl_composition_record, 16384);
 PL_FREEZE(struct pl_verdict_record, 128);
 PL_FREEZE(struct pl_footprint_record, 1264);
 PL_FREEZE(struct pl_symbol, 64);
+PL_FREEZE(struct pl_function_record, 32);
 
 #endif

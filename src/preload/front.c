@@ -43,6 +43,16 @@ void pl_front_forget_threads(void)
     key_ready = false;
 }
 
+uintptr_t pl_front_self(void)
+{
+    return (uintptr_t) pthread_self();
+}
+
+void *pl_front_specific(uint32_t key)
+{
+    return pthread_getspecific((pthread_key_t) key);
+}
+
 /* ---- facts ---- */
 
 uintptr_t pl_front_malloc;

@@ -18,6 +18,8 @@ uint32_t pl_front_page_bytes(void);
 unsigned pl_front_granule_shift(void);
 uintptr_t pl_front_allocator(void);
 void pl_front_thread_started(void);
+uintptr_t pl_front_self(void);
+void *pl_front_specific(uint32_t key);
 
 /* Where the program's malloc begins; 0: it is pl_next.malloc. */
 extern HIDDEN uintptr_t pl_front_malloc;

@@ -16,8 +16,9 @@
 
 #include "core/arch.h"
 #include "core/compiler.h"
+#include "core/exported.h"
 #include "core/process.h"
-#include "core/text.h"
+#include "core/python/python.h"
 #include "core/unwind/find.h"
 #include "format/settings.h"
 #include "preload/hooks.h"
@@ -85,81 +86,34 @@ int dlclose(void *handle)
     if (!load_relaxed(&next))
         store_relaxed(&next, (int (*)(void *)) pl_next_find("dlclose"));
     unsigned long long before = unloads();
+    uint32_t python = pl_python_suspend(); /* it may be the interpreter's module */
     int result = load_relaxed(&next)(handle);
     if (unloads() != before)
         pl_process_unloaded(pl_process);
+    else if (python)
+        pl_python_resume(python);
     return result;
 }
 
 /* ---- allocators that are linked in ---- */
 
-/* The symbols that a module exports. dlsym() would find them, too, but it allocates for each name that it misses. */
-struct exported {
-    uintptr_t base;
-    const uint32_t *hash; /* DT_GNU_HASH; NULL: none */
-    const ElfW(Sym) * symbol;
-    const char *text;
-};
-
-/* The loader has usually replaced the offsets in the dynamic section by addresses. */
-static const void *pointer(const struct exported *module, const ElfW(Dyn) * entry)
+static struct pl_exported exports_of(const struct dl_phdr_info *info)
 {
-    uintptr_t at = (uintptr_t) entry->d_un.d_ptr;
-    return (const void *) (at < module->base ? at + module->base : at);
-}
-
-static struct exported read_dynamic(const struct dl_phdr_info *info)
-{
-    struct exported module = {.base = (uintptr_t) info->dlpi_addr};
-    const ElfW(Dyn) *entry = NULL;
+    const ElfW(Dyn) *dynamic = NULL;
     for (unsigned i = 0; i < info->dlpi_phnum; i++)
         if (info->dlpi_phdr[i].p_type == PT_DYNAMIC)
-            entry = (const ElfW(Dyn) *) (module.base + (uintptr_t) info->dlpi_phdr[i].p_vaddr);
-    for (; entry && entry->d_tag != DT_NULL; entry++) {
-        if (entry->d_tag == DT_GNU_HASH)
-            module.hash = pointer(&module, entry);
-        else if (entry->d_tag == DT_SYMTAB)
-            module.symbol = pointer(&module, entry);
-        else if (entry->d_tag == DT_STRTAB)
-            module.text = pointer(&module, entry);
-    }
-    return module;
-}
-
-static uint32_t hash_of(const char *name)
-{
-    uint32_t hash = 5381;
-    for (; *name; name++)
-        hash = hash * 33 + (uint8_t) *name;
-    return hash;
-}
-
-/* The address of an exported symbol; 0: there is none. */
-static uintptr_t find_exported(const struct exported *module, const char *name)
-{
-    if (!module->hash || !module->symbol || !module->text)
-        return 0;
-    uint32_t hash = hash_of(name), buckets = module->hash[0], first = module->hash[1], words = module->hash[2];
-    const uint32_t *bucket = module->hash + 4 + words * (sizeof(ElfW(Addr)) / sizeof *bucket);
-    const uint32_t *chain = bucket + buckets;
-    uint32_t i = buckets ? bucket[hash % buckets] : 0;
-    for (bool last = i < first; !last; i++) {
-        const ElfW(Sym) *symbol = &module->symbol[i];
-        if ((chain[i - first] | 1) == (hash | 1) && pl_text_same(module->text + symbol->st_name, name))
-            return module->base + (uintptr_t) symbol->st_value;
-        last = chain[i - first] & 1;
-    }
-    return 0;
+            dynamic = (const ElfW(Dyn) *) ((uintptr_t) info->dlpi_addr + (uintptr_t) info->dlpi_phdr[i].p_vaddr);
+    return pl_exported_read((uintptr_t) info->dlpi_addr, dynamic);
 }
 
 /* A library that provides malloc may export other names for it: those who call malloc come to us first. */
 static int find_linked(struct dl_phdr_info *info, size_t bytes, void *out)
 {
     static const char *const names[] = {PL_LINKED_MALLOCS};
-    struct exported module = read_dynamic(info);
+    struct pl_exported module = exports_of(info);
     (void) bytes;
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
-        uintptr_t found = find_exported(&module, names[i]);
+        uintptr_t found = pl_exported_find(&module, names[i]);
         if (!found || pl_find_same_module(found, (uintptr_t) pl_next.malloc))
             continue;
         *(const char **) out = info->dlpi_name && *info->dlpi_name ? info->dlpi_name : pl_process->executable;

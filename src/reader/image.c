@@ -170,6 +170,7 @@ static const struct kind other_kinds[] = {
     {.kind = PL_KIND_TAG, .record_bytes = sizeof(struct pl_tag_record)},
     {.kind = PL_KIND_SYMBOL, .record_bytes = sizeof(struct pl_symbol)},
     {.kind = PL_KIND_FRAME, .record_bytes = sizeof(struct pl_frame)},
+    {.kind = PL_KIND_FUNCTION, .record_bytes = sizeof(struct pl_function_record)},
     {.kind = PL_KIND_MODULE, .record_bytes = sizeof(struct pl_module)},
     {.kind = PL_KIND_TEXT, .record_bytes = 1},
 };

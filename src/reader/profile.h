@@ -80,7 +80,7 @@ struct pl_place {
 struct pl_frame_view {
     uint32_t module;  /* index into modules */
     uint64_t address; /* in the module */
-    uint64_t flags;   /* PL_FRAME_EXACT, GUESS, GAP, CUT */
+    uint64_t flags;   /* PL_FRAME_EXACT, GUESS, GAP, CUT, PYTHON */
     uint32_t places;
     const struct pl_place *place;
     uint32_t record; /* one of the file's records of this frame: what pl_symbol.frame refers to */

@@ -350,6 +350,19 @@ static const char *drop_scopes(const char *name, size_t columns)
     return name;
 }
 
+/* Python: "<module>", "Reader.<lambda>", "load.<locals>.<listcomp>". Its brackets are whole parts of the name. */
+static bool is_dotted(const char *name)
+{
+    if (name[strcspn(name, " ([{:")])
+        return false;
+    for (const char *at = name; (at = strchr(at, '<')); at++) {
+        const char *end = strchr(at, '>');
+        if ((at > name && at[-1] != '.') || !end || (end[1] && end[1] != '.'))
+            return false;
+    }
+    return true;
+}
+
 static const char *shorten_name(struct pl_arena *arena, const char *name, enum reading what, const struct form *form)
 {
     struct pen pen = {.form = form};
@@ -357,6 +370,8 @@ static const char *shorten_name(struct pl_arena *arena, const char *name, enum r
         name = skip_import_path(name);
     if (name[strcspn(name, "<( [{:")] == 0)
         return name; /* plain C, the common case */
+    if (is_dotted(name))
+        return name;
     shorten(&pen, name, 0, what);
     if (what == FUNCTION)
         pen.bytes = without_hash(pen.text, pen.bytes);

@@ -75,4 +75,9 @@ struct pl_simplified pl_simplify_name(struct pl_simplify *set, struct pl_arena *
  * into the profile's frames, stacks, sites and shares are invalid afterwards; the profile is as valid as before. */
 void pl_simplify_profile(struct pl_simplify *set, struct pl_profile *profile, bool keep_names);
 
+/* Makes all stacks shorter, and adds up what has become the same. `shorten` writes the frames that are left of a stack,
+ * at least one, and returns how many. */
+typedef uint32_t pl_shorten(const void *by, const struct pl_stack_view *stack, uint32_t *to);
+void pl_shorten_stacks(struct pl_profile *profile, pl_shorten *shorten, const void *by);
+
 #endif

@@ -25,6 +25,8 @@ struct known {
 struct work {
     struct pl_simplify *set;
     struct pl_profile *profile;
+    pl_shorten *shorten;
+    const void *shortened_by;
     struct pl_arena *scratch;
     bool keep_names;
     struct known *known;
@@ -182,8 +184,9 @@ static uint64_t hash_frame(const struct pl_frame_view *frame)
 /* --- stacks --- */
 
 /* The frames that are left of a stack, by their old numbers; at least its innermost. */
-static uint32_t shorten_stack(const struct work *work, const struct pl_stack_view *stack, uint32_t *to)
+static uint32_t shorten_stack(const void *by, const struct pl_stack_view *stack, uint32_t *to)
 {
+    const struct work *work = by;
     uint32_t frames = 0;
     for (uint32_t f = 0; f < stack->frames; f++) {
         if (!work->dropped[stack->frame[f]])
@@ -257,7 +260,7 @@ static void join_stacks(struct work *work)
     for (uint32_t i = 0; i < profile->stacks; i++) {
         const struct pl_stack_view *before = &profile->stack[i];
         uint32_t *frame = pl_arena_alloc(profile->arena, before->frames * sizeof *frame);
-        struct pl_stack_view now = {shorten_stack(work, before, frame), frame};
+        struct pl_stack_view now = {work->shorten(work->shortened_by, before, frame), frame};
         for (uint32_t f = 0; f < now.frames; f++)
             frame[f] = keep_frame(&kept, profile, frame[f]);
         struct stack_question question = {stack, &now};
@@ -272,6 +275,19 @@ static void join_stacks(struct work *work)
     profile->frames = kept.count;
     profile->stack = stack;
     profile->stacks = stacks;
+}
+
+/* What else refers to stacks. */
+static void renumber_stacks(const struct work *work)
+{
+    struct pl_profile *profile = work->profile;
+    for (uint32_t i = 0; i < profile->records; i++)
+        if (profile->stack_of_record[i] != PL_NO_STACK)
+            profile->stack_of_record[i] = work->became[profile->stack_of_record[i]];
+    for (uint32_t h = 0; h < profile->heaps; h++)
+        for (uint32_t i = 0; i < profile->heap[h].sites; i++)
+            if (profile->heap[h].site[i].stack != PL_NO_STACK)
+                profile->heap[h].site[i].stack = work->became[profile->heap[h].site[i].stack];
 }
 
 /* --- sites --- */
@@ -341,17 +357,31 @@ static void join_shares(const struct work *work, struct pl_composition_view *com
 
 /* --- all of it --- */
 
+static void shorten_stacks(struct work *work)
+{
+    join_stacks(work);
+    renumber_stacks(work);
+    join_sites(work);
+    for (uint32_t i = 0; i < work->profile->compositions; i++)
+        join_shares(work, &work->profile->composition[i]);
+}
+
+void pl_shorten_stacks(struct pl_profile *profile, pl_shorten *shorten, const void *by)
+{
+    struct work work = {.profile = profile, .shorten = shorten, .shortened_by = by, .scratch = pl_arena_new()};
+    shorten_stacks(&work);
+    pl_arena_free(work.scratch);
+}
+
 void pl_simplify_profile(struct pl_simplify *set, struct pl_profile *profile, bool keep_names)
 {
     struct work work = {.set = set, .profile = profile, .scratch = pl_arena_new(), .keep_names = keep_names};
     work.dropped = pl_arena_alloc(work.scratch, profile->frames + 1ull);
     work.cut = pl_arena_alloc(work.scratch, profile->frames + 1ull);
     rewrite_frames(&work);
-    if (set->count > set->builtin) {
-        join_stacks(&work);
-        join_sites(&work);
-        for (uint32_t i = 0; i < profile->compositions; i++)
-            join_shares(&work, &profile->composition[i]);
-    }
+    work.shorten = shorten_stack;
+    work.shortened_by = &work;
+    if (set->count > set->builtin)
+        shorten_stacks(&work);
     pl_arena_free(work.scratch);
 }

@@ -84,6 +84,16 @@ static void put_bypasses(const struct pl_view *view)
             put_line(view->term, PL_STYLE_WARN, pl_say_print("%s", words));
 }
 
+static void put_python(const struct pl_view *view)
+{
+    const struct pl_header *header = &view->whole->header;
+    if (header->python == PL_PYTHON_OTHER)
+        put_line(view->term, PL_STYLE_WARN,
+                 pl_say_print("this build of Python %u.%u is not one that Plimsoll can read: stacks have native frames "
+                              "only",
+                              header->python_version >> 24, header->python_version >> 16 & 0xff));
+}
+
 /* Figures of live blocks are those of blocks since then. */
 static void put_attached(const struct pl_view *view)
 {
@@ -331,6 +341,7 @@ void pl_head_print(const struct pl_view *view)
     pl_term_end(view->term);
     put_attached(view);
     put_bypasses(view);
+    put_python(view);
     put_advice(view);
     put_room(view);
     put_unsampled(view);

@@ -95,7 +95,7 @@ static struct {
     uint64_t top, depth;
     double threshold;
     const char *sysroot;
-    bool force, full_names, no_symbols, functions, freed, histogram, source, all_digits;
+    bool force, full_names, no_symbols, python, native, functions, freed, histogram, source, all_digits;
     const char *names;
     struct pl_leaks_options leaks;
     int colour;
@@ -144,6 +144,7 @@ static const struct pl_option options[] = {
      .type = &pl_type_flag, .into = &given.all_digits},
     {.name = "no-default-suppressions", .help = "with --leaks: include memory that system libraries keep on purpose",
      .type = &pl_type_flag, .into = &given.leaks.no_defaults},
+    PL_LANGUAGE_OPTIONS(given.python, given.native),
     PL_NAMES_OPTION(given.names),
     PL_FULL_NAMES_OPTION(given.full_names),
     {.name = "no-symbols", .help = "show addresses instead of names", .type = &pl_type_flag,
@@ -535,6 +536,7 @@ static enum pl_exit open_and_print(char *name, const struct shown *shown)
                                      .force = given.force,
                                      .sysroot = given.sysroot,
                                      .no_symbols = given.no_symbols,
+                                     .languages = pl_subject_languages(given.python, given.native),
                                      .names = {.file = given.names, .full = given.full_names}};
     enum pl_exit status = pl_subject_open(&how, 1, &name, &profile);
     if (status == PL_EXIT_OK)

@@ -75,6 +75,7 @@ struct pl_subject_options pl_pages_reading(const struct pl_pages_options *option
     return (struct pl_subject_options){.command = options->command,
                                        .force = options->force,
                                        .sysroot = options->sysroot,
+                                       .languages = pl_subject_languages(options->python, options->native),
                                        .names = {.file = options->names}};
 }
 

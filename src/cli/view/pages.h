@@ -17,7 +17,7 @@ struct pl_pages_options {
     struct pl_select select;
     struct pl_leaks_options leaks;
     const char *names;
-    bool force, no_source;
+    bool force, no_source, python, native;
     const char *sysroot;
     struct pl_suppressions *suppressions; /* pl_pages_begin() reads them */
 };
@@ -40,7 +40,8 @@ struct pl_pages_options {
          .help = "include memory that system libraries keep on purpose among the leaks",                               \
          .type = &pl_type_flag,                                                                                        \
          .into = &(given).leaks.no_defaults},                                                                          \
-        PL_NAMES_OPTION((given).names), PL_FORCE_OPTION((given).force), PL_SYSROOT_OPTION((given).sysroot)
+        PL_LANGUAGE_OPTIONS((given).python, (given).native), PL_NAMES_OPTION((given).names),                           \
+        PL_FORCE_OPTION((given).force), PL_SYSROOT_OPTION((given).sysroot)
 
 /* One profile, and the part of it that options select. */
 struct pl_side {

@@ -23,7 +23,7 @@
 #define REFUSED_FOR 1024u /* after a failure, only one attempt in so many asks the kernel again */
 #define FOR_THREADS (256u << 10)
 
-#define WRITER_KINDS (PL_KIND_LEDGER + 1)
+#define WRITER_KINDS (PL_KIND_FUNCTION + 1)
 
 /* For each kind: which chunk of the file is its k-th, plus one. Private memory, because nothing that is read back from
  * the file is trusted. Kinds with few or small records have short lists: 4,096 chunks hold 4 million sites, 16,384
@@ -34,7 +34,7 @@
 #define CLAIM_SHIFT 24
 static struct {
     uint16_t text[MANY], rows[MANY], tallies[MANY], remotes[MANY], frames[MANY], smalls[MANY];
-    uint16_t sites[SOME], tags[SOME], scopes[SOME], ledgers[SOME];
+    uint16_t sites[SOME], tags[SOME], scopes[SOME], ledgers[SOME], functions[SOME];
     uint16_t heaps[FEW], modules[FEW], threads[FEW], moments[FEW], compositions[FEW], directories[FEW];
     uint32_t claims[PL_CHUNKS_MAX]; /* what each chunk is: kind << CLAIM_SHIFT | k; 0: not claimed */
     uint8_t padding[PAGE];          /* fork wipes whole pages */
@@ -61,6 +61,7 @@ static const struct {
     [PL_KIND_SMALL] = {chunks.smalls, MANY},
     [PL_KIND_HEAP] = {chunks.heaps, FEW},
     [PL_KIND_LEDGER] = {chunks.ledgers, SOME},
+    [PL_KIND_FUNCTION] = {chunks.functions, SOME},
 };
 
 /* The mapping, in memory that fork does not wipe: a child maps its own file over it. */
@@ -538,9 +539,9 @@ static void unmap(struct pl_file *file)
 
 static void start_counts(struct pl_header *header)
 {
-    /* Number 0 of each kind means "none". Symbols are not written by us, and directories have no number. */
+    /* Number 0 of each kind means "none". Kinds without a list are not written by us; directories have no number. */
     for (int kind = 1; kind < WRITER_KINDS; kind++)
-        header->count[kind] = kind == PL_KIND_TEXT ? 8 : kind != PL_KIND_SYMBOL && kind != PL_KIND_DIRECTORY;
+        header->count[kind] = kind == PL_KIND_TEXT ? 8 : lists[kind].most && kind != PL_KIND_DIRECTORY;
 }
 
 long pl_file_create(struct pl_file *file, const char *path, uint64_t limit_bytes)

@@ -8,6 +8,7 @@
 #include "core/hash.h"
 #include "core/memory.h"
 #include "core/process.h"
+#include "core/python/python.h"
 #include "core/text.h"
 
 #define KEY_MODULE 0x6d6f64756c65u
@@ -141,7 +142,26 @@ static uint32_t module_id(struct pl_process *process, struct pl_module_cache *ca
     if (!slot)
         return PL_MODULE_UNKNOWN;
     uint32_t id = load_acquire(&slot->id);
+    if (id && load_relaxed(&pl_python.known))
+        return id;
+    pl_python_meet(process, &cache->found);
     return id ? id : pl_map_settle(slot, write_module(&process->file, &cache->found, identity));
+}
+
+uint32_t pl_modules_python(struct pl_process *process)
+{
+    void *at;
+    uint32_t id = load_acquire(&process->python_module);
+    if (likely(id))
+        return id;
+    struct pl_text path = pl_file_text(&process->file, PL_MODULE_PYTHON, sizeof PL_MODULE_PYTHON - 1);
+    id = pl_file_append(&process->file, PL_KIND_MODULE, &at);
+    if (!id)
+        return PL_MODULE_UNKNOWN;
+    ((struct pl_module *) at)->path = path;
+    store_release(&((struct pl_module *) at)->valid, 1); /* publish */
+    pl_python_tell(process);
+    return swap_if(&process->python_module, 0, id) ? id : load_acquire(&process->python_module);
 }
 
 /*

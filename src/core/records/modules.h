@@ -48,6 +48,9 @@ struct pl_process;
 /* The module that contains pc now, or PL_MODULE_UNKNOWN. The result is valid until the next call. */
 const struct pl_module_entry *pl_modules_find(struct pl_process *process, struct pl_module_cache *cache, uintptr_t pc);
 
+/* The module that frames of Python code are in. */
+uint32_t pl_modules_python(struct pl_process *process);
+
 /* Writes the record for code outside of all modules. It must be the first module record of a file. */
 void pl_modules_start(struct pl_file *file);
 

@@ -5,6 +5,7 @@
 #include "core/exact.h"
 #include "core/hash.h"
 #include "core/process.h"
+#include "core/python/python.h"
 #include "core/records/eras.h"
 #include "core/records/halves.h"
 #include "core/records/stacks.h"
@@ -117,7 +118,7 @@ static struct hashed hash_of_stack(struct pl_process *process, struct pl_thread 
     uint32_t generation = load_relaxed(&process->generation);
     uint64_t hash = tracker ? pl_trace_stack(tracker->trace, &thread->walk, start, generation) : 0;
     if (hash)
-        return (struct hashed){hash, false};
+        return (struct hashed){pl_python_with(thread, hash), false};
     pl_stack_walk(process, thread, start);
     return (struct hashed){pl_row_hash(&thread->walk, generation), true};
 }

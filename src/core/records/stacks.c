@@ -4,6 +4,7 @@
 
 #include "core/hash.h"
 #include "core/process.h"
+#include "core/python/python.h"
 #include "core/records/tallies.h"
 
 static uint32_t write_frame(struct pl_file *file, uint32_t parent, uint32_t module, uint64_t where)
@@ -37,12 +38,14 @@ static uint32_t child(struct pl_process *process, uint32_t parent, uint32_t modu
 /* Our hooks of main, exit and so on are not part of the program's stack. */
 static bool is_ours(uint64_t word)
 {
-    return pl_front.owns && pl_front.owns(word & PL_FRAME_ADDRESS_MASK);
+    return !(word & PL_FRAME_PYTHON) && pl_front.owns && pl_front.owns(word & PL_FRAME_ADDRESS_MASK);
 }
 
 static uint32_t child_at(struct pl_process *process, struct pl_thread *thread, uint32_t parent, uint64_t word)
 {
     uint64_t flags = word & ~PL_FRAME_ADDRESS_MASK;
+    if (flags & PL_FRAME_PYTHON)
+        return child(process, parent, pl_modules_python(process), word);
     uintptr_t pc = word & PL_FRAME_ADDRESS_MASK;
     const struct pl_module_entry *module =
         pl_modules_find(process, &thread->modules, flags & PL_FRAME_EXACT ? pc : pc - 1);
@@ -80,9 +83,8 @@ static void note_allocator(struct pl_process *process, struct pl_thread *thread)
         store_relaxed(&header->allocator, pl_modules_find(process, &thread->modules, pc)->id);
 }
 
-uint32_t pl_stack_number(struct pl_process *process, struct pl_thread *thread)
+INLINE uint32_t number_of(struct pl_process *process, struct pl_thread *thread)
 {
-    note_allocator(process, thread);
     const struct pl_walk *walk = &thread->walk;
     struct pl_stack_memory *memory = thread->tracker ? &thread->tracker->stack : NULL;
     uint32_t n = memory ? known_frames(memory, walk, load_relaxed(&process->generation)) : 0;
@@ -99,10 +101,30 @@ uint32_t pl_stack_number(struct pl_process *process, struct pl_thread *thread)
     return node;
 }
 
+/* The walk did not know yet that there is an interpreter. */
+static COLD void weave_late(struct pl_process *process, struct pl_thread *thread)
+{
+    pl_python_weave(thread);
+    pl_python_name(process, thread);
+}
+
+uint32_t pl_stack_number(struct pl_process *process, struct pl_thread *thread)
+{
+    note_allocator(process, thread);
+    for (;;) {
+        uint32_t met = load_relaxed(&pl_python.met), number = number_of(process, thread);
+        if (likely(load_relaxed(&pl_python.met) == met))
+            return number;
+        weave_late(process, thread);
+    }
+}
+
 void pl_stack_walk(struct pl_process *process, struct pl_thread *thread, const struct pl_start *start)
 {
     struct pl_header *header = pl_file_header(&process->file);
     pl_unwind(&thread->walk, start);
+    pl_python_weave(thread);
+    pl_python_name(process, thread);
     fetch_add(&header->visits, 1);
     fetch_add(&header->frames_walked, thread->walk.walked);
     fetch_add(&header->stops[thread->walk.stop], 1);

@@ -215,7 +215,7 @@ uint32_t pl_tally_search(struct pl_process *process, struct pl_thread *thread, s
     uint32_t generation = load_relaxed(&process->generation);
     bool walked = false;
     if (!hash)
-        hash = pl_trace_stack(tracker->trace, &thread->walk, start, generation);
+        hash = pl_python_with(thread, pl_trace_stack(tracker->trace, &thread->walk, start, generation));
     if (unlikely(!hash)) {
         pl_stack_walk(process, thread, start);
         hash = pl_row_hash(&thread->walk, generation);

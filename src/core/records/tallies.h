@@ -25,6 +25,7 @@
 #define PL_TALLIES_H
 
 #include "core/process.h"
+#include "core/python/python.h"
 #include "core/records/stacks.h"
 #include "core/unwind/trace.h"
 
@@ -92,7 +93,7 @@ INLINE uint32_t pl_tally_expect_next(struct pl_tracker *tracker, uint32_t i)
     return tracker->seen[i].tally;
 }
 
-/* pl_tally_find() for a stack that was not predicted. `hash` is that of pl_trace_recall(). */
+/* pl_tally_find() for a stack that was not predicted. `hash` is that of pl_trace_recall(), with Python's frames. */
 uint32_t pl_tally_search(struct pl_process *process, struct pl_thread *thread, struct pl_tracker *tracker,
                          const struct pl_start *start, uint64_t hash);
 
@@ -100,7 +101,7 @@ uint32_t pl_tally_search(struct pl_process *process, struct pl_thread *thread, s
 INLINE uint32_t pl_tally_find(struct pl_process *process, struct pl_thread *thread, struct pl_tracker *tracker,
                               const struct pl_start *start)
 {
-    uint64_t hash = pl_trace_recall(tracker->trace, start, load_relaxed(&process->generation));
+    uint64_t hash = pl_python_with(thread, pl_trace_recall(tracker->trace, start, load_relaxed(&process->generation)));
     uint32_t i = tracker->predicted;
     if (unlikely(!hash || tracker->seen[i].hash != pl_tally_salted(thread, hash)))
         return pl_tally_search(process, thread, tracker, start, hash);

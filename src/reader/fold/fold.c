@@ -24,6 +24,7 @@ struct fold {
     struct pl_profile *profile;
     struct pl_arena *scratch;
     struct pl_texts texts;
+    struct pl_functions functions;
     struct pl_trie trie;
     struct pl_fold_tags tags;
     uint32_t *module_of; /* record -> index, or PL_NO_MODULE */
@@ -223,7 +224,7 @@ void pl_fold(struct pl_image *image, struct pl_arena *scratch, struct pl_profile
 {
     uint32_t texts_max = 8 + PL_BYPASS_COUNT + pl_image_count(image, PL_KIND_MODULE) +
                          pl_image_count(image, PL_KIND_TAG) + pl_image_count(image, PL_KIND_HEAP) +
-                         3 * pl_image_count(image, PL_KIND_SYMBOL);
+                         3 * pl_image_count(image, PL_KIND_SYMBOL) + 2 * pl_image_count(image, PL_KIND_FUNCTION);
     struct fold fold = {
         .image = image,
         .profile = profile,
@@ -237,7 +238,8 @@ void pl_fold(struct pl_image *image, struct pl_arena *scratch, struct pl_profile
     fold_threads(&fold);
     fold.tags = pl_fold_tags(profile, &fold.texts, scratch);
     pl_fold_scopes(profile, image, scratch, &fold.tags, fold.thread_of);
-    fold.trie = pl_trie_new(profile, image, scratch, fold.module_of);
+    fold.functions = pl_functions_fold(image, &fold.texts, scratch);
+    fold.trie = pl_trie_new(profile, image, scratch, fold.module_of, &fold.functions);
     struct pl_sites sites = {
         .image = image,
         .profile = profile,
@@ -256,6 +258,7 @@ void pl_fold(struct pl_image *image, struct pl_arena *scratch, struct pl_profile
     pl_heaps_fold_times(profile);
     pl_totals_fold(profile);
     pl_fold_places(&fold.trie, &fold.texts, scratch);
+    pl_functions_place(&fold.trie);
     profile->damage = image->damage + profile->header.damage;
     profile->in_flight = image->in_flight;
 }

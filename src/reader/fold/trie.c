@@ -23,7 +23,7 @@ struct question {
 };
 
 struct pl_trie pl_trie_new(struct pl_profile *profile, struct pl_image *image, struct pl_arena *scratch,
-                           const uint32_t *module_of)
+                           const uint32_t *module_of, const struct pl_functions *functions)
 {
     uint32_t nodes = pl_image_count(image, PL_KIND_FRAME);
     uint32_t stacks_max = pl_image_count(image, PL_KIND_SITE);
@@ -32,6 +32,7 @@ struct pl_trie pl_trie_new(struct pl_profile *profile, struct pl_image *image, s
         .profile = profile,
         .image = image,
         .module_of = module_of,
+        .functions = functions,
         .node = pl_arena_alloc(scratch, (size_t) nodes * sizeof(struct pl_node)),
         .entries_left = image->file_bytes,
     };
@@ -128,7 +129,8 @@ void pl_trie_join(struct pl_trie *trie)
         }
         const struct pl_node *parent = &trie->node[record[i].parent];
         node->good = true;
-        node->frame = find_frame(trie, &frames, trie->module_of[record[i].module], record[i].where, i);
+        uint64_t where = pl_functions_where(trie->functions, record[i].where);
+        node->frame = find_frame(trie, &frames, trie->module_of[record[i].module], where, i);
         node->depth = parent->depth + 1;
         node->same = find_node(trie, &nodes, parent->same, node->frame, i);
     }

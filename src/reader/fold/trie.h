@@ -8,6 +8,7 @@
 #define PL_TRIE_H
 
 #include "reader/base/index.h"
+#include "reader/fold/functions.h"
 #include "reader/image.h"
 
 /* One frame record. Only nodes on a marked stack are looked at. */
@@ -24,12 +25,13 @@ struct pl_trie {
     struct pl_profile *profile;
     struct pl_image *image;
     const uint32_t *module_of; /* module record -> index into profile->module, PL_NO_MODULE if there is none */
+    const struct pl_functions *functions;
     struct pl_node *node;
     uint64_t entries_left; /* bound on the expansion of stacks */
 };
 
 struct pl_trie pl_trie_new(struct pl_profile *profile, struct pl_image *image, struct pl_arena *scratch,
-                           const uint32_t *module_of);
+                           const uint32_t *module_of, const struct pl_functions *functions);
 
 /* False if there is no such record. */
 bool pl_trie_mark(struct pl_trie *trie, uint32_t node);

@@ -72,7 +72,7 @@ static void list_tasks(struct session *session)
     struct pl_profile *profile = session->profile;
     for (uint32_t i = 0; i < profile->frames; i++) {
         struct pl_frame_view *frame = &profile->frame[i];
-        if (!(frame->flags & PL_FRAME_GAP) && frame->module < profile->modules)
+        if (!(frame->flags & (PL_FRAME_GAP | PL_FRAME_PYTHON)) && frame->module < profile->modules)
             session->task[session->tasks++] =
                 (struct task){.module = frame->module, .frame = i, .address = lookup_address(frame)};
     }

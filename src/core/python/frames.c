@@ -1,0 +1,332 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * frames.c - finds the interpreter, follows a thread's chain of frames, and puts it into native stacks.
+ *
+ * What is in memory may be nonsense: the program may have written to it, or the interpreter is being started or torn
+ * down. So a chain counts only as far as each of its parts can be read, is aligned, and a code object is one by its
+ * type. A chain that is cut short gives a shorter stack, and a thread state must say that it is this thread's.
+ */
+#include <elf.h>
+
+#include "core/exported.h"
+#include "core/hash.h"
+#include "core/memory.h"
+#include "core/process.h"
+#include "core/python/python.h"
+#include "core/python/reader.h"
+#include "core/unwind/rules.h"
+
+#define CHAIN_MOST (1u << 17) /* frames: a chain that is longer is a circle */
+#define KEY_MOST 1024u        /* PTHREAD_KEYS_MAX */
+#define HALF (PL_WALK_FRAMES / 2)
+
+struct pl_python pl_python;
+
+/* ---- the interpreter ---- */
+
+/* Since 3.11 a constant; before, each version has functions that the one before did not have. */
+static uint32_t version_of(const struct pl_exported *module)
+{
+    uintptr_t constant = pl_exported_find(module, "Py_Version");
+    if (constant)
+        return pl_python_word32(constant);
+    if (pl_exported_find(module, "PyIter_Send"))
+        return 0x030a0000;
+    return pl_exported_find(module, "PyThreadState_GetFrame") ? 0x03090000 : 0;
+}
+
+void pl_python_tell(struct pl_process *process)
+{
+    struct pl_header *header = pl_file_header(&process->file);
+    store_relaxed(&header->python_version, pl_python.version);
+    store_relaxed(&header->python, load_relaxed(&pl_python.known) ? PL_PYTHON_READ : PL_PYTHON_OTHER);
+}
+
+static void learn(const struct pl_found_module *found, const struct pl_exported *module, const ElfW(Sym) * runtime)
+{
+    const ElfW(Sym) *evaluator = pl_exported_symbol(module, "_PyEval_EvalFrameDefault");
+    pl_python.runtime = module->base + (uintptr_t) runtime->st_value;
+    pl_python.code_type = pl_exported_find(module, "PyCode_Type");
+    pl_python.version = version_of(module);
+    if (!evaluator || !evaluator->st_size || !pl_python.code_type || !pl_front.self || !pl_front.specific ||
+        !pl_python_layout_of(pl_python.version, pl_python.runtime, runtime->st_size, &pl_python.layout))
+        return;
+    pl_python.evaluator = module->base + (uintptr_t) evaluator->st_value;
+    pl_python.evaluator_end = pl_python.evaluator + (uintptr_t) evaluator->st_size;
+    pl_python.module = found->start;
+    pl_python.module_end = found->end;
+    fetch_add(&pl_python.met, 1);
+    store_release(&pl_python.known, 1);
+}
+
+/* Two threads may meet the interpreter at once: one of them learns. */
+static uint32_t learning;
+
+void pl_python_meet(struct pl_process *process, const struct pl_found_module *found)
+{
+    if (!found->map || !found->map->l_ld)
+        return;
+    struct pl_exported module = pl_exported_read(found->bias, found->map->l_ld);
+    const ElfW(Sym) *runtime = pl_exported_symbol(&module, "_PyRuntime");
+    if (!runtime || !swap_if(&learning, 0, 1))
+        return;
+    if (!load_relaxed(&pl_python.known))
+        learn(found, &module, runtime);
+    pl_python_tell(process);
+    store_release(&learning, 0);
+}
+
+uint32_t pl_python_suspend(void)
+{
+    return exchange(&pl_python.known, 0);
+}
+
+void pl_python_resume(uint32_t known)
+{
+    store_release(&pl_python.known, known);
+}
+
+/* ---- reading ---- */
+
+COLD bool pl_python_probe(struct pl_thread *thread, uintptr_t page)
+{
+    uint64_t unused;
+    uintptr_t *set = thread->python->page[page % PL_PYTHON_SETS];
+    thread->walk.ground_lo = thread->walk.ground_hi = 0; /* of the last walk: it may be gone */
+    if (!pl_bounds_read(&thread->walk, page << PL_PYTHON_PAGE_SHIFT, &unused))
+        return false;
+    set[1] = set[0];
+    set[0] = page;
+    return true;
+}
+
+static COLD bool make_reader(struct pl_thread *thread)
+{
+    if (!thread->python)
+        thread->python = pl_memory_kept(pl_memory_pages(sizeof *thread->python));
+    return thread->python != NULL;
+}
+
+/* ---- the chain ---- */
+
+static bool is_mine(struct pl_thread *thread, const struct pl_python_layout *layout, uintptr_t state)
+{
+    return pl_python_may_read(thread, state, layout->state_thread + 8u) &&
+           pl_walk_load(state + layout->state_thread) == pl_front.self();
+}
+
+/* The calling thread's state; 0: it has none. */
+INLINE uintptr_t state_of(struct pl_thread *thread, const struct pl_python_layout *layout)
+{
+    uintptr_t runtime = pl_python.runtime;
+    if (layout->runtime_current != PL_PYTHON_NONE && pl_python_may_read(thread, runtime + layout->runtime_current, 8)) {
+        uintptr_t state = pl_walk_load(runtime + layout->runtime_current);
+        if (likely(is_mine(thread, layout, state)))
+            return state;
+    }
+    if (!pl_python_may_read(thread, runtime + layout->runtime_key, 8))
+        return 0;
+    uint64_t key = pl_walk_load(runtime + layout->runtime_key); /* a flag that it is there, and the key */
+    if ((uint32_t) key != 1 || key >> 32 >= KEY_MOST)
+        return 0;
+    uintptr_t state = (uintptr_t) pl_front.specific((uint32_t) (key >> 32));
+    return is_mine(thread, layout, state) ? state : 0;
+}
+
+/* The innermost frame; 0: there is none. */
+INLINE uintptr_t innermost(struct pl_thread *thread, const struct pl_python_layout *layout)
+{
+    uintptr_t state = state_of(thread, layout);
+    if (!state || !pl_python_may_read(thread, state + layout->state_frame, 8))
+        return 0;
+    uintptr_t frame = pl_walk_load(state + layout->state_frame);
+    if (layout->cframe_frame == PL_PYTHON_NONE)
+        return frame;
+    return pl_python_may_read(thread, frame + layout->cframe_frame, 8) ? pl_walk_load(frame + layout->cframe_frame) : 0;
+}
+
+/* Before its first traced instruction, a frame is still being set up, and its function has not begun. */
+static bool has_begun(const struct pl_python_layout *layout, uintptr_t code, uintptr_t instruction)
+{
+    return layout->code_start == PL_PYTHON_NONE ||
+           instruction >= code + layout->code_start + 2ul * pl_python_word32(code + layout->code_start - 16u);
+}
+
+#define OWNED_BY_STACK 3
+
+INLINE bool read_frame(struct pl_thread *thread, const struct pl_python_layout *layout, uintptr_t at,
+                       struct pl_python_frame *out)
+{
+    if (unlikely(!pl_python_may_read(thread, at, layout->frame_bytes)))
+        return false;
+    uintptr_t code = pl_walk_load(at + layout->frame_code);
+    uint8_t group = layout->group == PL_PYTHON_EACH ? 1 : pl_python_byte(at + layout->frame_group);
+    out->at = at;
+    out->back = pl_walk_load(at + layout->frame_back);
+    out->last = layout->group == PL_PYTHON_SHIM ? group >= OWNED_BY_STACK : group != 0;
+    out->instruction = layout->group == PL_PYTHON_EACH ? pl_python_word32(at + layout->frame_instruction)
+                                                       : pl_walk_load(at + layout->frame_instruction);
+    bool shown = !(layout->group == PL_PYTHON_SHIM && out->last) &&
+                 pl_python_may_read(thread, code, layout->code_bytes) &&
+                 likely(pl_walk_load(code + 8) == pl_python.code_type);
+    out->code = shown ? code : 0;
+    return true;
+}
+
+bool pl_python_read(struct pl_thread *thread, uintptr_t at, struct pl_python_frame *out)
+{
+    return read_frame(thread, &pl_python.layout, at, out) && out->code;
+}
+
+/* ---- the hash ---- */
+
+#define FACTOR_CODE 0xa0761d6478bd642full
+#define FACTOR_NAME 0xe7037ed1a0b428dbull
+#define FACTOR_FILE 0x8ebc6af09c88c6e3ull
+#define FACTOR_LINE 0x589965cc75374cc3ull
+#define FACTOR_CHAIN 0xd6e8feb86659fd93ull
+
+uint64_t pl_python_hash(struct pl_thread *thread, uint64_t hash)
+{
+    const struct pl_python_layout *layout = &pl_python.layout;
+    struct pl_python_frame frame;
+    if (!thread->python) /* it has not been found in the evaluator yet */
+        return hash;
+    uintptr_t at = innermost(thread, layout);
+    for (uint32_t i = 0; at && i < CHAIN_MOST && read_frame(thread, layout, at, &frame); i++, at = frame.back) {
+        uint64_t term = frame.instruction + frame.last;
+        if (likely(frame.code))
+            term += frame.code * FACTOR_CODE + pl_walk_load(frame.code + layout->code_name) * FACTOR_NAME +
+                    pl_walk_load(frame.code + layout->code_file) * FACTOR_FILE +
+                    pl_python_word32(frame.code + layout->code_first_line) * FACTOR_LINE;
+        hash = (hash ^ term) * FACTOR_CHAIN;
+        hash ^= hash >> 32;
+    }
+    return likely(hash) ? hash : 1;
+}
+
+/* ---- weaving ---- */
+
+static uintptr_t where_of(uint64_t word)
+{
+    return (word & PL_FRAME_ADDRESS_MASK) - !(word & PL_FRAME_EXACT);
+}
+
+static bool in_evaluator(uint64_t word)
+{
+    uintptr_t where = where_of(word);
+    return where >= pl_python.evaluator && where < pl_python.evaluator_end;
+}
+
+/* The compiler may move rare parts of the evaluator away from the rest. Their frames are those of the evaluator, so the
+ * same rule leads out of them. */
+static bool in_rare_part(uint64_t word)
+{
+    uintptr_t where = where_of(word);
+    return where >= pl_python.module && where < pl_python.module_end && load_relaxed(&pl_python.rule) &&
+           pl_rule_recall(where) == load_relaxed(&pl_python.rule);
+}
+
+/* How many calls of the evaluator the walk has. */
+static uint32_t count_calls(const struct pl_walk *walk)
+{
+    uint32_t calls = 0;
+    for (uint32_t i = 0; i < walk->frames; i++) {
+        if (!in_evaluator(walk->frame[i]))
+            continue;
+        uint32_t rule = calls++ ? 0 : pl_rule_recall(where_of(walk->frame[i]));
+        if (rule && PL_RULE_BASE(rule) <= PL_RULE_FP)
+            store_relaxed(&pl_python.rule, rule);
+    }
+    return calls;
+}
+
+/* How many calls of the evaluator the chain has. */
+static uint32_t count_groups(struct pl_thread *thread, uintptr_t at)
+{
+    struct pl_python_frame frame;
+    uint32_t groups = 0;
+    for (uint32_t i = 0; at && i < CHAIN_MOST && read_frame(thread, &pl_python.layout, at, &frame); i++) {
+        groups += frame.last;
+        at = frame.back;
+    }
+    return groups;
+}
+
+/* As in unwind.c: the first half of frame[] is filled in order, and the second half is a ring. */
+static void push(struct pl_walk *walk, uint64_t word)
+{
+    uint32_t n = walk->walked++;
+    walk->frame[n < PL_WALK_FRAMES ? n : HALF + n % HALF] = word;
+}
+
+/* Puts down the frames that one call of the evaluator executes, beginning with `at`: as words with the addresses of the
+ * frames, until they are named. Returns the frame that comes next; 0: there is none. */
+static uintptr_t put_group(struct pl_thread *thread, uintptr_t at, uint32_t *left)
+{
+    struct pl_python_frame frame = {.last = false};
+    while (at && *left && !frame.last) {
+        --*left;
+        if (!read_frame(thread, &pl_python.layout, at, &frame))
+            return 0;
+        at = frame.back;
+        if (frame.code && has_begun(&pl_python.layout, frame.code, frame.instruction))
+            push(&thread->walk, PL_FRAME_PYTHON | (frame.at & PL_FRAME_ADDRESS_MASK));
+    }
+    return at;
+}
+
+static COLD void finish(struct pl_walk *walk, uint64_t *ordered)
+{
+    walk->frames = walk->walked;
+    if (walk->walked <= PL_WALK_FRAMES)
+        return;
+    for (unsigned i = 0; i < HALF; i++)
+        ordered[i] = walk->frame[HALF + (walk->walked + i) % HALF];
+    pl_memory_copy(&walk->frame[HALF + 1], ordered, HALF * sizeof *ordered);
+    walk->frame[HALF] = PL_FRAME_GAP;
+    walk->frames = PL_WALK_FRAMES + 1;
+    walk->stop = PL_STOP_DEPTH;
+}
+
+/*
+ * From the innermost frame outwards: the evaluator's innermost call executes the innermost frames. A stack that is too
+ * deep has a gap already; it becomes deeper, and its new gap has the old one inside. Where a stack was cut, what is
+ * left of the chain is further out.
+ */
+static OUT_OF_LINE void weave(struct pl_thread *thread, uint32_t calls, uintptr_t at)
+{
+    struct pl_walk *walk = &thread->walk;
+    uint64_t *native = thread->python->native, cut = 0;
+    uint32_t frames = walk->frames, groups = count_groups(thread, at), left = CHAIN_MOST;
+    pl_memory_copy(native, walk->frame, frames * sizeof *native);
+    walk->walked = 0;
+    for (uint32_t i = 0; i < frames; i++) {
+        if (native[i] == PL_FRAME_GAP)
+            continue;
+        cut = native[i] & PL_FRAME_CUT;
+        push(walk, native[i] & ~PL_FRAME_CUT);
+        if (in_evaluator(native[i]) || (unlikely(groups > calls) && in_rare_part(native[i])))
+            at = put_group(thread, at, &left);
+    }
+    while (cut && at && left)
+        at = put_group(thread, at, &left);
+    finish(walk, native);
+    walk->frame[walk->frames - 1] |= cut;
+}
+
+void pl_python_weave(struct pl_thread *thread)
+{
+    uint32_t calls = likely(!load_acquire(&pl_python.known)) ? 0 : count_calls(&thread->walk);
+    if (thread->python)
+        thread->python->unnamed = 0; /* it may be set if a visit was left by longjmp */
+    if (!calls || !make_reader(thread))
+        return;
+    uint32_t walked = thread->walk.walked;
+    uintptr_t first = innermost(thread, &pl_python.layout);
+    if (first)
+        weave(thread, calls, first);
+    thread->walk.walked = walked; /* native frames: what the header counts */
+    thread->python->named = thread->python->kept = 0;
+    thread->python->unnamed = first != 0;
+}

@@ -1,0 +1,161 @@
+# SPDX-License-Identifier: MIT
+"""frames - stacks of Python programs are what Python itself says they are, for each version that is here."""
+
+import functools
+import json
+import os
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+HERE = Path(__file__).resolve().parent
+sys.path.insert(0, str(HERE.parent / "lib"))
+import claims  # noqa: E402
+from built import BUILD, PLIMSOLL, environment  # noqa: E402
+from claims import claim  # noqa: E402
+
+KNOWN = HERE / "known.py"
+PARTS = BUILD / "tests" / "python"
+DEBIAN = "/usr/bin/python3"
+OLDEST, NEWEST = (3, 9), (3, 13)
+MODES = {"exact": ["--exact"], "sampled": ["--sample", "1"]}
+
+
+def version_of(python):
+    done = subprocess.run([python, "-c", "import sys; print(*sys.version_info[:2])"], capture_output=True, text=True,
+                          check=False)  # fmt: skip
+    return tuple(map(int, done.stdout.split())) if done.returncode == 0 else None
+
+
+def interpreters():
+    """Debian's; those of pyenv; and those that PLIMSOLL_TEST_PYTHONS names. One of each version."""
+    others = sorted(Path.home().glob(".pyenv/versions/3.*/bin/python3"))
+    named = os.environ.get("PLIMSOLL_TEST_PYTHONS", "").split(":")
+    found = {(DEBIAN, version_of(DEBIAN))}
+    for python in filter(None, [*map(str, others), *named]):
+        version = version_of(python)
+        if version and OLDEST <= version <= NEWEST:
+            found.add((python, version))
+    return sorted(found)
+
+
+def run(place, mode, *command):
+    done = subprocess.run(
+        [PLIMSOLL, "run", *mode, "--output", Path(place) / "%p.plim", "--", *command], cwd=place, env=environment(),
+        capture_output=True, text=True, timeout=300, check=False,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    return done.stdout, sorted(Path(place).glob("*.plim"))
+
+
+def ask(*words):
+    done = subprocess.run([PLIMSOLL, *map(str, words)], env=environment(), capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+def stacks_of(profile, *options):
+    """size of a block -> the stacks that have allocated blocks of this size; a frame is (function, file, line)."""
+    exported = json.loads(ask("export", "--format", "json", *options, profile))
+    frames = [(f["function"], f["file"], f["line"]) for f in exported["frames"]]
+    found = {}
+    for site in exported["sites"]:
+        for size in {site["smallest"], site["largest"]}:
+            found.setdefault(size, []).append([frames[i] for i in exported["stacks"][site["stack"]]])
+    return found
+
+
+def told(output):
+    """What the program says: size -> stack. A stack that comes twice has its first and its last size in the profile."""
+    lines = [json.loads(line) for line in output.splitlines()]
+    last = {json.dumps(stack): size for size, stack in lines}
+    return {size: list(map(tuple, stack)) for size, stack in lines if last[json.dumps(stack)] == size}
+
+
+def agrees(python, mode):
+    with tempfile.TemporaryDirectory(prefix="plimsoll-test.") as place:
+        output, profiles = run(place, MODES[mode], python, KNOWN, "fork")
+        found = {}
+        for profile in profiles:
+            for size, stacks in stacks_of(profile, "--python").items():
+                found.setdefault(size, []).extend(stacks)
+    wanted = told(output)
+    assert len(wanted) > 50, wanted
+    claims.expect(
+        f"{size}: {stack[:6]} is shown as {[s[:6] for s in found.get(size, [])]}"
+        for size, stack in wanted.items() if stack not in found.get(size, [])
+    )  # fmt: skip
+
+
+def survives(python, mode):
+    with tempfile.TemporaryDirectory(prefix="plimsoll-test.") as place:
+        output, profiles = run(place, MODES[mode], python, HERE / "hostile.py", PARTS / "libhostile.so")
+        assert output == "survived\n", output
+        ask("report", *profiles)
+
+
+def interleaves(python):
+    """compare() is called by qsort(), that by from_c(): C's frames are between Python's, and the interpreter's are
+    not shown."""
+    with tempfile.TemporaryDirectory(prefix="plimsoll-test.") as place:
+        _, profiles = run(place, MODES["exact"], python, KNOWN)
+        usual = [stack for stacks in stacks_of(*profiles).values() for stack in stacks]
+        native = [stack for stacks in stacks_of(*profiles, "--native").values() for stack in stacks]
+    names = [[function for function, _, _ in stack] for stack in usual]
+    called = [stack for stack in names if any(name.endswith("compare") for name in stack) and "from_c" in stack]
+    assert called, names
+    for stack in called:
+        compare = next(i for i, name in enumerate(stack) if name.endswith("compare"))
+        between = stack[compare + 1 : stack.index("from_c")]
+        assert any("qsort" in name for name in between), stack
+        assert not any(name.startswith(("_PyEval", "PyObject_")) for name in stack), stack
+    assert any("_PyEval_EvalFrameDefault" in name for stack in native for name, _, _ in stack)
+    assert not any(name == "from_c" for stack in native for name, _, _ in stack)
+
+
+for python, version in interpreters():
+    name = f"{'.'.join(map(str, version))} ({python})"
+    for mode in MODES:
+        claims.add(f"Python {name}, {mode}: each stack is the one that Python says, with its lines",
+                   functools.partial(agrees, python, mode))  # fmt: skip
+        claims.add(f"Python {name}, {mode}: a program that writes nonsense into the interpreter runs on",
+                   functools.partial(survives, python, mode))  # fmt: skip
+    claims.add(f"Python {name}: native and Python frames are in the order of the calls",
+               functools.partial(interleaves, python))  # fmt: skip
+
+
+@claim
+def a_merged_profile_keeps_python_frames():
+    with tempfile.TemporaryDirectory(prefix="plimsoll-test.") as place:
+        output, profiles = run(place, MODES["exact"], DEBIAN, KNOWN, "fork")
+        assert len(profiles) == 2, profiles
+        merged = Path(place) / "merged.plim"
+        ask("merge", "--output", merged, *profiles)
+        found = stacks_of(merged, "--python")
+    wanted = told(output)
+    claims.expect(f"{size}: {stack[:4]}" for size, stack in wanted.items() if stack not in found.get(size, []))
+
+
+@claim
+def formats_have_file_and_line():
+    with tempfile.TemporaryDirectory(prefix="plimsoll-test.") as place:
+        _, profiles = run(place, MODES["exact"], DEBIAN, KNOWN)
+        speedscope = json.loads(ask("export", "--format", "speedscope", *profiles))
+        collapsed = ask("export", "--format", "collapsed", "--python", *profiles)
+    frames = {(f["name"], f.get("file"), f.get("line")) for f in speedscope["shared"]["frames"]}
+    first = KNOWN.read_text(encoding="utf-8").splitlines().index("    libc.malloc(next_size(sys._getframe()))") + 1
+    assert ("alloc", str(KNOWN), first) in frames, sorted(map(str, frames))[:40]
+    assert any(";everything;recursive;recursive;" in line for line in collapsed.splitlines()), collapsed[:2000]
+
+
+@claim
+def an_unknown_interpreter_is_named_in_one_line():
+    with tempfile.TemporaryDirectory(prefix="plimsoll-test.") as place:
+        _, profiles = run(place, MODES["exact"], PARTS / "stranger")
+        report = ask("report", *profiles)
+    lines = [line for line in report.splitlines() if "Python 4.0" in line]
+    assert len(lines) == 1 and "native frames" in lines[0], report
+
+
+sys.exit(claims.main())
