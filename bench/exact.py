@@ -14,8 +14,9 @@ import subprocess
 import sys
 from contextlib import contextmanager
 
-from measure import Way, dhat_way, heaptrack_piped, plimsoll_way, ratio, run_way, take_turns
-from programs import LIVE, LIVE_MIXED, LONG, PROGRAMS
+from measure import (INTERVAL_BYTES, Way, dhat_way, heaptrack_piped, plimsoll_way, ratio, run_together, run_way,
+                     take_turns)
+from programs import LIVE, LIVE_MIXED, LONG, ONE_THREAD, PROGRAMS, TWO_THREADS
 from tables import table
 
 ADDED_MAX = 1 / 10  # of heaptrack's addition, on every workload, with everything that `plimsoll run` does
@@ -74,6 +75,20 @@ def check_threads(targets, one, two, work):
                 f"as 1 thread: {each[0]:.0f}, plus a tenth for noise", each[1] <= 1.1 * each[0])
 
 
+def say_added(added, options):
+    """The figures that people quote, in words."""
+    pairs = max(1, ONE_THREAD.exact // options.shrink)
+    each = [f"{added[program.name].exact / pairs * 1e9:.0f} ns with {threads}" for program, threads in
+            ((ONE_THREAD, "one thread"), (TWO_THREADS, "two")) if program.name in added]
+    shares = [one.share for one in added.values() if one.share is not None]
+    said = f" A malloc/free pair of depth 20 costs {' and '.join(each)} more." if each else ""
+    if shares:
+        mean = statistics.geometric_mean(max(share, 1e-3) for share in shares)
+        said += (f" In all, exact mode adds {min(shares):.1%} to {max(shares):.1%} of what heaptrack adds; in the "
+                 f"geometric mean {mean:.1%}.")
+    return said
+
+
 def check_added(targets, added, real_ratios):
     shares = {name: one.share for name, one in added.items() if one.share is not None}
     for name, share in shares.items():
@@ -91,10 +106,11 @@ def check_added(targets, added, real_ratios):
 
 def measure_exact(place, programs, options, targets):
     columns = [Way("bare", "bare"), Way("again", "bare again"),
-               plimsoll_way(place, "exact", "**Plimsoll, exact**", "exact"),
+               plimsoll_way(place, "sampled", "sampled", INTERVAL_BYTES),
+               plimsoll_way(place, "exact", "**exact**", "exact"),
                run_way(place, "run", "`plimsoll run --exact`", "--exact"),
-               plimsoll_way(place, "auto", "Plimsoll, auto", "auto"), heaptrack_piped(place)]
-    rounds, few = (2, 1) if options.quick else (options.exact_rounds, 3)
+               plimsoll_way(place, "auto", "auto", "auto"), heaptrack_piped(place)]
+    rounds, few = (2, 1) if options.quick else (options.exact_rounds, min(options.few, 3))
     rows, added, real_ratios = [], {}, []
     chosen = [program for program in programs if program.exact]
     for seed, program in enumerate(chosen):
@@ -107,16 +123,19 @@ def measure_exact(place, programs, options, targets):
             real_ratios.append(ratio(runs["exact"], runs["bare"]).value)
         print(f"measured {program.name}", file=sys.stderr)
     check_added(targets, added, real_ratios)
-    micro = [added.get(program.name) for program in chosen if program.name in ("micro, 1 thread", "micro, 2 threads")]
-    if len(micro) == 2:
-        check_threads(targets, *micro, max(1, chosen[0].exact // options.shrink))
+    said = say_added(added, options)
+    both = [added.get(program.name) for program in (ONE_THREAD, TWO_THREADS)]
+    if all(both):
+        check_threads(targets, *both, max(1, ONE_THREAD.exact // options.shrink))
     missing = f" Heaptrack: not available, {columns[-1].missing}." if columns[-1].missing else ""
     table("Exact mode: CPU time", f"User and system time as a ratio to the bare program's: the median of {rounds} "
           f"rounds, and its 95% interval; heaptrack: the median of {few}. Its interpreter is another process, and its "
           "CPU time is stated apart, in the same unit. The last columns are shares of what heaptrack adds: what "
-          "`plimsoll run --exact` adds in all, names included, and what exact mode adds in the program alone."
-          + missing,
-          ["program", *(way.title for way in columns), "its interpreter", "**added, of heaptrack's**", "of the program's"],
+          "`plimsoll run --exact` adds in all, names included, and what exact mode adds in the program alone. "
+          f"`sampled` is every {INTERVAL_BYTES >> 10} KiB. The runs are short, so start-up, of some 2 ms, and the "
+          "credit of auto mode are large parts of these figures." + said + missing,
+          ["program", *(way.title for way in columns), "its interpreter", "**added, of heaptrack's**",
+           "of the program's"],
           rows)
 
 
@@ -167,11 +186,6 @@ def measure_memory(place, programs, options, targets):
 
 
 @contextmanager
-def no_company():
-    yield
-
-
-@contextmanager
 def hogs():
     """A process on every core that never waits."""
     busy = [subprocess.Popen([sys.executable, "-c", "while True: pass"]) for _ in range(os.cpu_count())]
@@ -183,43 +197,67 @@ def hogs():
             one.wait()
 
 
-COMPANY = {"alone": no_company, "beside a hog on every core": hogs}
+def run_alone(place, columns, command, seed):
+    return take_turns(place, columns, command, 1, 1, seed, keep=account)
+
+
+def run_beside_hogs(place, columns, command, _seed):
+    """At the same time: in turns each would take twice as long, and the machine would be a different one each time."""
+    with hogs():
+        return run_together(place, columns, command, keep=account)
+
+
+COMPANY = {"alone": run_alone, "beside a hog on every core": run_beside_hogs}
+SETTLED_S = 10
+
+
+def interval_at(timeline, seconds):
+    """T at the first moment of the timeline from here on that has one; 0 if exact mode lasted."""
+    return next((moment["interval_bytes"] for moment in timeline
+                 if moment["time_s"] >= seconds and moment["interval_bytes"]), 0)
 
 
 def account(exported):
     sampling = exported["sampling"]
-    return {**exported["cost"], "method": sampling["method"], "samples": sampling["samples"]}
+    return {**exported["cost"], "method": sampling["method"].split(";")[0], "samples": sampling["samples"],
+            "early": interval_at(exported["timeline"], SETTLED_S), "late": exported["auto"]["interval_bytes"]}
+
+
+def kib(count):
+    return f"{count / 1024:.0f} KiB" if count else "-"
 
 
 def auto_row(program, where, runs, targets):
-    ours, control = ratio(runs["auto"], runs["bare"]), ratio(runs["again"], runs["bare"])
-    run = max(runs["auto"], key=lambda one: one.figures["profiler_cpu_s"] / one.figures["process_cpu_s"])
-    bare = median_of(runs["bare"])
-    truth = median_of(runs["auto"]) - bare
-    spent, cpu = run.figures["profiler_cpu_s"], run.figures["process_cpu_s"]
+    ours, control = (ratio(runs[name], runs["bare"]).value for name in ("auto", "again"))
+    bare, figures = runs["bare"][0].cpu_s, runs["auto"][0].figures
+    truth, spent, cpu = runs["auto"][0].cpu_s - bare, figures["profiler_cpu_s"], figures["process_cpu_s"]
     allowed = CREDIT_S + OVERHEAD * cpu
     name = f"{program.name}, {where}"
     targets.add(f"auto: the cold path's own account, {name}", f"{spent:.2f} s", f"at most {allowed:.2f} s",
                 spent <= allowed)
-    targets.add(f"auto: CPU time, {name}", ours,
-                f"at most {1 + OVERHEAD + CREDIT_S / cpu:.3f}, as far as bare again ({control}) can tell",
-                ours.value <= 1 + OVERHEAD + CREDIT_S / cpu + abs(control.value - 1))
-    return [program.name, where, f"{bare:.0f} s", control, ours, f"{truth:.2f} s", f"{spent:.2f} s",
-            f"{run.figures['samples']:,}", run.figures["method"]]
+    most = 1 + OVERHEAD + CREDIT_S / bare
+    targets.add(f"auto: CPU time, {name}", f"{ours:.3f}",
+                f"at most {most:.3f}, as far as bare again ({control:.3f}) can tell", ours <= most + abs(control - 1))
+    early, late = figures["early"], figures["late"]
+    if early and late:
+        targets.add(f"auto: T after {SETTLED_S} s, {name}", kib(early),
+                    f"within a factor of 2 of {kib(late)}, at the end", late / 2 <= early <= late * 2)
+    return [program.name, where, f"{bare:.0f} s", f"{control:.3f}", f"**{ours:.3f}**", f"{truth:.2f} s",
+            f"{spent:.2f} s", f"{allowed:.2f} s", f"{figures['samples']:,}", kib(early), kib(late)]
 
 
 def measure_auto(place, programs, options, targets):
     columns = [Way("bare", "bare"), Way("again", "bare again"), plimsoll_way(place, "auto", "Plimsoll, auto", "auto")]
-    rounds, rows = (1 if options.quick else 2), []
-    for program in (program for program in LONG if program in programs):
+    rows = []
+    for seed, program in enumerate(program for program in LONG if program in programs):
         command = program.command(place, max(1, program.work // options.shrink))
-        for where, company in COMPANY.items():
-            with company():
-                runs = take_turns(place, columns, command, rounds, rounds, 0, keep=account)
-            rows.append(auto_row(program, where, runs, targets))
+        for where, run in COMPANY.items():
+            rows.append(auto_row(program, where, run(place, columns, command, seed), targets))
             print(f"measured {program.name}, {where}", file=sys.stderr)
-    table("Auto mode over half a minute and a minute", "CPU time as a ratio to the bare program's, the median of "
-          f"{rounds} rounds, with a budget of {OVERHEAD:.0%} and {CREDIT_S} s. `Really added` is measured from "
-          "outside, against the bare program; `by its account` is what the cold path says it took.",
-          ["program", "where", "bare", "bare again", "**Plimsoll, auto**", "really added", "by its account", "samples",
-           "what it recorded"], rows)
+    table("Auto mode over half a minute and a minute", "CPU time of single runs, as a ratio to the bare program's, "
+          f"with a budget of {OVERHEAD:.0%} and a credit of {CREDIT_S} s. Alone, the three runs of a row took turns; "
+          "beside a hog on every core they ran at the same time. `Really added` is measured from outside, against the "
+          "bare program; `by its account` is what the cold path says it took, and `allowed` what it may take. T is the "
+          "sampling interval.",
+          ["program", "where", "bare", "bare again", "**Plimsoll, auto**", "really added", "by its account", "allowed",
+           "samples", f"T after {SETTLED_S} s", "T at the end"], rows)

@@ -120,8 +120,8 @@ def ways(place):
         Way("bare", "bare"),
         Way("again", "bare again"),
         Way("forward", "forwarding only", variables={"LD_PRELOAD": str(place.build / "bench/forward.so")}),
-        plimsoll_way(place, "plimsoll", "Plimsoll, 512 KiB", INTERVAL_BYTES),
-        *heaptrack_ways(place),
+        plimsoll_way(place, "plimsoll", "**Plimsoll, 512 KiB**", INTERVAL_BYTES),
+        heaptrack_ways(place)[0],
         *jemalloc_ways(),
     ]
 
@@ -184,6 +184,7 @@ def finish_measured(place, name, process, said):
 
 
 def run_once(place, way, command, keep=None):
+    """Starts the program and waits for it."""
     reading = None
     if way.reader:
         os.mkfifo(place.scratch / PIPE)
@@ -204,6 +205,25 @@ def take_turns(place, columns, command, rounds, few_rounds, seed, keep=None):
         chance.shuffle(turn)
         for way in turn:
             runs[way.name].append(run_once(place, way, command, keep))
+    return runs
+
+
+def run_together(place, columns, command, keep=None):
+    """name of way -> a list of one run, as take_turns() gives. All run at the same time, each in a directory of its
+    own, so they share whatever makes the machine slow. For ways that preload and nothing else."""
+    places = {way.name: Place(place.build, place.scratch / way.name) for way in columns}
+    started = []
+    for way in columns:
+        there = places[way.name]
+        there.scratch.mkdir()
+        variables = {name: value.replace(str(place.scratch), str(there.scratch))
+                     for name, value in way.variables.items()}
+        started.append((way, there, start_measured(there, "measured", variables, command)))
+    runs = {}
+    for way, there, process in started:
+        used = finish_measured(there, "measured", process, f"{way.title}, beside others")
+        runs[way.name] = [Run(used.cpu_s, used.rss_kib, *take_profile(there, way, keep))]
+        shutil.rmtree(there.scratch)
     return runs
 
 

@@ -17,7 +17,7 @@ JOBS = Path(__file__).resolve().parent / "jobs"
 class Program:
     name: str
     command: Callable  # (place, work) -> argv; place has .build and .scratch
-    work: int  # for timing, about half a second; 0: only in the table of exact mode
+    work: int  # for timing, about half a second; 0: not in these tables
     small: int  # for counting instructions, fifty times slower: some 2,500 million
     threads: int = 1
     real: bool = True  # False: the microbenchmark
@@ -35,6 +35,10 @@ def micro(threads, depth, stacks):
 
 def churn(place, work):
     return [place.build / "bench" / "churn", work]
+
+
+def maps(place, work):
+    return [place.build / "bench" / "maps", work]
 
 
 def live(place, work):
@@ -103,13 +107,18 @@ def compile_c(place, work):
     return [cc1, "-quiet", "-O2", source, "-o", "/dev/null"]
 
 
+ONE_THREAD = Program("malloc/free, depth 20, 1 thread", micro(1, 20, 50), work=15_000_000, small=1_000_000, real=False,
+                     exact=4_000_000)
+TWO_THREADS = Program("malloc/free, depth 20, 2 threads", micro(2, 20, 50), work=15_000_000, small=1_000_000, threads=3,
+                      real=False, exact=4_000_000)
+
 PROGRAMS = [
-    Program("micro, 1 thread", micro(1, 20, 50), work=15_000_000, small=1_000_000, real=False, exact=4_000_000),
-    Program("micro, 2 threads", micro(2, 20, 50), work=15_000_000, small=1_000_000, threads=3, real=False,
-            exact=4_000_000),
-    Program("micro, depth 60, 5,000 stacks", micro(1, 60, 5000), work=4_000_000, small=0, real=False, extra=True,
+    ONE_THREAD,
+    TWO_THREADS,
+    Program("malloc/free, depth 60, 5,000 stacks", micro(1, 60, 5000), work=4_000_000, small=0, real=False, extra=True,
             exact=2_000_000),
-    Program("C++ containers", churn, work=0, small=0, real=False, exact=10_000),
+    Program("C++ containers", churn, work=0, small=0, real=False, exact=20_000),
+    Program("std::map", maps, work=0, small=0, real=False, exact=1_500_000),
     Program("python3 json", python_json, work=120, small=60, exact=120),
     Program("git log -p", git_log, work=2500, small=1600),
     Program("sqlite3", sqlite_orders, work=250_000, small=150_000, exact=250_000),
@@ -123,8 +132,7 @@ LIVE_MIXED = Program("live blocks of 200 to 10,000 bytes", live_mixed, work=0, s
 
 # Half a minute and a minute, for auto mode.
 LONG = [
-    Program("micro, half a minute", micro(1, 20, 50), work=600_000_000, small=0, real=False),
-    Program("C++ containers, half a minute", churn, work=600_000, small=0, real=False),
-    Program("micro, a minute", micro(1, 20, 50), work=1_200_000_000, small=0, real=False),
-    Program("C++ containers, a minute", churn, work=1_200_000, small=0, real=False),
+    Program("malloc/free, half a minute", micro(1, 20, 50), work=1_100_000_000, small=0, real=False),
+    Program("std::map, half a minute", maps, work=140_000_000, small=0, real=False),
+    Program("C++ containers, a minute", churn, work=3_500_000, small=0, real=False),
 ]

@@ -24,7 +24,7 @@ from patience import PATIENCE_S  # noqa: E402
 # test, take minutes or do not end. The replacement still checks that their targets exist.
 REPLACED = [
     (r"\bmake (check|soak|bench|clean|format|dist|deb|glibc\b.*|(?:un)?install\b.*)", r"make -n \1"),
-    (r"^(tools/check|src/glibc/selftest|src/glibc/build)\b.*", r"\1 --help"),
+    (r"^(tools/check|src/glibc/selftest|src/glibc/build|bench/run|bench/insert)\b.*", r"\1 --help"),
     (r"--for \d+[sm]\b", "--for 200ms"),
     # The process may have to wait for its turn on a busy machine.
     (r"^(\S*plimsoll control PID \w[^#\n]*)", rf"\1 --wait {PATIENCE_S}s "),
