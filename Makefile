@@ -56,7 +56,7 @@ check:                             ## build with gcc, clang and sanitizers, and 
 	@tools/check $(JOBS)
 
 soak:                              ## the long tests
-	@$(SETUP) build check glibc aarch64 arm64
+	@$(SETUP) build check soak glibc aarch64 arm64
 	@tools/check --soak $(JOBS)
 
 bench:                             ## print the tables of docs/cost.md

@@ -50,24 +50,6 @@ def signals_that_arrive_meanwhile_are_delivered():
         subject.progresses()
 
 
-@claim
-def python_with_threads_goes_on():
-    script = (
-        "import threading,sys\n"
-        "def work():\n"
-        "  while True: [str(i) * 3 for i in range(1000)]\n"
-        "[threading.Thread(target=work, daemon=True).start() for _ in range(3)]\n"
-        "print('ready', flush=True)\n"
-        "for line in sys.stdin: print(sum(len(str(i)) for i in range(10000)), flush=True)\n"
-    )
-    with Place() as place, Subject(command=("python3", "-c", script)) as subject:
-        for _ in range(min(CYCLES, 5)):
-            place.cycle(subject.pid)
-            subject.process.stdin.write(b"\n")
-            assert subject.line() == "38890"
-            subject.is_well()
-
-
 def kill_at(place, subject, words, seconds):
     """True: it was killed, and had not ended by itself before."""
     command = [str(word) for word in (PLIMSOLL, *words)]
