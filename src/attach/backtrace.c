@@ -117,6 +117,8 @@ static bool step(const struct pl_tracee *tracee, const struct pl_cfi_row *row, u
             return false;
     }
     registers[PL_ARCH_SP] = cfa;
+    if (PL_ARCH_RETURN != PL_ARCH_PC) /* it may be signed */
+        registers[PL_ARCH_PC] = pl_arch_code(registers[PL_ARCH_RETURN]);
     return true;
 }
 
@@ -143,7 +145,7 @@ void pl_backtrace(const struct pl_tracee *tracee, struct pl_loaded *loaded, cons
         out->frame[out->frames++] = (struct pl_backtrace_frame){pc, cfi.function - offset_of(module), module};
         if (cfi.signal_frame)
             return;
-        if (cfi.row.how[PL_ARCH_PC] == PL_HOW_UNDEFINED) {
+        if (cfi.row.how[PL_ARCH_RETURN] == PL_HOW_UNDEFINED) {
             out->complete = true;
             return;
         }

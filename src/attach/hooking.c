@@ -16,7 +16,6 @@
 #define FUNCTION_MAX (64u << 10)
 #define FUNCTION_UNKNOWN 64u /* bytes to read of a function whose size is not known */
 #define MAP_TRIES 5
-#define PAGE 4096ull
 #define STACK_WORDS 32768 /* of each stack: 256 KiB */
 #define WORDS_AT_ONCE 512
 #define LOWEST (1ull << 20)
@@ -55,11 +54,16 @@ static bool write_patch(const struct pl_hooking *hooking, const struct pl_tracee
 
 /* ---- room for springboards ---- */
 
+static uint64_t page_bytes(void)
+{
+    return (uint64_t) sysconf(_SC_PAGESIZE);
+}
+
 /* The end of the free range that lies nearest below the module. */
 static uint64_t find_gap(pid_t pid, uint64_t module, uint64_t bytes)
 {
     char path[64], line[512];
-    uint64_t from, to, last = LOWEST, gap = 0;
+    uint64_t from, to, last = LOWEST, gap = 0, page = page_bytes();
     snprintf(path, sizeof path, "/proc/%d/maps", pid);
     FILE *maps = fopen(path, "re");
     if (!maps)
@@ -67,8 +71,8 @@ static uint64_t find_gap(pid_t pid, uint64_t module, uint64_t bytes)
     while (fgets(line, sizeof line, maps)) {
         if (sscanf(line, "%lx-%lx", &from, &to) != 2 || from > module)
             break;
-        if (from >= last + bytes + 2 * PAGE && module - from < PL_MACHINE_REACH)
-            gap = from - bytes - PAGE; /* a page between, so that nobody's range grows */
+        if (from >= last + bytes + 2 * page && module - from < PL_MACHINE_REACH)
+            gap = from - bytes - page; /* a page between, so that nobody's range grows */
         last = to;
     }
     fclose(maps);
@@ -102,7 +106,7 @@ static uint64_t take_room(struct pl_hooking *hooking, struct pl_remote *remote, 
     struct pl_desk *desk = &hooking->desk;
     if (!desk->room || desk->room + PL_MACHINE_ROOM > desk->room_end ||
         distance(desk->room, entry) > PL_MACHINE_REACH) {
-        uint64_t bytes = (PL_DESK_HOOKS * PL_MACHINE_ROOM + PAGE - 1) & ~(PAGE - 1);
+        uint64_t bytes = (PL_DESK_HOOKS * PL_MACHINE_ROOM + page_bytes() - 1) & ~(page_bytes() - 1);
         desk->room = map_room(remote, module->start, bytes);
         desk->room_end = desk->room ? desk->room + bytes : 0;
     }

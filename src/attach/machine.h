@@ -22,6 +22,12 @@
 
 struct pl_machine_registers {
     struct user_regs_struct user;
+#ifdef __aarch64__
+    struct user_fpsimd_struct vectors; /* on x86_64, the visit keeps them */
+    uint64_t thread_pointer;
+    uint32_t code[2]; /* the instruction before the pc, and the one at the pc */
+    bool long_vectors;
+#endif
 };
 
 bool pl_machine_read(pid_t tid, struct pl_machine_registers *out);
@@ -31,11 +37,21 @@ uint64_t pl_machine_pc(const struct pl_machine_registers *registers);
 uint64_t pl_machine_sp(const struct pl_machine_registers *registers);
 uint64_t pl_machine_thread_pointer(const struct pl_machine_registers *registers);
 
+/* Where glibc keeps the vector of thread-local storage, from the thread pointer on. */
+#ifdef __aarch64__
+#define PL_MACHINE_STORAGE 0u
+#else
+#define PL_MACHINE_STORAGE 8u
+#endif
+
 /* The system call in which the thread was interrupted, or -1. */
 long pl_machine_call(const struct pl_machine_registers *registers);
 
 /* All registers by their DWARF numbers; that of the return address is the pc. */
 void pl_machine_dwarf(const struct pl_machine_registers *registers, uint64_t out[PL_ARCH_REGISTERS]);
+
+/* May a thread with these registers be sent on a visit? Not if it has some that cannot be restored. */
+bool pl_machine_can_restore(const struct pl_machine_registers *registers);
 
 /* ---- visits ---- */
 
@@ -89,6 +105,19 @@ uint64_t pl_machine_blocked(void);
 enum pl_machine_place { PL_PLACE_OTHER, PL_PLACE_MARKER, PL_PLACE_DOOR };
 enum pl_machine_place pl_machine_place(const struct pl_machine_registers *registers, uint64_t visit);
 
+/* Which signals have handlers, and which of these end a call that they interrupt: without SA_RESTART. */
+struct pl_machine_handlers {
+    uint64_t caught, ending;
+};
+
+/* Must pl_machine_leave() know the handlers? Not if the kernel itself decides whether a call is made again. */
+bool pl_machine_asks_for_handlers(void);
+
+/* From the door home: the thread gets its registers and signals back, and what the kernel has interrupted goes on as if
+ * nobody had been there. It is stopped then, and is to be let go with *signal. */
+bool pl_machine_leave(pid_t tid, const struct pl_machine_registers *before, uint64_t signals,
+                      const struct pl_machine_handlers *handlers, uint64_t until_ns, int *signal);
+
 /* At the marker: where its memory is. */
 uint64_t pl_machine_memory(const struct pl_machine_registers *registers);
 
@@ -100,7 +129,11 @@ uint64_t pl_machine_copier(uint64_t visit);
 /* ---- entries ---- */
 
 #define PL_MACHINE_ROOM 192 /* bytes for a springboard and the code behind it; also how near `room` must be, below */
+#ifdef __aarch64__
+#define PL_MACHINE_REACH (100ull << 20)
+#else
 #define PL_MACHINE_REACH (1ull << 30)
+#endif
 
 struct pl_machine_function {
     uint64_t entry;

@@ -17,36 +17,15 @@
 
 /* Calls in which a thread may wait for long. Allocators and the loader do not make them, except for futex. */
 static const long waits[] = {
-    SYS_read,
-    SYS_poll,
-    SYS_ppoll,
-    SYS_select,
-    SYS_pselect6,
-    SYS_epoll_wait,
-    SYS_epoll_pwait,
-    SYS_accept,
-    SYS_accept4,
-    SYS_recvfrom,
-    SYS_recvmsg,
-    SYS_recvmmsg,
-    SYS_wait4,
-    SYS_waitid,
-    SYS_pause,
-    SYS_rt_sigsuspend,
-    SYS_rt_sigtimedwait,
-    SYS_nanosleep,
-    SYS_clock_nanosleep,
-    SYS_connect,
-    SYS_sendto,
-    SYS_sendmsg,
-    SYS_write,
-    SYS_semop,
-    SYS_semtimedop,
-    SYS_msgrcv,
-    SYS_flock,
-    SYS_futex,
-    SYS_restart_syscall,
+    SYS_read,         SYS_ppoll,         SYS_pselect6,        SYS_epoll_pwait, SYS_accept,
+    SYS_accept4,      SYS_recvfrom,      SYS_recvmsg,         SYS_recvmmsg,    SYS_wait4,
+    SYS_waitid,       SYS_rt_sigsuspend, SYS_rt_sigtimedwait, SYS_nanosleep,   SYS_clock_nanosleep,
+    SYS_connect,      SYS_sendto,        SYS_sendmsg,         SYS_write,       SYS_semop,
+    SYS_semtimedop,   SYS_msgrcv,        SYS_flock,           SYS_futex,       SYS_restart_syscall,
     SYS_epoll_pwait2,
+#ifdef SYS_poll /* other processors have only the newer ones */
+    SYS_poll,         SYS_select,        SYS_epoll_wait,      SYS_pause,
+#endif
 };
 
 /* Functions of libc that wait for a futex that is not malloc's or the loader's lock. And those that wait for some time:
@@ -205,6 +184,7 @@ static enum pl_moment_obstacle judge(struct look *look, const struct pl_tracee_t
     const struct pl_loaded_module *module = look->stack.frame[0].module;
     bool safe = module == look->libc ? waits_in_libc(look, call)
                                      : module != look->allocator && !in_sequence(look->tracee, thread);
+    safe = safe && pl_machine_can_restore(&thread->registers);
     return safe ? PL_MOMENT_NONE : PL_MOMENT_INSIDE;
 }
 
@@ -269,7 +249,7 @@ struct pl_tracee_thread *pl_moment_any(struct pl_tracee *tracee, const struct pl
     for (size_t i = 0; i < tracee->count; i++) {
         struct pl_tracee_thread *thread = &tracee->thread[i];
         if (!thread->gone && !thread->group && !in_sequence(tracee, thread) &&
-            !pl_visitor_is_out(tracee, loaded, thread))
+            pl_machine_can_restore(&thread->registers) && !pl_visitor_is_out(tracee, loaded, thread))
             return thread;
     }
     return NULL;

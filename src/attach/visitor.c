@@ -2,11 +2,15 @@
 /* visitor.c - see visitor.h. */
 #include "attach/visitor.h"
 
+#include <inttypes.h>
+#include <signal.h>
 #include <stddef.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/ptrace.h>
+#include <sys/syscall.h>
 
-#define VISIT_MAX 1024
+#define VISIT_MAX 2048
 #define SEND_NS 1000000000ull
 #define LATE_NS 200000000ull
 #define STACK_WORDS 32768
@@ -18,10 +22,11 @@
 static bool will_return_to(const struct pl_tracee *tracee, const struct pl_tracee_thread *thread, uint64_t at,
                            size_t bytes)
 {
-    uint64_t word[WORDS_AT_ONCE], sp = pl_machine_sp(&thread->registers) & ~7ull;
+    uint64_t word[WORDS_AT_ONCE], sp = pl_machine_sp(&thread->registers) & ~7ull, registers[PL_ARCH_REGISTERS];
+    pl_machine_dwarf(&thread->registers, registers);
     at += pl_machine_visit_code();
     bytes -= pl_machine_visit_code();
-    if (pl_machine_pc(&thread->registers) - at <= bytes)
+    if (registers[PL_ARCH_PC] - at <= bytes || registers[PL_ARCH_RETURN] - at <= bytes)
         return true;
     for (size_t words = 0; words < STACK_WORDS; words += WORDS_AT_ONCE) {
         size_t got = pl_tracee_read_some(tracee, sp + words * sizeof *word, word, sizeof word) / sizeof *word;
@@ -242,14 +247,11 @@ bool pl_visitor_call(struct pl_visitor *visitor, uint64_t function, const uint64
 
 /* ---- going home ---- */
 
-/* Between the door and the end of the system call there, the kernel stops the thread for us, or for a signal. It takes
- * the registers that the thread has then for those that were interrupted. */
-static bool pass_door(struct pl_visitor *visitor)
+static bool pass_door(struct pl_visitor *visitor, const struct pl_machine_handlers *handlers)
 {
     int signal;
-    if (ptrace(PTRACE_INTERRUPT, visitor->tid, NULL, NULL) || ptrace(PTRACE_CONT, visitor->tid, NULL, NULL) ||
-        !pl_tracee_wait_stop(visitor->tid, pl_tracee_now_ns() + SEND_NS, &signal) ||
-        !pl_machine_write(visitor->tid, &visitor->before))
+    if (!pl_machine_leave(visitor->tid, &visitor->before, visitor->signals, handlers, pl_tracee_now_ns() + SEND_NS,
+                          &signal))
         return false;
     clear_visit(visitor);
     ptrace(PTRACE_DETACH, visitor->tid, NULL, (void *) (long) signal);
@@ -258,14 +260,48 @@ static bool pass_door(struct pl_visitor *visitor)
     return true;
 }
 
+static uint64_t caught_signals(pid_t tid)
+{
+    char path[64], line[256];
+    uint64_t caught = 0;
+    snprintf(path, sizeof path, "/proc/%d/status", tid);
+    FILE *file = fopen(path, "re");
+    while (file && fgets(line, sizeof line, file))
+        sscanf(line, "SigCgt: %" SCNx64, &caught);
+    if (file)
+        fclose(file);
+    return caught;
+}
+
+/* The thread itself asks the kernel, by rt_sigaction(). */
+static struct pl_machine_handlers ask_for_handlers(struct pl_visitor *visitor)
+{
+    struct pl_machine_handlers handlers = {.caught = caught_signals(visitor->tid)};
+    uint64_t result, action[2]; /* the handler, and flags */
+    for (unsigned i = 0; i < 64; i++) {
+        const uint64_t argument[PL_VISITOR_ARGUMENTS] = {SYS_rt_sigaction, i + 1, 0, pl_visitor_text(visitor), 8};
+        if (handlers.caught >> i & 1 &&
+            pl_visitor_call(visitor, pl_machine_system_call(visitor->visit), argument, SEND_NS, &result) && !result &&
+            pl_tracee_read(visitor->tracee, pl_visitor_text(visitor), action, sizeof action) &&
+            !(action[1] & SA_RESTART))
+            handlers.ending |= 1ull << i;
+    }
+    return handlers;
+}
+
 bool pl_visitor_dismiss(struct pl_visitor *visitor)
 {
     struct pl_machine_registers registers;
+    struct pl_machine_handlers handlers = {0};
     if (!visitor->tid)
         return true;
+    if (visitor->memory && pl_machine_asks_for_handlers() && pl_machine_call(&visitor->before) >= 0)
+        handlers = ask_for_handlers(visitor);
+    if (!visitor->tid)
+        return false;
     bool home = !visitor->memory ||
                 (pl_visitor_if_abandoned(visitor, 0) && await_place(visitor, SEND_NS, &registers) == PL_PLACE_DOOR);
-    if (home && pass_door(visitor))
+    if (home && pass_door(visitor, &handlers))
         return true;
     leave_alone(visitor);
     return false;

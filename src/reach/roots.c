@@ -243,10 +243,11 @@ static uint64_t start_of(struct search *search, const struct pl_space_part *part
     bool first = !strcmp(part->name, "[stack]");
     if (!first && !(part->anonymous && is_guarded(search, part)))
         return part->from;
-    uint64_t descriptor = first ? 0 : find_descriptor(search, part);
+    const struct pl_roots_thread *described = thread_described_in(search->roots, part);
+    uint64_t descriptor = first ? 0 : described ? described->descriptor : find_descriptor(search, part);
     if (!first && !descriptor)
         return part->from;
-    if (!first && !thread_described_in(search->roots, part)) {
+    if (!first && !described) {
         note_ended(search->roots, descriptor);
         return part->to;
     }

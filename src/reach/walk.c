@@ -130,16 +130,16 @@ void pl_walk_drain(struct pl_walk *walk)
 
 /* ---- roots ---- */
 
-/* The second word of a thread's descriptor points behind the head of the vector of thread-local storage, which is a
+/* A word of a thread's descriptor points behind the head of the vector of thread-local storage, which is a
  * block. Those of threads that have ended are kept for new threads. */
 static void scan_storage_of(struct pl_walk *walk, uint64_t descriptor)
 {
     uint64_t vector = 0;
-    if (pl_space_read(walk->space, descriptor + 8, &vector, 8) != 8)
+    if (pl_space_read(walk->space, descriptor + PL_MACHINE_STORAGE, &vector, 8) != 8)
         return;
     uint32_t block = pl_census_find(walk->census, vector);
     if (block != PL_CENSUS_NONE)
-        walk->meet(walk, block, true, descriptor + 8);
+        walk->meet(walk, block, true, descriptor + PL_MACHINE_STORAGE);
 }
 
 static void scan_storage(struct pl_walk *walk)

@@ -37,6 +37,11 @@ SUBJECTS = (
     "traps/startup.py sandbox",
     "glibc/switches.py",
     "glibc/behaviour.py",
+    "attach/attached.py",
+    "attach/harm.py",
+    "attach/refusals.py",
+    "reach/leaks.py",
+    "reach/retained.py",
 )
 SUBJECTS = [subject for subject in SUBJECTS if any(word in subject for word in sys.argv[1:] or [""])]
 UNWANTED = re.compile(r"(^|/)(doc|man|info|locale|include|i18n|boot|modules|\.git|node_modules|[^/]*\.p)$|\.(o|a|deb)$")

@@ -88,6 +88,8 @@ def a_process_that_is_traced():
 
 @claim
 def a_static_program():
+    if not shutil.which("cc"):
+        raise Skip("there is no compiler here")
     with Place() as place:
         program = place.path / "static"
         text = "#include <stdio.h>\n#include <unistd.h>\nint main(void){puts(\"ready\");fflush(stdout);pause();}\n"
@@ -101,6 +103,8 @@ def a_static_program():
 
 @claim
 def a_32_bit_program():
+    if not shutil.which("cc"):
+        raise Skip("there is no compiler here")
     with Place() as place:
         program = place.path / "small"
         text = "int main(void){for(;;);}\n"

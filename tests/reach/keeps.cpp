@@ -41,6 +41,19 @@ static APART void forget()
 {
     volatile char scratch[64 << 10];
     memset((void *) scratch, 0, sizeof scratch);
+#ifdef __aarch64__
+    asm volatile(
+        "mov x0, #0; mov x1, #0; mov x2, #0; mov x3, #0; mov x4, #0; mov x5, #0; mov x6, #0; mov x7, #0; "
+        "mov x8, #0; mov x9, #0; mov x10, #0; mov x11, #0; mov x12, #0; mov x13, #0; mov x14, #0; mov x15, #0; "
+        "mov x16, #0; mov x17, #0; mov x19, #0; mov x20, #0; mov x21, #0; mov x22, #0; mov x23, #0; "
+        "mov x24, #0; mov x25, #0; mov x26, #0; mov x27, #0; mov x28, #0; movi v0.2d, #0; movi v1.2d, #0; "
+        "movi v2.2d, #0; movi v3.2d, #0"
+        :
+        :
+        : "x0", "x1", "x2", "x3", "x4", "x5", "x6", "x7", "x8", "x9", "x10", "x11", "x12", "x13", "x14", "x15", "x16",
+          "x17", "x19", "x20", "x21", "x22", "x23", "x24", "x25", "x26", "x27", "x28", "v0", "v1", "v2", "v3",
+          "memory");
+#else
     asm volatile("xor %%eax, %%eax; xor %%ecx, %%ecx; xor %%edx, %%edx; xor %%esi, %%esi; xor %%edi, %%edi; "
                  "xor %%r8d, %%r8d; xor %%r9d, %%r9d; xor %%r10d, %%r10d; xor %%r11d, %%r11d; xor %%r12d, %%r12d; "
                  "xor %%r13d, %%r13d; xor %%r14d, %%r14d; xor %%r15d, %%r15d; pxor %%xmm0, %%xmm0; "
@@ -49,6 +62,7 @@ static APART void forget()
                  :
                  : "rax", "rcx", "rdx", "rsi", "rdi", "r8", "r9", "r10", "r11", "r12", "r13", "r14", "r15", "xmm0",
                    "xmm1", "xmm2", "xmm3", "memory");
+#endif
 }
 
 struct node {
@@ -314,9 +328,18 @@ static APART void stay()
 static APART void wait_with_register(void *block)
 {
     char byte;
+#ifdef __aarch64__
+    register void *kept asm("x19") = block;
+    register long number asm("x8") = 63; /* read(0, &byte, 1) */
+    register long result asm("x0") = 0;
+    register void *to asm("x1") = &byte;
+    register long bytes asm("x2") = 1;
+    asm volatile("svc #0" : "+r"(result), "+r"(kept) : "r"(number), "r"(to), "r"(bytes) : "memory");
+#else
     register void *kept asm("rbx") = block;
     long result;
     asm volatile("syscall" : "=a"(result), "+r"(kept) : "0"(0L), "D"(0L), "S"(&byte), "d"(1L) : "rcx", "r11", "memory");
+#endif
     (void) kept;
 }
 

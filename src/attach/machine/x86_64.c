@@ -7,7 +7,7 @@
 #include <sys/syscall.h>
 #include <sys/uio.h>
 
-#include "attach/machine.h"
+#include "attach/tracee.h"
 
 /* ---- registers ---- */
 
@@ -69,6 +69,12 @@ void pl_machine_dwarf(const struct pl_machine_registers *registers, uint64_t out
                             user->rbp, user->rsp, user->r8,  user->r9,  user->r10, user->r11,
                             user->r12, user->r13, user->r14, user->r15, user->rip};
     memcpy(out, all, sizeof all < PL_ARCH_REGISTERS * sizeof *out ? sizeof all : PL_ARCH_REGISTERS * sizeof *out);
+}
+
+bool pl_machine_can_restore(const struct pl_machine_registers *registers)
+{
+    (void) registers;
+    return true;
 }
 
 /* ---- visits ---- */
@@ -328,6 +334,21 @@ enum pl_machine_place pl_machine_place(const struct pl_machine_registers *regist
     return user->rip == visit + offset_of(pl_visit_marker) ? PL_PLACE_MARKER
            : user->rip == visit + offset_of(pl_visit_door) ? PL_PLACE_DOOR
                                                            : PL_PLACE_OTHER;
+}
+
+bool pl_machine_asks_for_handlers(void)
+{
+    return false;
+}
+
+/* Between the door and the end of the system call there, which unblocks its signals, the kernel stops the thread for
+ * us, or for a signal. It takes the registers that the thread has then for those that were interrupted. */
+bool pl_machine_leave(pid_t tid, const struct pl_machine_registers *before, uint64_t signals,
+                      const struct pl_machine_handlers *handlers, uint64_t until_ns, int *signal)
+{
+    (void) signals, (void) handlers;
+    return !ptrace(PTRACE_INTERRUPT, tid, NULL, NULL) && !ptrace(PTRACE_CONT, tid, NULL, NULL) &&
+           pl_tracee_wait_stop(tid, until_ns, signal) && pl_machine_write(tid, before);
 }
 
 uint64_t pl_machine_memory(const struct pl_machine_registers *registers)
