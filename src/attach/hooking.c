@@ -300,16 +300,19 @@ static bool is_inside_patch(const struct pl_desk *desk, uint64_t pc)
     return false;
 }
 
-/* The registers that the kernel saved for a signal handler lie on the stack, too. So every word of it is looked at. */
-static bool stack_leads_inside(const struct pl_desk *desk, const struct pl_tracee *tracee, uint64_t sp)
+/* The registers that the kernel saved for a signal handler lie on the stack, too. So every word of it is looked at. A
+ * thread's descriptor lies above its stack, so a stack below it ends there: behind are other threads' unused stacks. */
+static bool stack_leads_inside(const struct pl_desk *desk, const struct pl_tracee *tracee, uint64_t sp,
+                               uint64_t descriptor)
 {
     uint64_t word[WORDS_AT_ONCE], low = UINT64_MAX, high = 0;
+    size_t most = descriptor > sp && descriptor - sp < STACK_WORDS * 8 ? (size_t) (descriptor - sp) / 8 : STACK_WORDS;
     for (uint32_t i = 0; i < desk->hooks; i++)
         if (desk->patch[i].entry) {
             low = desk->patch[i].jump < low ? desk->patch[i].jump : low;
             high = desk->patch[i].jump > high ? desk->patch[i].jump : high;
         }
-    for (size_t words = 0, got = WORDS_AT_ONCE; got == WORDS_AT_ONCE && words < STACK_WORDS; words += got) {
+    for (size_t words = 0, got = WORDS_AT_ONCE; got == WORDS_AT_ONCE && words < most; words += got) {
         got = pl_tracee_read_some(tracee, (sp & ~7ull) + words * sizeof *word, word, sizeof word) / sizeof *word;
         for (size_t i = 0; i < got; i++)
             if (word[i] > low && word[i] < high + PL_DESK_CODE_BYTES && is_inside_patch(desk, word[i]))
@@ -322,7 +325,8 @@ bool pl_hooking_is_in_the_way(const struct pl_hooking *hooking, const struct pl_
                               const struct pl_tracee_thread *thread)
 {
     return is_inside_patch(&hooking->desk, pl_machine_pc(&thread->registers)) ||
-           stack_leads_inside(&hooking->desk, tracee, pl_machine_sp(&thread->registers));
+           stack_leads_inside(&hooking->desk, tracee, pl_machine_sp(&thread->registers),
+                              pl_machine_thread_pointer(&thread->registers));
 }
 
 bool pl_hooking_is_inside(const struct pl_hooking *hooking, const struct pl_tracee *tracee,
