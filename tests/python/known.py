@@ -253,6 +253,9 @@ def executed():
     exec(compile("def made():\n\n    alloc()\nmade()", "<made>", "exec"), {"alloc": alloc})
     exec(compile("def made():\n    alloc()\n\nmade()", "<made>", "exec"), {"alloc": alloc})
     eval("alloc()")
+    # Code objects that die: the next ones get their addresses, and those of their strings.
+    for n in range(10, 40):
+        exec(compile(f"def made{n}(): alloc()\nmade{n}()", "<made>", "exec"), {"alloc": alloc})
 
 
 def long_function(which):

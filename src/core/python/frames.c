@@ -186,6 +186,42 @@ bool pl_python_read(struct pl_thread *thread, uintptr_t at, struct pl_python_fra
 #define FACTOR_LINE 0x589965cc75374cc3ull
 #define FACTOR_CHAIN 0xd6e8feb86659fd93ull
 
+#define TEXT_HASH 24 /* in a string: Python's hash of it, if it was computed */
+
+/* Two words of a line table that has so many bytes. */
+INLINE uint64_t words_of_table(uintptr_t at, uint64_t bytes)
+{
+    uint64_t first = pl_walk_load(at), second = pl_walk_load(at + 8);
+    if (unlikely(bytes < 16)) {
+        first &= bytes < 8 ? (1ull << 8 * bytes) - 1 : UINT64_MAX;
+        second &= bytes > 8 ? (1ull << 8 * (bytes - 8)) - 1 : 0;
+    }
+    return first * FACTOR_NAME + second * FACTOR_FILE + bytes * FACTOR_LINE;
+}
+
+/* Code objects die, and others get their addresses, also those of what they refer to: so the name counts with its hash,
+ * and the line table with its size and its beginning. */
+INLINE uint64_t term_of(struct pl_thread *thread, const struct pl_python_layout *layout,
+                        const struct pl_python_frame *frame)
+{
+    if (unlikely(!frame->code))
+        return frame->instruction + frame->last;
+    uintptr_t name = pl_walk_load(frame->code + layout->code_name);
+    uint64_t text = likely(pl_python_may_read(thread, name, TEXT_HASH + 8)) ? pl_walk_load(name + TEXT_HASH) : 0;
+    uintptr_t table = pl_walk_load(frame->code + layout->code_lines);
+    uint64_t lines = likely(pl_python_may_read(thread, table, PL_PYTHON_BYTES + 16))
+                         ? words_of_table(table + PL_PYTHON_BYTES, pl_walk_load(table + PL_PYTHON_BYTES_SIZE))
+                         : 0;
+    return frame->instruction + frame->last + lines * FACTOR_CHAIN + frame->code * FACTOR_CODE +
+           (name ^ text) * FACTOR_NAME + pl_walk_load(frame->code + layout->code_file) * FACTOR_FILE +
+           pl_python_word32(frame->code + layout->code_first_line) * FACTOR_LINE;
+}
+
+uint64_t pl_python_term(struct pl_thread *thread, const struct pl_python_frame *frame)
+{
+    return term_of(thread, &pl_python.layout, frame);
+}
+
 uint64_t pl_python_hash(struct pl_thread *thread, uint64_t hash)
 {
     const struct pl_python_layout *layout = &pl_python.layout;
@@ -194,12 +230,7 @@ uint64_t pl_python_hash(struct pl_thread *thread, uint64_t hash)
         return hash;
     uintptr_t at = innermost(thread, layout);
     for (uint32_t i = 0; at && i < CHAIN_MOST && read_frame(thread, layout, at, &frame); i++, at = frame.back) {
-        uint64_t term = frame.instruction + frame.last;
-        if (likely(frame.code))
-            term += frame.code * FACTOR_CODE + pl_walk_load(frame.code + layout->code_name) * FACTOR_NAME +
-                    pl_walk_load(frame.code + layout->code_file) * FACTOR_FILE +
-                    pl_python_word32(frame.code + layout->code_first_line) * FACTOR_LINE;
-        hash = (hash ^ term) * FACTOR_CHAIN;
+        hash = (hash ^ term_of(thread, layout, &frame)) * FACTOR_CHAIN;
         hash ^= hash >> 32;
     }
     return likely(hash) ? hash : 1;

@@ -84,13 +84,30 @@ static uint64_t hash_of_text(struct pl_thread *thread, uintptr_t object)
     return pl_python_may_read(thread, object, 40) ? object ^ pl_walk_load(object + TEXT_HASH) : object;
 }
 
+#define TABLE_HASHED 4096u /* bytes of a line table that tell it from another */
+
+static uint64_t hash_of_table(struct pl_thread *thread, uintptr_t object)
+{
+    if (!pl_python_may_read(thread, object, PL_PYTHON_BYTES))
+        return object;
+    uint64_t bytes = pl_walk_load(object + PL_PYTHON_BYTES_SIZE), hash = bytes;
+    uintptr_t end = object + PL_PYTHON_BYTES + (bytes < TABLE_HASHED ? bytes & ~7ull : TABLE_HASHED), at;
+    for (at = object + PL_PYTHON_BYTES; at < end; at += 8)
+        if (pl_python_may_read(thread, at, 8))
+            hash = pl_hash(hash, pl_walk_load(at));
+    for (unsigned i = 0; bytes < TABLE_HASHED && i < bytes % 8; i++)
+        if (pl_python_may_read(thread, at, 8))
+            hash = pl_hash(hash, pl_python_byte(at + i));
+    return hash;
+}
+
 /* Tells a code object from others that had its address before. */
 static uint64_t identity_of(struct pl_thread *thread, uintptr_t code)
 {
     const struct pl_python_layout *layout = &pl_python.layout;
     uint64_t name = hash_of_text(thread, pl_walk_load(code + layout->code_name));
     uint64_t file = hash_of_text(thread, pl_walk_load(code + layout->code_file));
-    uint64_t lines = pl_walk_load(code + layout->code_lines);
+    uint64_t lines = hash_of_table(thread, pl_walk_load(code + layout->code_lines));
     return pl_hash(pl_hash(pl_hash(code, name), pl_hash(file, lines)),
                    pl_python_word32(code + layout->code_first_line));
 }
@@ -125,17 +142,16 @@ struct table {
     uintptr_t page; /* that may be read */
 };
 
-#define BYTES_SIZE 16
-#define BYTES_DATA 32
 #define TABLE_MOST (1u << 22)
 
 static struct table open_table(struct pl_thread *thread, uintptr_t object)
 {
     struct table table = {.thread = thread};
-    if (!pl_python_may_read(thread, object, BYTES_DATA) || pl_walk_load(object + BYTES_SIZE) > TABLE_MOST)
+    if (!pl_python_may_read(thread, object, PL_PYTHON_BYTES) ||
+        pl_walk_load(object + PL_PYTHON_BYTES_SIZE) > TABLE_MOST)
         return table;
-    table.at = object + BYTES_DATA;
-    table.end = table.at + pl_walk_load(object + BYTES_SIZE);
+    table.at = object + PL_PYTHON_BYTES;
+    table.end = table.at + pl_walk_load(object + PL_PYTHON_BYTES_SIZE);
     return table;
 }
 
@@ -257,6 +273,12 @@ static bool name_frame(struct pl_process *process, struct pl_thread *thread, uin
         *word = 0;
         return true;
     }
+    uint64_t term = pl_python_term(thread, &frame);
+    unsigned place = (unsigned) (term * 0x9e3779b97f4a7c15u >> 56) % PL_PYTHON_RECENT;
+    if (likely(reader->recent[place].term == term && reader->recent[place].word)) {
+        *word = flags | reader->recent[place].word;
+        return true;
+    }
     uint64_t identity = identity_of(thread, frame.code);
     struct pl_slot *slot = pl_map_slot(&process->map, pl_hash(identity, KEY_FUNCTION));
     uint32_t function = slot ? load_acquire(&slot->id) : 0;
@@ -265,8 +287,17 @@ static bool name_frame(struct pl_process *process, struct pl_thread *thread, uin
         reader->identity = identity;
         return false;
     }
-    *word =
-        function ? flags | (uint64_t) function << PL_FRAME_LINE_BITS | line_of(process, thread, &frame, identity) : 0;
+    if (!function) {
+        *word = 0;
+        return true;
+    }
+    uint64_t found = (uint64_t) function << PL_FRAME_LINE_BITS | line_of(process, thread, &frame, identity);
+    reader->recent[place].word = 0; /* if left by longjmp from here on, the entry is not valid */
+    signal_fence();
+    reader->recent[place].term = term;
+    signal_fence();
+    reader->recent[place].word = found;
+    *word = flags | found;
     return true;
 }
 

@@ -15,6 +15,9 @@
 #define PL_PYTHON_SETS 512u
 #define PL_PYTHON_WAYS 2u
 #define PL_PYTHON_TEXT 1024u
+#define PL_PYTHON_RECENT 256u
+#define PL_PYTHON_BYTES_SIZE 16 /* in an object of type bytes: how many, */
+#define PL_PYTHON_BYTES 32      /* and the first */
 
 /* One for each thread, made when it is first found in the evaluator. */
 struct pl_python_reader {
@@ -23,10 +26,14 @@ struct pl_python_reader {
     uint32_t unnamed;                               /* 1: the walk has frames that are not named yet: from */
     uint32_t named;                                 /* this one on; so many before are left */
     uint32_t kept;
-    uintptr_t code;            /* the function that needs a record, */
-    uint64_t identity;         /* and what tells it from others */
-    uint64_t refused;          /* the identity of one that got none */
-    char text[PL_PYTHON_TEXT]; /* a name, in UTF-8 */
+    uintptr_t code;    /* the function that needs a record, */
+    uint64_t identity; /* and what tells it from others */
+    uint64_t refused;  /* the identity of one that got none */
+    struct {
+        uint64_t term;
+        uint64_t word;
+    } recent[PL_PYTHON_RECENT]; /* frames by their terms, and their words */
+    char text[PL_PYTHON_TEXT];  /* a name, in UTF-8 */
 };
 
 #define PL_PYTHON_PAGE_SHIFT 12
@@ -67,6 +74,9 @@ struct pl_python_frame {
     uintptr_t instruction; /* a pointer, or a number */
     bool last;             /* of those that one call of the evaluator executes */
 };
+
+/* What the hash of a stack takes of a frame: it tells frames of other code, or at another instruction, apart. */
+uint64_t pl_python_term(struct pl_thread *thread, const struct pl_python_frame *frame);
 
 /* Reads a frame. False: it cannot be read. */
 bool pl_python_read(struct pl_thread *thread, uintptr_t at, struct pl_python_frame *out);
