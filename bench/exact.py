@@ -132,8 +132,8 @@ def measure_exact(place, programs, options, targets):
           f"rounds, and its 95% interval; heaptrack: the median of {few}. Its interpreter is another process, and its "
           "CPU time is stated apart, in the same unit. The last columns are shares of what heaptrack adds: what "
           "`plimsoll run --exact` adds in all, names included, and what exact mode adds in the program alone. "
-          f"`sampled` is every {INTERVAL_BYTES >> 10} KiB. The runs are short, so start-up, of some 2 ms, and the "
-          "credit of auto mode are large parts of these figures." + said + missing,
+          f"`sampled` is every {INTERVAL_BYTES >> 10} KiB. The runs are short, so start-up and the credit of "
+          "auto mode are large parts of these figures." + said + missing,
           ["program", *(way.title for way in columns), "its interpreter", "**added, of heaptrack's**",
            "of the program's"],
           rows)

@@ -123,11 +123,26 @@ static struct hashed hash_of_stack(struct pl_process *process, struct pl_thread 
     return (struct hashed){pl_row_hash(&thread->walk, generation), true};
 }
 
+#define WAYS 4 /* places that an entry may have: with one, two stacks that share it are walked at every sample */
+
+/* The entry with this hash, or else the one to replace. */
+static struct pl_row_entry *entry_for(struct pl_thread *thread, uint64_t hash)
+{
+    struct pl_row_entry *set = &thread->rows[hash % (PL_ROW_CACHE / WAYS) * WAYS];
+    for (unsigned i = 0; i < WAYS; i++)
+        if (set[i].hash == hash && set[i].row)
+            return &set[i];
+    for (unsigned i = 0; i < WAYS; i++)
+        if (!set[i].row)
+            return &set[i];
+    return &set[hash >> 32 & (WAYS - 1)];
+}
+
 uint32_t pl_row_number(struct pl_process *process, struct pl_thread *thread, const struct pl_start *start)
 {
     struct hashed stack = hash_of_stack(process, thread, start);
     uint64_t hash = stack.hash + thread->salt;
-    struct pl_row_entry *entry = &thread->rows[hash % PL_ROW_CACHE];
+    struct pl_row_entry *entry = entry_for(thread, hash);
     if (likely(entry->hash == hash && entry->row)) {
         fetch_add(&pl_file_header(&process->file)->visits, !stack.walked);
         return (uint32_t) entry->row;
