@@ -16,14 +16,14 @@ static bool acquire(struct pl_lock *lock, uintptr_t me)
         uintptr_t owner = load_relaxed(&lock->owner);
         if (!owner && swap_if(&lock->owner, 0, me))
             return true;
-        if (owner == me || load_relaxed(&lock->broken))
+        if (owner == me || load_relaxed(&lock->slow))
             return false;
         if (i < SPINS)
             pl_arch_pause();
         else
             pl_sys_doze(DOZE_NS);
     }
-    store_relaxed(&lock->broken, 1);
+    store_relaxed(&lock->slow, 1);
     return false;
 }
 
@@ -38,6 +38,7 @@ bool pl_lock_take(struct pl_lock *lock, uint64_t *signals)
 
 void pl_lock_give(struct pl_lock *lock, uint64_t signals)
 {
+    store_relaxed(&lock->slow, 0);
     store_release(&lock->owner, 0);
     if (!load_relaxed(&pl_memory_frozen))
         pl_sys_unblock_signals(signals);

@@ -121,7 +121,7 @@ enum pl_function {
     X(POPS, "pops", "pops without a matching push")                                                                    \
     X(TAG_NAMES, "tag_names", "tag names truncated to 64 KiB")                                                         \
     X(MAPPINGS, "mappings",                                                                                            \
-      "changes of mappings and announced heaps that could not be recorded, in signal handlers or ending threads")
+      "changes of mappings and announced heaps not recorded: in handlers, in ending threads, or after a long wait")
 
 enum pl_loss {
 #define PL_ENUM(name, text, help) PL_LOSS_##name,

@@ -6,6 +6,7 @@
 #include "core_tests.h"
 
 #include "core/blocks/ranges.h"
+#include "core/lock.h"
 
 #define PAGES 512
 #define BLOCKS 20000
@@ -143,12 +144,28 @@ static void many_ranges_are_found(void **state)
     }
 }
 
+/* Nobody waits here, because somebody has waited already. */
+static void a_lock_that_was_held_too_long_is_a_lock_again_when_it_is_given_back(void **state)
+{
+    struct pl_lock lock = {.owner = 1, .slow = 1};
+    uint64_t signals = 0, others = 0;
+    (void) state;
+    assert_false(pl_lock_take(&lock, &signals));
+    pl_lock_give(&lock, signals);
+    for (int i = 0; i < 2; i++) {
+        assert_true(pl_lock_take(&lock, &signals));
+        assert_false(pl_lock_take(&lock, &others)); /* its owner cannot have it twice */
+        pl_lock_give(&lock, signals);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup(every_page_belongs_to_the_block_that_was_put_there_last, forget),
         cmocka_unit_test_setup(nodes_of_freed_blocks_are_used_again, forget),
         cmocka_unit_test_setup(many_ranges_are_found, forget),
+        cmocka_unit_test(a_lock_that_was_held_too_long_is_a_lock_again_when_it_is_given_back),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
