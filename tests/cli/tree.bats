@@ -134,3 +134,11 @@ many() {
     "$plimsoll" run -q -o out.plim -- sh -c "for i in 1 2 3 4 5 6; do $(program cli-leaky) 10; other/cli-leaky 10; done; :" || true
     [ "$("$plimsoll" export out.tree | jq .extent.merged)" -eq 13 ]
 }
+
+@test "programs with long names are told apart" {
+    cp "$(program cli-leaky)" a-tool-with-a-long-name-one
+    cp "$(program cli-leaky)" a-tool-with-a-long-name-two
+    expect 0 "$plimsoll" run -o out.plim -- sh -c 'for i in 1 2 3 4 5 6; do ./a-tool-with-a-long-name-one 10; ./a-tool-with-a-long-name-two 10; done; :'
+    says "a-tool-with-a-long-name-one, 6 processes" "a-tool-with-a-long-name-two, 6 processes"
+    [ -s out.tree/a-tool-with-a-long-name-one.plim ] && [ -s out.tree/a-tool-with-a-long-name-two.plim ]
+}

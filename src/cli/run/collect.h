@@ -22,12 +22,15 @@
 #define PL_COLLECT_TREE ".tree"           /* directory of a folded tree's profiles: `app.tree` beside `app.plim` */
 char *pl_collect_make_directory(const char *const *candidates);
 
+/* A name that fits into that of a file. */
+#define PL_PROGRAM_NAME_BYTES 64
+
 /* One profile, and where it is now. */
 struct pl_collected {
     char *path; /* where it is now, absolute */
     uint64_t file_bytes;
     char *executable;
-    char comm[17];
+    char comm[PL_PROGRAM_NAME_BYTES]; /* of the process; of a sum, the executable's */
     uint32_t pid;
     uint32_t end;        /* enum pl_end */
     bool main;           /* it is of the process that we started */
@@ -48,7 +51,7 @@ struct pl_collected {
     bool looked_partly;
     double lost_objects, lost_space;
     uint32_t footprints; /* how often it was read what RSS consisted of */
-    char unlooked[512]; /* why nobody could look, in words; "": nobody tried */
+    char unlooked[512];  /* why nobody could look, in words; "": nobody tried */
     double peak_slack_bytes;
     uint64_t unfollowed;     /* blocks that count as freed at once: peak and live are at least what is known */
     uint64_t interval_bytes; /* of sampling; 0: not sampled */

@@ -9,6 +9,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "cli/run/collect.h"
 #include "cli/sum.h"
 
 #define PL_FOLD_PREFIX "sum-"   /* of the files with sums, in the directory of live profiles */
@@ -16,8 +17,8 @@
 
 /* A program, and its processes that were added up. */
 struct pl_fold_program {
-    char *executable; /* "" in the sum of further programs */
-    char name[17];    /* of the executable, as in the names of files */
+    char *executable;                 /* "" in the sum of further programs */
+    char name[PL_PROGRAM_NAME_BYTES]; /* of the executable */
     size_t processes;
     uint64_t first_ns;   /* when the first of them started */
     double peak_largest; /* bytes, of one process */

@@ -560,7 +560,7 @@ static void add_sums(struct pl_intake *intake)
         leaving.start_ns = program->first_ns;
         leaving.about.processes = program->processes;
         leaving.about.peak_largest = program->peak_largest;
-        memcpy(leaving.about.comm, program->name, sizeof leaving.about.comm);
+        memcpy(leaving.about.comm, program->name, sizeof program->name);
         intake->leaving = pl_say_memory(realloc(intake->leaving, (intake->count + 1) * sizeof *intake->leaving));
         intake->leaving[intake->count++] = leaving;
     }
