@@ -381,6 +381,24 @@ char *pl_proc_profile(pid_t pid)
     return path;
 }
 
+static bool visit_unreadable(pid_t pid, struct mapping *mapping, void *context)
+{
+    char *path = openable_path(pid, mapping), **found = context;
+    if (access(path, R_OK) && errno == EACCES) {
+        *found = path;
+        return true;
+    }
+    free(path);
+    return false;
+}
+
+char *pl_proc_unreadable(pid_t pid)
+{
+    char *path = NULL;
+    each_mapping(pid, visit_unreadable, &path);
+    return path;
+}
+
 char *pl_proc_left_by(pid_t pid)
 {
     struct pl_proc_table table = {0};

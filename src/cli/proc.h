@@ -62,6 +62,9 @@ bool pl_proc_counts_writers(const char *directory);
 /* The profile that a process has mapped; NULL: it is not being profiled, or does not exist. The caller frees it. */
 char *pl_proc_profile(pid_t pid);
 
+/* A profile that a process has mapped, and that we may not read; NULL: none. The caller frees it. */
+char *pl_proc_unreadable(pid_t pid);
+
 /* The newest profile that an ended process with this pid left behind; the pid may have been reused since. */
 char *pl_proc_left_by(pid_t pid);
 

@@ -126,6 +126,15 @@ static enum pl_exit refuse_pid(pid_t pid, const char *left)
             "process %d is not being profiled; an earlier process with that PID left a profile: %s report "
             "%s",
             pid, pl_say_self(), left);
+    char *unreadable = pl_proc_unreadable(pid);
+    if (unreadable) {
+        enum pl_exit status =
+            pl_say_failure("process %d is being profiled, but its profile belongs to another user, and "
+                           "cannot be read: %s; root needs CAP_SYS_PTRACE and CAP_DAC_READ_SEARCH",
+                           pid, unreadable);
+        free(unreadable);
+        return status;
+    }
     read_comm(pid, comm, sizeof comm);
     return pl_say_failure(
         "process %d (%s) was started without Plimsoll, so its heap cannot be seen; start it again with "
