@@ -72,6 +72,7 @@ struct rounds {
     struct pl_arrivals *arrivals;
     int young[YOUNG_MOST]; /* profiles that have appeared, of processes that nobody has seen */
     size_t young_count;
+    uint64_t missed; /* profiles for which there was no room */
     struct sum sum[SUMS_MOST];
     size_t sums;
     struct item item[BATCH_PARCELS];
@@ -324,9 +325,12 @@ static void add_sum(struct rounds *rounds, struct sum *sum)
 static void take_arrival(struct rounds *rounds, int file)
 {
     enum pl_late late = pl_fleet_late(&rounds->fleet, file);
-    if (late == PL_LATE_RUNS && rounds->young_count < YOUNG_MOST)
+    if (late == PL_LATE_RUNS && rounds->young_count < YOUNG_MOST) {
         rounds->young[rounds->young_count++] = file;
-    else if (late != PL_LATE_TAKEN)
+        return;
+    }
+    rounds->missed += late == PL_LATE_RUNS;
+    if (late != PL_LATE_TAKEN)
         close(file);
 }
 
@@ -341,9 +345,11 @@ static void take_arrivals(struct rounds *rounds)
         take_arrival(rounds, waiting[i]);
     for (int file; (file = pl_arrivals_next(rounds->arrivals)) >= 0;)
         take_arrival(rounds, file);
-    uint64_t missed = pl_arrivals_missed(rounds->arrivals);
-    if (missed)
-        pl_say("%llu short processes came too fast; their figures are missing", (unsigned long long) missed);
+    rounds->missed += pl_arrivals_missed(rounds->arrivals);
+    if (rounds->missed) /* "up to": some are copies of profiles, or live long enough to be found later */
+        pl_say("up to %llu short processes came too fast; their figures are missing",
+               (unsigned long long) rounds->missed);
+    rounds->missed = 0;
 }
 
 /* Ended processes of which nothing was sent go to the sums at once, so that few descriptors are open. */
@@ -361,6 +367,13 @@ static void sum_up(struct rounds *rounds)
     fleet->gone_count = kept;
 }
 
+/* Only while no item is of a process that has ended: it may be forgotten here. */
+static void take_ended(struct rounds *rounds)
+{
+    take_arrivals(rounds);
+    sum_up(rounds);
+}
+
 static void look(struct rounds *rounds)
 {
     struct pl_fleet *fleet = &rounds->fleet;
@@ -375,8 +388,7 @@ static void look(struct rounds *rounds)
             pl_arrivals_watch(rounds->arrivals, path);
         }
     }
-    take_arrivals(rounds);
-    sum_up(rounds);
+    take_ended(rounds);
 }
 
 /* --- a round --- */
@@ -415,8 +427,10 @@ static void send_round(struct rounds *rounds)
     rounds->down = false;
     pl_progress_begin(rounds->progress);
     for (size_t i = 0; i < fleet->count; i++)
-        add_member(rounds, &fleet->member[i]);
+        if (add_member(rounds, &fleet->member[i]) && rounds->items == 1)
+            take_ended(rounds); /* a request has been sent, which may have taken a while */
     flush(rounds);
+    take_ended(rounds);
     send_gone(rounds);
     for (size_t i = 0; i < rounds->sums; i++)
         add_sum(rounds, &rounds->sum[i]);

@@ -10,6 +10,7 @@
  */
 #include "cli/serve/fleet.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
 #include <signal.h>
@@ -17,6 +18,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -27,6 +29,7 @@
 #include "cli/subject.h"
 #include "reader/describe.h"
 
+#define MAKING_NS 10000000000ull    /* in which a new file should have become a profile */
 #define LOOK_AGAIN_NS 1000000000ull /* a scan of /proc is good for this long */
 #define NO_RULES "none"
 #define SERVICE_VARIABLE "OTEL_SERVICE_NAME="
@@ -143,10 +146,12 @@ static char *find_kills(pid_t pid)
     return found ? found : pl_say_print("/proc/vmstat");
 }
 
-static void hold(struct pl_member *member)
+/* False: the profile is gone, because its process has just ended. */
+static bool hold(struct pl_member *member)
 {
     struct pl_held *held = &member->held;
     held->file = open(member->path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+    bool gone = held->file < 0 && (errno == ENOENT || errno == ESRCH);
     held->process = (int) syscall(SYS_pidfd_open, member->pid, 0);
     held->kills = find_kills(member->pid);
     held->killed = read_kills(held->kills);
@@ -154,6 +159,7 @@ static void hold(struct pl_member *member)
         free(member->path);
         member->path = pl_say_print("/proc/self/fd/%d", held->file);
     }
+    return !gone;
 }
 
 /* Of a process that was not our child; since Linux 6.15. */
@@ -231,8 +237,8 @@ static void add(struct pl_fleet *fleet, const struct pl_proc_found *found)
         .here = true,
         .held = {.file = -1, .process = -1},
     };
-    if (fleet->holds)
-        hold(&fleet->member[fleet->count - 1]);
+    if (fleet->holds && !hold(&fleet->member[fleet->count - 1])) /* who saw it appear has it open (pl_fleet_late) */
+        free_member(&fleet->member[--fleet->count]);
 }
 
 static void keep_gone(struct pl_fleet *fleet, const struct pl_member *member)
@@ -268,11 +274,27 @@ static bool is_known(const struct pl_fleet *fleet, const struct pl_header *heade
     return false;
 }
 
+/* A file becomes a profile some microseconds after it appears, or much later if its process has to wait for a
+ * processor. */
+static bool is_just_made(int file)
+{
+    struct stat status;
+    if (fstat(file, &status))
+        return false;
+    uint64_t made_ns = (uint64_t) status.st_ctim.tv_sec * 1000000000u + (uint64_t) status.st_ctim.tv_nsec;
+    return pl_fleet_now_ns() < made_ns + MAKING_NS;
+}
+
 enum pl_late pl_fleet_late(struct pl_fleet *fleet, int file)
 {
     struct pl_header header;
     char *path = pl_say_print("/proc/self/fd/%d", file);
-    bool ours = pl_proc_header(path, &header) && !(header.flags & (PL_FLAG_SNAPSHOT | PL_FLAG_MERGED)) &&
+    bool begun = pl_proc_header(path, &header);
+    if (!begun && is_just_made(file)) {
+        free(path);
+        return PL_LATE_RUNS;
+    }
+    bool ours = begun && !(header.flags & (PL_FLAG_SNAPSHOT | PL_FLAG_MERGED)) &&
                 header.start_realtime_ns > fleet->since_ns && !is_known(fleet, &header) &&
                 !was_forgotten(fleet, &header);
     bool ended = ours && pl_proc_unwritten(path);
