@@ -28,7 +28,7 @@
 
 #define PYTHON                                                                                                         \
     "Python keeps small objects in arenas of its own; with PYTHONMALLOC=malloc in the environment each object is a "   \
-    "call of malloc, and this report shows the interpreter's code that made it; memray shows Python functions"
+    "call of malloc, and this report shows the code that made it"
 #define V8 "JavaScript objects live in the heap of V8: node --heap-prof shows them"
 #define GCC "GCC keeps what it compiles in a garbage-collected heap of its own: -fmem-report shows it"
 #define PHP                                                                                                            \
