@@ -48,7 +48,6 @@ struct source {
     struct pl_elf *elf;
     struct pl_symcache_entry *known; /* of the binary; NULL: nothing is kept */
     struct pl_jit *jit;
-    struct pl_intern names; /* of JIT code */
 };
 
 /* ---- order ---- */
@@ -102,12 +101,7 @@ static bool is_the_one_that_ran(const struct pl_module_view *module, const struc
 
 static void open_jit(struct session *session, struct source *source)
 {
-    char path[PATH_MAX];
-    const struct pl_header *header = &session->profile->header;
-    const char *sysroot = session->options.sysroot;
-    snprintf(path, sizeof path, "%s/tmp/perf-%u.map", sysroot ? sysroot : "", header->pid);
-    source->names.arena = session->profile->arena;
-    source->jit = pl_jit_open(path, header->uid, header->start_realtime_ns);
+    source->jit = pl_jit_open(session->profile, session->options.sysroot);
 }
 
 /* The file at the module's path, whatever it is now. */
@@ -226,7 +220,6 @@ static void close_source(struct session *session, struct source *source)
     pl_symcache_forget(source->known);
     pl_elf_close(source->elf);
     pl_jit_free(source->jit);
-    pl_intern_free(&source->names);
 }
 
 /* ---- frames ---- */
@@ -262,12 +255,7 @@ static uint32_t look_up(struct session *session, struct source *source, uint64_t
 {
     if (source->elf)
         return look_up_binary(session, source, address, out);
-    const char *name = source->jit ? pl_jit_find(source->jit, address) : NULL;
-    if (!name)
-        return 0;
-    out[0] = nothing;
-    out[0].function = pl_intern_text(&source->names, name);
-    return 1;
+    return source->jit && pl_jit_find(source->jit, address, out);
 }
 
 /* Names stored in the profile were found when the binary was there. They are better than those of a file that may not

@@ -11,7 +11,9 @@
  *         dwarf_name.c  the name of a function
  *         lines.c       which line an address belongs to
  *       symtab.c      names where there is no DWARF
- *     jit.c         code that is in no file
+ *     jit.c         code that is in no file, from the maps that its compiler leaves
+ *       jitdump.c     ... in the format of perf's jitdump
+ *       jitname.c     functions, files and lines in the names that compilers give
  *     symcache.c    what was found at earlier times, on disk
  *   intern.c      texts that outlive the file they came from, demangled once
  *
@@ -159,11 +161,40 @@ typedef const struct pl_dwarf_scopes *pl_dwarf_scopes_of(void *context, Dwarf_Di
 struct pl_intern_name pl_dwarf_name(struct pl_intern *intern, Dwarf_Die *die, pl_dwarf_scopes_of *scopes_of,
                                     void *context);
 
-/* The map that a JIT compiler leaves for perf. NULL: none that can be trusted. */
+/* What JIT compilers of the process have left for perf: a map, a jitdump, or both. NULL: nothing that can be trusted.
+ */
 struct pl_jit;
-struct pl_jit *pl_jit_open(const char *path, uint32_t uid, uint64_t not_before_ns);
-const char *pl_jit_find(const struct pl_jit *jit, uint64_t address); /* NULL: none */
+struct pl_jit *pl_jit_open(const struct pl_profile *profile, const char *sysroot);
+bool pl_jit_find(struct pl_jit *jit, uint64_t address, struct pl_place *out); /* false: the code has no name */
 void pl_jit_free(struct pl_jit *jit);
+
+/* A line of code that a jitdump describes, from its address on. */
+struct pl_jit_line {
+    uint64_t address;
+    uint32_t line;
+    const char *file;
+};
+
+/* Code was at this address from a time on. Texts live as long as the dump does. Called in the order of the file. */
+struct pl_jit_code {
+    uint64_t address, bytes;
+    const char *name;
+    const struct pl_jit_line *line; /* of where the code was first */
+    uint32_t lines;
+    uint64_t moved_by; /* from there */
+};
+
+/* Reads a jitdump: calls back for each piece of code that was loaded or moved. What is cut short or makes no sense ends
+ * the reading. False: it is none, or one of another process or machine. */
+struct pl_jitdump_header {
+    uint32_t pid;
+};
+bool pl_jitdump_header(const void *data, size_t bytes, struct pl_jitdump_header *out);
+void pl_jitdump_read(const void *data, size_t bytes, struct pl_arena *arena,
+                     void (*add)(void *context, const struct pl_jit_code *code), void *context);
+
+/* Splits a name that a compiler has given, as V8, Python and agents for Java do, into what the place needs. */
+void pl_jit_name(struct pl_arena *arena, const char *name, struct pl_place *out);
 
 /* A client of the debuginfod servers in DEBUGINFOD_URLS. NULL: none are named, or the library is not installed. */
 struct pl_debuginfod *pl_debuginfod_new(void);

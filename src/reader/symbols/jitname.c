@@ -1,0 +1,118 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * jitname.c - functions, files and lines in the names that JIT compilers give to code.
+ *
+ *   V8       JS:*handle /srv/app.js:10:23      LazyCompile:, Function:, Script:, Eval: in older versions
+ *   Python   py::handle:/srv/app.py            python -X perf
+ *   Java     Lcom/shop/Cart;::add              perf-map-agent; HotSpot itself writes `void com.shop.Cart.add(int)`
+ *
+ * V8 puts a mark before the function: ~ is interpreted code, ^ + and * are compiled by better and better compilers. The
+ * function is the same, so the mark is left out; the name as it was is kept as the linkage name. Other names stay as
+ * they are.
+ */
+#include <ctype.h>
+#include <string.h>
+
+#include "reader/base/arena.h"
+#include "reader/symbols/symbolize_work.h"
+
+static bool begins(const char *text, const char *with)
+{
+    return strncmp(text, with, strlen(with)) == 0;
+}
+
+/* Removes ":NUMBER" from the end of text[0 .. *bytes). */
+static bool cut_number(const char *text, size_t *bytes, uint32_t *number)
+{
+    size_t from = *bytes;
+    uint64_t value = 0;
+    while (from > 0 && isdigit((unsigned char) text[from - 1]))
+        from--;
+    if (from == *bytes || *bytes - from > 9 || from == 0 || text[from - 1] != ':')
+        return false;
+    for (size_t i = from; i < *bytes; i++)
+        value = value * 10 + (uint64_t) (text[i] - '0');
+    *number = (uint32_t) value;
+    *bytes = from - 1;
+    return true;
+}
+
+/* Where the file begins, behind a blank: at what looks like a path or an address, else behind the last blank, since
+ * names of functions may have blanks in them (`get size`). */
+static const char *file_in(const char *text)
+{
+    static const char *const starts[] = {" /",     " file:",  " node:",    " internal/",
+                                         " http:", " https:", " webpack:", " wasm:"};
+    const char *first = NULL;
+    for (unsigned i = 0; i < sizeof starts / sizeof *starts; i++) {
+        const char *found = strstr(text, starts[i]);
+        if (found && (!first || found < first))
+            first = found;
+    }
+    return first ? first : strrchr(text, ' ');
+}
+
+/* What is behind "JS:" and the like. */
+static void split_script(struct pl_arena *arena, const char *text, struct pl_place *out)
+{
+    if (*text && strchr("~*^+-", *text))
+        text++;
+    const char *blank = file_in(text), *file = blank ? blank + 1 : "";
+    size_t bytes = strlen(file), name = blank ? (size_t) (blank - text) : strlen(text);
+    uint32_t line, column = 0;
+    if (cut_number(file, &bytes, &line)) {
+        uint32_t before = line;
+        if (cut_number(file, &bytes, &line))
+            column = before;
+        size_t scheme = begins(file, "file:///") ? strlen("file://") : 0;
+        out->file = pl_arena_text(arena, file + scheme, bytes - scheme);
+        out->line = line;
+        out->column = column;
+    } else {
+        name = strlen(text);
+    }
+    out->function = name ? pl_arena_text(arena, text, name) : "(anonymous)";
+}
+
+/* py::NAME:FILE; a qualified name may have colons only in pairs, which Python does not make. */
+static void split_python(struct pl_arena *arena, const char *text, struct pl_place *out)
+{
+    const char *colon = strchr(text, ':');
+    out->function = pl_arena_text(arena, text, colon ? (size_t) (colon - text) : strlen(text));
+    if (colon)
+        out->file = pl_arena_text(arena, colon + 1, strlen(colon + 1));
+}
+
+/* Lcom/shop/Cart;::add -> com.shop.Cart.add */
+static bool split_java(struct pl_arena *arena, const char *text, struct pl_place *out)
+{
+    const char *end = strstr(text, ";::");
+    if (!end)
+        return false;
+    size_t class = (size_t) (end - text), method = strlen(end + 3);
+    char *name = pl_arena_alloc(arena, class + 1 + method + 1);
+    for (size_t i = 0; i < class; i++)
+        name[i] = text[i] == '/' ? '.' : text[i];
+    name[class] = '.';
+    memcpy(name + class + 1, end + 3, method);
+    out->function = name;
+    return true;
+}
+
+void pl_jit_name(struct pl_arena *arena, const char *name, struct pl_place *out)
+{
+    static const char *const scripts[] = {"JS:", "LazyCompile:", "Function:", "Script:", "Eval:", "Module:"};
+    *out = (struct pl_place){.function = "", .linkage = "", .file = ""};
+    const char *whole = pl_arena_text(arena, name, strlen(name));
+    for (unsigned i = 0; i < sizeof scripts / sizeof *scripts && !*out->function; i++)
+        if (begins(name, scripts[i]))
+            split_script(arena, name + strlen(scripts[i]), out);
+    if (begins(name, "py::") && name[4])
+        split_python(arena, name + 4, out);
+    else if (name[0] == 'L' && !*out->function)
+        split_java(arena, name + 1, out);
+    if (*out->function)
+        out->linkage = whole;
+    else
+        out->function = whole;
+}
