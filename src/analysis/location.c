@@ -42,6 +42,7 @@ struct maker {
     const struct pl_location_options *options;
     struct pl_locations *locations;
     bool several;    /* profiles, perhaps of several builds: directories are ignored */
+    bool managed;    /* the program runs code that was compiled at run time */
     struct key *key; /* by location */
     struct pl_index index;
     struct namesakes *namesakes;
@@ -209,7 +210,7 @@ static struct pl_location make_location(const struct maker *maker, const struct 
         .file = maker->options->full_names ? file : pl_shorten_file(maker->locations->arena, file, profile->directory),
         .line = key->place->line,
         .module = key->frame->flags & PL_FRAME_PYTHON ? "" : pl_traits_module(profile, key->frame->module),
-        .role = pl_role_of(profile, key->frame->module, key->place),
+        .role = pl_role_of(profile, maker->managed, key->frame->module, key->place),
         .source = file,
         .binary = profile->module[key->frame->module].path,
         .full = key->frame->flags & PL_FRAME_GAP ? name : key->place->function,
@@ -336,7 +337,8 @@ struct pl_locations *pl_locations_new(const struct pl_profile *profile, const st
     struct maker maker = {.profile = profile,
                           .options = options,
                           .locations = locations,
-                          .several = profile->difference || profile->merged > 1};
+                          .several = profile->difference || profile->merged > 1,
+                          .managed = pl_role_is_managed(profile)};
     uint32_t places = count_places(&maker);
     locations->arena = arena;
     locations->location = pl_arena_alloc(arena, (places + 2ull) * sizeof *locations->location);

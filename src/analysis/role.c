@@ -42,6 +42,10 @@ static const char *const glibc_modules[] = {
     "*/libdl.so.2", "*/librt.so.1", "*/libresolv.so.2", "*/libanl.so.1",  "*/libc_malloc_debug.so.0"};
 static const char *const our_modules[] = {"*/libplimsoll.so*", "*/libplimsoll-cxx.so"};
 
+/* What comes with a runtime, in methods and scripts that were compiled at run time. */
+static const char *const managed_library_functions[] = {"java.*", "javax.*", "jdk.*", "sun.*", "com.sun.*"};
+static const char *const managed_library_files[] = {"node:*", "internal/*"};
+
 static bool matches(const char *name, size_t name_bytes, const char *pattern)
 {
     size_t bytes = strlen(pattern);
@@ -77,7 +81,42 @@ static bool is_system(const struct pl_profile *profile, const char *path)
            (LISTED(path, library_modules) && (!installed || LISTED(path, runtime_modules)));
 }
 
-enum pl_role pl_role_of(const struct pl_profile *profile, uint32_t module, const struct pl_place *place)
+/* `void com.shop.Cart.add(int)`: a class and a method, as HotSpot writes them. */
+static bool is_method(const char *name)
+{
+    const char *blank = strchr(name, ' '), *bracket = blank ? strchr(blank, '(') : NULL;
+    return bracket && memchr(blank, '.', (size_t) (bracket - blank)) && !memchr(name, ':', (size_t) (bracket - name));
+}
+
+/* A method or script that was compiled at run time, by a compiler whose names we know: then the name as it was written
+ * is the linkage name. Not what the compiler needs itself (`Interpreter`, `Builtin:ArrayMap`). */
+static bool is_managed(const struct pl_profile *profile, uint32_t module, const struct pl_place *place)
+{
+    if (*profile->module[module].path)
+        return false;
+    return *place->linkage || is_method(place->original ? place->original : place->function);
+}
+
+bool pl_role_is_managed(const struct pl_profile *profile)
+{
+    for (uint32_t i = 0; i < profile->frames; i++)
+        if (profile->frame[i].places && is_managed(profile, profile->frame[i].module, profile->frame[i].place))
+            return true;
+    return false;
+}
+
+/* A program that runs managed code: its native code is the runtime's, but for libraries that came with the program. */
+static bool is_of_runtime(const struct pl_profile *profile, uint32_t module, const struct pl_place *place,
+                          struct pl_cxxname_part name)
+{
+    const char *path = profile->module[module].path;
+    if (*path)
+        return !strcmp(path, profile->executable) || LISTED(path, library_modules);
+    return !is_managed(profile, module, place) || LISTED_PART(name.text, name.bytes, managed_library_functions) ||
+           LISTED(place->file, managed_library_files);
+}
+
+enum pl_role pl_role_of(const struct pl_profile *profile, bool managed, uint32_t module, const struct pl_place *place)
 {
     const char *path = profile->module[module].path;
     struct pl_cxxname_part name = pl_cxxname_bare(place->original ? place->original : place->function);
@@ -89,8 +128,9 @@ enum pl_role pl_role_of(const struct pl_profile *profile, uint32_t module, const
         return PL_ROLE_THRESHOLD;
     if (LISTED_PART(name.text, name.bytes, starters))
         return PL_ROLE_START;
-    if (is_system(profile, path) || LISTED(path, python_files) ||
-        LISTED_PART(name.text, name.bytes, library_functions) || LISTED(place->file, library_files))
+    if ((managed && is_of_runtime(profile, module, place, name)) || is_system(profile, path) ||
+        LISTED(path, python_files) || LISTED_PART(name.text, name.bytes, library_functions) ||
+        LISTED(place->file, library_files))
         return PL_ROLE_LIBRARY;
     return PL_ROLE_OWN;
 }

@@ -15,6 +15,10 @@ enum pl_role {
     PL_ROLE_THRESHOLD, /* the same in a language's runtime: all frames outside of it belong to the runtime, too */
 };
 
-enum pl_role pl_role_of(const struct pl_profile *profile, uint32_t module, const struct pl_place *place);
+/* Has the program methods or scripts that were compiled at run time, and have names? Then they are its own code, and
+ * the executable is only the runtime that executes them: node, java. */
+bool pl_role_is_managed(const struct pl_profile *profile);
+
+enum pl_role pl_role_of(const struct pl_profile *profile, bool managed, uint32_t module, const struct pl_place *place);
 
 #endif
