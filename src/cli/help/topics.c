@@ -140,6 +140,20 @@ const struct pl_topic pl_topics[] = {
      "override them, and tunables of the same meaning (GLIBC_TUNABLES=glibc.malloc.prof=1) override both. Options of "
      "`run` override all of these. Without GLIBC_MALLOC_PROFILE nothing is profiled. setuid programs ignore all of "
      "these variables."},
+    {"jit", "names of code that is compiled at run time: node, Java",
+     "JIT compilers can write the names of their code to `/tmp/perf-PID.map`, or to a jitdump. Plimsoll reads these "
+     "files, "
+     "and follows stacks through such code by frame pointer.\n"
+     "\n"
+     "node: `node --perf-basic-prof --interpreted-frames-native-stack`. With `--perf-prof` instead of the first "
+     "option, it "
+     "writes a jitdump.\n"
+     "\n"
+     "Java: `java -XX:+PreserveFramePointer -XX:+UnlockDiagnosticVMOptions -XX:+DumpPerfMapAtExit`; while it runs, "
+     "`jcmd "
+     "PID Compiler.perfmap`.\n"
+     "\n"
+     "`plimsoll run` stores the names in the profile when the program ends. More: docs/jit.md.\n"},
     {"names", "rules that simplify names and shorten stacks",
      "Rules simplify names before anything is grouped, in every report and every export: first the built-in rules, "
      "then those of a file, in order. The file is that of --names, else $PLIMSOLL_NAMES, else "
