@@ -185,6 +185,11 @@ static bool set_off(struct pl_config *c, const char *text)
     return set_flag(&c->off, text);
 }
 
+static bool set_python_objects(struct pl_config *c, const char *text)
+{
+    return set_flag(&c->python_objects, text);
+}
+
 static bool set_no_mappings(struct pl_config *c, const char *text)
 {
     return set_flag(&c->no_mappings, text);
@@ -234,6 +239,7 @@ bool pl_config_set(struct pl_config *config, enum pl_setting setting, const char
         [PL_SETTING_SNAPSHOT_EVERY] = set_snapshot_every,
         [PL_SETTING_CREDIT] = set_credit,
         [PL_SETTING_NO_MAPPINGS] = set_no_mappings,
+        [PL_SETTING_PYTHON_OBJECTS] = set_python_objects,
     };
     return set[setting] && set[setting](config, text); /* without a setter, no value is understood */
 }
@@ -257,6 +263,8 @@ void pl_config_read(struct pl_config *config, char *const *environment, enum pl_
         if (text && *text && !pl_config_set(config, (enum pl_setting) i, text)) /* set but empty: as if unset */
             config->bad |= 1u << i;
     }
+    if (config->python_objects && mode == PL_MODE_AUTO && !value_of(environment, variable[PL_SETTING_SAMPLE]))
+        set_sample(config, PL_SAMPLE_USUAL_TEXT); /* there are too many objects to count them all */
     if (!config->credit_ms)
         config->credit_ms = config->run_dir[0] ? PL_CREDIT_RUN_MS : PL_CREDIT_PRELOAD_MS;
     if (config->size_from > config->size_to) { /* no allocation would match */

@@ -31,6 +31,7 @@ struct pl_config {
     bool off;
     bool seeded;
     bool no_mappings;
+    bool python_objects;
     bool contained; /* the environment says that this is a container */
     bool on_disk;   /* live files belong on the disk of their destination, not in /dev/shm (process.c) */
     uint32_t bad;   /* bit n: setting n was not understood */

@@ -52,7 +52,9 @@
       "TIME", "500ms; 100ms without `plimsoll run`",                                                                   \
       "CPU time that auto mode may spend on counting every allocation before the overhead limit applies")              \
     X(NO_MAPPINGS, "PLIMSOLL_NO_MAPPINGS", "no-mappings", FLAG, 0, 0, 0, "0|1", "0",                                   \
-      "do not record what the program maps with mmap, mremap, shmat, brk and sbrk")
+      "do not record what the program maps with mmap, mremap, shmat, brk and sbrk")                                    \
+    X(PYTHON_OBJECTS, "PLIMSOLL_PYTHON_OBJECTS", "python-objects", FLAG, 0, 0, 0, "0|1", "0",                          \
+      "heap `python`: the objects in CPython's arenas; without --exact or --sample, everything is sampled")
 /* clang-format on */
 
 enum pl_setting {
@@ -80,7 +82,7 @@ enum pl_setting {
 /* clang-format on */
 
 enum pl_glibc_setting {
-    PL_GLIBC_FIRST = 16,
+    PL_GLIBC_FIRST = 28,
     PL_GLIBC_BEFORE = PL_GLIBC_FIRST - 1,
 #define PL_ENUM(name, ...) PL_GLIBC_##name,
     PL_GLIBC_SETTINGS(PL_ENUM)

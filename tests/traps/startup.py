@@ -95,7 +95,7 @@ def invalid_settings_are_ignored_and_recorded_in_the_profile():
     rubbish = ["-1", "12Q", "0", "K", "1KK", "0x10", " 5", "5 ", "9" * 20, "é", "\n", "%", "%n%s%p", "1.5"]
     numeric = set(variables) - {"OUT", "ONLY", "LIVE_DIR", "RUN"}
     for word in rubbish:
-        good = {"0": {"SEED", "OFF", "NO_MAPPINGS", "ABOVE", "BELOW"}, "1.5": {"OVERHEAD"}}.get(word, set())
+        good = {"0": {"SEED", "OFF", "NO_MAPPINGS", "PYTHON_OBJECTS", "ABOVE", "BELOW"}, "1.5": {"OVERHEAD"}}.get(word, set())
         bad = numeric - good
         settings = {"PLIMSOLL_" + v: word for v in numeric}
         ran = run("quiet", settings=settings).succeeds()
