@@ -269,16 +269,18 @@ static void put_other_sizes(const struct pl_view *view)
     free(sizes);
 }
 
-/* What a heap that has taken its chunks from another one has not given to anybody. NULL: it has not said so. */
+/* What a heap that has taken its chunks from another one has not given to anybody: if that is estimated, the least that
+ * it may be. NULL: the heap has not said so, or nothing is known. */
 static char *describe_slack(const struct pl_heap_view *heap, const struct pl_estimate *live)
 {
     char held[PL_FIGURE_BYTES], slack[PL_FIGURE_BYTES], share[PL_FIGURE_BYTES];
-    if (heap->held_bytes <= 0 || live->value > heap->held_bytes)
+    if (heap->held_bytes <= 0 || live->high >= heap->held_bytes)
         return NULL;
     pl_figure_bytes(held, heap->held_bytes);
-    pl_figure_bytes(slack, heap->held_bytes - live->value);
-    pl_figure_percent(share, (heap->held_bytes - live->value) / heap->held_bytes);
-    return pl_say_print("; in chunks of %s, %s of it (%s) not in use", held, slack, share);
+    pl_figure_bytes(slack, heap->held_bytes - live->high);
+    pl_figure_percent(share, (heap->held_bytes - live->high) / heap->held_bytes);
+    return pl_say_print("; in chunks of %s, %s%s of it (%s) not in use", held,
+                        live->high > live->value ? "at least " : "", slack, share);
 }
 
 /* Mappings are addresses, not memory in use, and most programs return them: the most at one time says how far they may
