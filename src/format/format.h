@@ -86,6 +86,7 @@ enum pl_kind {
     PL_KIND_VERDICT = 18,     /* struct pl_verdict_record: what nothing points to. Readers of version 5 may ignore it */
     PL_KIND_FOOTPRINT = 19, /* struct pl_footprint_record: what RSS consisted of. Readers of version 5 may ignore it */
     PL_KIND_FUNCTION = 20,  /* struct pl_function_record: functions of interpreted code. Likewise */
+    PL_KIND_JIT = 21,       /* struct pl_jit_record: frames of code in no file. Readers of version 5 may ignore it */
     PL_KINDS_MAX = 32,
 };
 
@@ -497,13 +498,16 @@ struct pl_module {
  * A node of the stack trie: one frame. `parent` is its caller (0: this is the outermost frame). The number of a stack
  * is that of its innermost node.
  *
- *   63      56 55                                              0
- *  ┌──────────┬─────────────────────────────────────────────────┐
- *  │  flags   │ address in the module (for module 1: in memory) │
- *  └──────────┴─────────────────────────────────────────────────┘
+ *   63     61 60      56 55                                              0
+ *  ┌─────────┬──────────┬─────────────────────────────────────────────────┐
+ *  │ version │  flags   │ address in the module (for module 1: in memory) │
+ *  └─────────┴──────────┴─────────────────────────────────────────────────┘
  *
  * The address is a return address: look up address - 1. With PL_FRAME_EXACT, a signal interrupted the frame at this
  * address: look up the address itself.
+ *
+ * A compiler that works at run time may put other code where some was before. So frames of module 1 have a version, 0
+ * for the first code that was seen at the address; see pl_jit_record.
  */
 struct pl_frame {
     uint32_t module; /* published last */
@@ -519,6 +523,8 @@ struct pl_frame {
 #define PL_FRAME_PYTHON                                                                                                \
     (1ull << 60) /* a frame of Python code: not an address, but a function record and a line, as drawn there */
 #define PL_FRAME_ADDRESS_MASK ((1ull << 56) - 1)
+#define PL_FRAME_VERSION_SHIFT 61
+#define PL_FRAME_VERSIONS 8 /* the last one is that of all later code, too */
 
 /*
  * A function of interpreted code, which frames refer to instead of an address:
@@ -955,6 +961,16 @@ struct pl_symbol {
     uint64_t reserved[3];
 };
 
+/*
+ * When a frame of module 1 was recorded for the first time in this stack. What is known of code that a compiler made at
+ * run time has times, too, so the two together say which code was there.
+ */
+struct pl_jit_record {
+    uint32_t frame; /* published last */
+    uint32_t reserved;
+    uint64_t units; /* since the start of the process */
+};
+
 /* The type of each kind's records. A kind that is not listed has no records. */
 #define PL_RECORDS(X)                                                                                                  \
     X(TEXT, char)                                                                                                      \
@@ -976,7 +992,8 @@ struct pl_symbol {
     X(LEDGER, struct pl_ledger)                                                                                        \
     X(VERDICT, struct pl_verdict_record)                                                                               \
     X(FOOTPRINT, struct pl_footprint_record)                                                                           \
-    X(FUNCTION, struct pl_function_record)
+    X(FUNCTION, struct pl_function_record)                                                                             \
+    X(JIT, struct pl_jit_record)
 
 #define PL_RECORD_SIZE_(name, type) [PL_KIND_##name] = sizeof(type),
 static const uint32_t pl_record_bytes[PL_KINDS_MAX] __attribute__((unused)) = {PL_RECORDS(PL_RECORD_SIZE_)};
@@ -1040,5 +1057,6 @@ PL_FREEZE(struct pl_verdict_record, 128);
 PL_FREEZE(struct pl_footprint_record, 1264);
 PL_FREEZE(struct pl_symbol, 64);
 PL_FREEZE(struct pl_function_record, 32);
+PL_FREEZE(struct pl_jit_record, 16);
 
 #endif

@@ -169,6 +169,7 @@ static const struct kind other_kinds[] = {
     {.kind = PL_KIND_SITE, .record_bytes = sizeof(struct pl_site)},
     {.kind = PL_KIND_TAG, .record_bytes = sizeof(struct pl_tag_record)},
     {.kind = PL_KIND_SYMBOL, .record_bytes = sizeof(struct pl_symbol)},
+    {.kind = PL_KIND_JIT, .record_bytes = sizeof(struct pl_jit_record)},
     {.kind = PL_KIND_FRAME, .record_bytes = sizeof(struct pl_frame)},
     {.kind = PL_KIND_FUNCTION, .record_bytes = sizeof(struct pl_function_record)},
     {.kind = PL_KIND_MODULE, .record_bytes = sizeof(struct pl_module)},

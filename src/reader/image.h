@@ -53,6 +53,7 @@ static inline uint32_t pl_image_count(const struct pl_image *image, enum pl_kind
 PL_IMAGE_VIEW(text, char, PL_KIND_TEXT)
 PL_IMAGE_VIEW(modules, struct pl_module, PL_KIND_MODULE)
 PL_IMAGE_VIEW(frames, struct pl_frame, PL_KIND_FRAME)
+PL_IMAGE_VIEW(jits, struct pl_jit_record, PL_KIND_JIT)
 PL_IMAGE_VIEW(threads, struct pl_thread_record, PL_KIND_THREAD)
 PL_IMAGE_VIEW(sites, struct pl_site, PL_KIND_SITE)
 PL_IMAGE_VIEW(rows, struct pl_row, PL_KIND_ROW)

@@ -80,10 +80,11 @@ struct pl_place {
 struct pl_frame_view {
     uint32_t module;  /* index into modules */
     uint64_t address; /* in the module */
-    uint64_t flags;   /* PL_FRAME_EXACT, GUESS, GAP, CUT, PYTHON */
+    uint64_t flags;   /* PL_FRAME_EXACT, GUESS, GAP, CUT, PYTHON, and the version */
     uint32_t places;
     const struct pl_place *place;
-    uint32_t record; /* one of the file's records of this frame: what pl_symbol.frame refers to */
+    uint32_t record;      /* one of the file's records of this frame: what pl_symbol.frame refers to */
+    uint64_t first_units; /* of code in no file: when the frame was first recorded, since the start; 0: not known */
 };
 
 /* A stack: indexes of frames, innermost first. */

@@ -18,7 +18,7 @@ from patience import PATIENCE_S  # noqa: E402
 
 COMPILER = BUILD / "tests" / "jit" / "compiler"
 NAMES = {"alpha", "beta", "gamma", "delta", "inner", "outer"}
-LAST = {"beta": 30, "gamma": 7, "delta": 8, "inner": 4}  # what is at an address in the end names all that was there
+RIGHT = {"alpha": 10, "beta": 20, "gamma": 12, "delta": 3, "inner": 4}
 WAYS = ({"PLIMSOLL_SAMPLE": "exact"}, {"PLIMSOLL_SAMPLE": "1"})
 places, maps = [], []
 
@@ -63,16 +63,16 @@ def calls_by_name(profile):
     return dict(counts)
 
 @claim
-def a_jitdump_names_the_last_code_at_an_address_also_where_it_was_moved_to():
+def a_jitdump_names_code_that_was_replaced_and_moved():
     for settings in WAYS:
         profile = run(COMPILER, "dump", settings=settings)
-        assert calls_by_name(profile) == LAST, calls_by_name(profile)
+        assert calls_by_name(profile) == RIGHT, calls_by_name(profile)
 
 @claim
-def a_perf_map_names_the_last_code_and_says_nothing_about_code_that_was_moved():
+def a_perf_map_names_replaced_code_and_says_nothing_about_code_that_was_moved():
     for settings in WAYS:
         found = calls_by_name(run(COMPILER, "map", settings=settings))
-        assert found == {"beta": 30, "delta": 8, "inner": 4, None: 7}, found
+        assert found == {"alpha": 10, "beta": 20, "gamma": 5, "delta": 3, "inner": 4, None: 7}, found
 
 @claim
 def generated_code_may_call_generated_code():
@@ -91,7 +91,7 @@ def names_stay_in_the_profile_when_map_and_dump_are_gone():
     profile = run(COMPILER, "both")
     for path in [maps[-1], *profile.parent.glob("jit-*.dump")]:
         path.unlink()
-    assert calls_by_name(profile) == LAST, calls_by_name(profile)
+    assert calls_by_name(profile) == RIGHT, calls_by_name(profile)
 
 @claim
 def children_have_names_too():
@@ -100,7 +100,7 @@ def children_have_names_too():
                     f"{COMPILER} dump; {COMPILER} dump; true"], cwd=place, check=True, env=environment(),
                    stderr=subprocess.DEVNULL, timeout=PATIENCE_S)  # fmt: skip
     found = [calls_by_name(path) for path in place.glob("*.plim")]
-    assert sorted(filter(None, found), key=str) == [LAST, LAST], found
+    assert sorted(filter(None, found), key=str) == [RIGHT, RIGHT], found
 
 @claim
 def a_running_process_is_read_with_what_it_has_written_so_far():
@@ -114,7 +114,7 @@ def a_running_process_is_read_with_what_it_has_written_so_far():
         out = ask("report", "--tree", "--metric", "calls", "--threshold", "0", str(pid))
         runner.stdin.close()
         assert runner.wait(PATIENCE_S) == 0
-    assert all(name in out for name in LAST), out
+    assert all(name in out for name in NAMES), out
 
 # ---- runtimes of others ----
 

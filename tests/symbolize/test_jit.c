@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * test_jit.c - names of code that was made at run time: where code is, and what is in a name. Then
+ * test_jit.c - names of code that was made at run time: which of several at an address, and what is in a name. Then
  * broken dumps and maps: truncated anywhere, or with changed bytes. Sanitizers check that nothing is read outside of
  * them.
  */
@@ -12,6 +12,7 @@
 #define JIT_PID 4194306u /* larger than any pid of Linux */
 #define JIT_MAP "/tmp/perf-4194306.map"
 #define JIT_DUMP "jit-4194306.dump"
+#define UNIT_NS 1000u
 
 /* ---- names ---- */
 
@@ -80,7 +81,7 @@ static void put_record(struct dump *dump, uint32_t id, size_t bytes, uint64_t un
 {
     const uint32_t head[] = {id, (uint32_t) (16 + bytes)};
     put(dump, head, sizeof head);
-    put_words(dump, &(uint64_t){units}, 1);
+    put_words(dump, &(uint64_t){units * UNIT_NS}, 1);
 }
 
 static void begin(struct dump *dump, uint32_t pid)
@@ -127,21 +128,22 @@ static struct pl_jit *open_jit(struct pl_profile *profile)
 {
     static char directory[4096];
     snprintf(directory, sizeof directory, "%s", made(""));
-    *profile = (struct pl_profile){.arena = pl_arena_new(), .directory = directory, .unit_s = 1e-6};
+    *profile = (struct pl_profile){.arena = pl_arena_new(), .directory = directory, .unit_s = UNIT_NS / 1e9};
     profile->header.pid = JIT_PID;
     profile->header.uid = getuid();
     return pl_jit_open(profile, NULL);
 }
 
-/* What is at `address`. */
-static const char *at(uint64_t address)
+/* What was at `address` when it was seen, in the dump that was saved. */
+static const char *at(uint64_t address, uint64_t units)
 {
     static char text[256];
     struct pl_profile profile;
     struct pl_place place;
     struct pl_jit *jit = open_jit(&profile);
+    struct pl_jit_question question = {.address = address, .units = units, .versions = 1};
     snprintf(text, sizeof text, "none");
-    if (jit && pl_jit_find(jit, address, &place))
+    if (jit && pl_jit_find(jit, &question, &place))
         snprintf(text, sizeof text, *place.file ? "%s %s:%u" : "%s", place.function, place.file, place.line);
     pl_jit_free(jit);
     pl_arena_free(profile.arena);
@@ -159,20 +161,26 @@ static void make_story(struct dump *dump)
     put_load(dump, 8000, 0x20000, 3, "fourth");
 }
 
-static void the_last_code_at_an_address_counts_and_lines_move_with_it(void **state)
+static void the_last_code_before_it_was_seen_counts(void **state)
 {
     (void) state;
     static struct dump dump;
     make_story(&dump);
     save(made(JIT_DUMP), dump.byte, dump.bytes);
-    assert_string_equal(at(0x10000), "first");
-    assert_string_equal(at(0x10090), "second");
-    assert_string_equal(at(0x10180), "none");
-    assert_string_equal(at(0x20000), "fourth");
-    assert_string_equal(at(0x30000), "third a.js:11");
-    assert_string_equal(at(0x30010), "third a.js:12");
+    assert_string_equal(at(0x10000, 2000), "first");
+    assert_string_equal(at(0x10090, 2000), "first");
+    assert_string_equal(at(0x10090, 4000), "second");
+    assert_string_equal(at(0x10090, 0), "second"); /* not known when */
+    assert_string_equal(at(0x10010, 4000), "first");
+    assert_string_equal(at(0x10000, 500), "none"); /* before there was code */
+    assert_string_equal(at(0x10180, 4000), "none");
+    assert_string_equal(at(0x20000, 6000), "third a.js:11");
+    assert_string_equal(at(0x20010, 6000), "third a.js:12");
+    assert_string_equal(at(0x30010, 9000), "third a.js:12");
+    assert_string_equal(at(0x30010, 6000), "none");
+    assert_string_equal(at(0x20000, 9000), "fourth");
     unlink(made(JIT_DUMP));
-    assert_string_equal(at(0x10000), "none");
+    assert_string_equal(at(0x10000, 2000), "none");
 }
 
 static void a_dump_of_another_process_or_of_another_machine_is_not_used(void **state)
@@ -182,11 +190,11 @@ static void a_dump_of_another_process_or_of_another_machine_is_not_used(void **s
     begin(&dump, JIT_PID + 1);
     put_load(&dump, 1000, 0x10000, 0, "first");
     save(made(JIT_DUMP), dump.byte, dump.bytes);
-    assert_string_equal(at(0x10000), "none");
+    assert_string_equal(at(0x10000, 2000), "none");
     make_story(&dump);
     memcpy(dump.byte, "JiTD", 4); /* the other byte order */
     save(made(JIT_DUMP), dump.byte, dump.bytes);
-    assert_string_equal(at(0x10000), "none");
+    assert_string_equal(at(0x10000, 2000), "none");
     unlink(made(JIT_DUMP));
 }
 
@@ -198,10 +206,41 @@ static void where_a_dump_knows_nothing_a_map_is_asked(void **state)
     make_story(&dump);
     save(made(JIT_DUMP), dump.byte, dump.bytes);
     save(JIT_MAP, map, strlen(map));
-    assert_string_equal(at(0x10000), "first");
-    assert_string_equal(at(0x50000), "only there");
+    assert_string_equal(at(0x10000, 2000), "first");
+    assert_string_equal(at(0x50000, 2000), "only there");
     unlink(made(JIT_DUMP));
-    assert_string_equal(at(0x10000), "of the map");
+    assert_string_equal(at(0x10000, 2000), "of the map");
+    unlink(JIT_MAP);
+}
+
+/* ---- versions, in a map ---- */
+
+static const char *version(uint32_t number, uint32_t of)
+{
+    static char text[256];
+    struct pl_profile profile;
+    struct pl_place place;
+    struct pl_jit *jit = open_jit(&profile);
+    struct pl_jit_question question = {.address = 0x10010, .version = number, .versions = of};
+    assert_non_null(jit);
+    snprintf(text, sizeof text, "%s", pl_jit_find(jit, &question, &place) ? place.function : "none");
+    pl_jit_free(jit);
+    pl_arena_free(profile.arena);
+    return text;
+}
+
+static void names_of_a_map_are_told_apart_by_versions_if_there_is_one_for_each(void **state)
+{
+    (void) state;
+    static const char map[] = "10000 100 one\n10000 100 one\n10008 40 two\n20000 10 other\n10000 20 three\n";
+    save(JIT_MAP, map, strlen(map));
+    assert_string_equal(version(0, 3), "one");
+    assert_string_equal(version(1, 3), "two");
+    assert_string_equal(version(2, 3), "three");
+    assert_string_equal(version(0, 1), "three"); /* the last */
+    assert_string_equal(version(0, 2), "none");  /* one or two? */
+    assert_string_equal(version(1, 2), "three");
+    assert_string_equal(version(3, 5), "none");
     unlink(JIT_MAP);
 }
 
@@ -213,7 +252,7 @@ static void ask_everywhere(void)
     struct pl_place place;
     struct pl_jit *jit = open_jit(&profile);
     for (uint64_t address = 0xff80; jit && address < 0x30200; address += 0x7f)
-        if (pl_jit_find(jit, address, &place))
+        if (pl_jit_find(jit, &(struct pl_jit_question){address, address % 9000, 0, 2}, &place))
             assert_true(strlen(place.function) + strlen(place.file) < 65536);
     pl_jit_free(jit);
     pl_arena_free(profile.arena);
@@ -258,15 +297,29 @@ static void broken_dumps_and_maps_are_harmless(void **state)
     damage(JIT_MAP, (const uint8_t *) map, strlen(map));
 }
 
+/* Every address has had all of the code: a search must not take time that grows with the square of the file. */
+static void much_code_at_one_address_is_no_problem(void **state)
+{
+    (void) state;
+    FILE *file = fopen(JIT_MAP, "w");
+    for (int i = 0; i < 20000; i++)
+        fprintf(file, "10000 20000 code %d\n", i);
+    fclose(file);
+    ask_everywhere();
+    unlink(JIT_MAP);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(names_of_v8_have_functions_files_and_lines),
         cmocka_unit_test(names_of_python_and_java_are_split_and_others_stay),
-        cmocka_unit_test(the_last_code_at_an_address_counts_and_lines_move_with_it),
+        cmocka_unit_test(the_last_code_before_it_was_seen_counts),
         cmocka_unit_test(a_dump_of_another_process_or_of_another_machine_is_not_used),
         cmocka_unit_test(where_a_dump_knows_nothing_a_map_is_asked),
+        cmocka_unit_test(names_of_a_map_are_told_apart_by_versions_if_there_is_one_for_each),
         cmocka_unit_test(broken_dumps_and_maps_are_harmless),
+        cmocka_unit_test(much_code_at_one_address_is_no_problem),
     };
     return cmocka_run_group_tests(tests, workshop_open, workshop_close);
 }

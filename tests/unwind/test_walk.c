@@ -263,9 +263,71 @@ static void a_chain_of_frame_pointers_that_does_not_ascend_is_not_followed(void 
     stack[8] = (uintptr_t) &stack[16]; /* now it ascends once, and then no more */
     stack[16] = (uintptr_t) &stack[16];
     stack[17] = 0x10003;
+    walk.may_probe = false;
     pl_unwind(&walk, &start);
     assert_int_equal(walk.frames, 2);
     assert_int_equal(walk.frame[1], 0x10002 | PL_FRAME_GUESS | PL_FRAME_CUT);
+}
+
+static void a_return_address_where_nothing_is_mapped_is_not_a_frame(void **state)
+{
+    (void) state;
+    uintptr_t stack[64] = {0};
+    struct pl_start start = {0x10001, (uintptr_t) stack, (uintptr_t) &stack[8]};
+    uintptr_t page = (uintptr_t) mmap(NULL, 4096, PROT_READ | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    stack[8] = (uintptr_t) &stack[16];
+    stack[9] = page + 64;
+    pl_unwind(&walk, &start);
+    assert_int_equal(walk.frames, 2);
+    assert_int_equal(walk.frame[1], (page + 64) | PL_FRAME_GUESS | PL_FRAME_CUT);
+    munmap((void *) page, 4096);
+    pl_unwind(&walk, &start);
+    assert_int_equal(walk.frames, 1);
+    assert_int_equal(walk.stop, PL_STOP_NO_CFI);
+}
+
+/* The version of the code at the return address `at`. */
+static uint64_t version_at(uintptr_t at)
+{
+    uintptr_t stack[64] = {0};
+    struct pl_start start = {at, (uintptr_t) stack, 0};
+    pl_unwind(&walk, &start);
+    return walk.frame[0] >> PL_FRAME_VERSION_SHIFT;
+}
+
+static void code_that_replaces_other_code_has_another_version(void **state)
+{
+    (void) state;
+    char *page = mmap(NULL, 4096, PROT_READ | PROT_WRITE | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    uintptr_t one = (uintptr_t) page + 67, two = (uintptr_t) page + 131, at_start = (uintptr_t) page + 1;
+    memset(page, 'a', 4096);
+    assert_int_equal(version_at(one), 0);
+    assert_int_equal(version_at(one), 0);
+    memset(page, 'b', 128);
+    assert_int_equal(version_at(one), 1);
+    assert_int_equal(version_at(two), 0);
+    page[67] = 'c'; /* the instruction after the call is not a part of it */
+    assert_int_equal(version_at(one), 1);
+    page[66] = 'c';
+    assert_int_equal(version_at(one), 2);
+    assert_int_equal(version_at(at_start), 0);
+    for (int i = 0; i < 100; i++) {
+        page[66] = (char) i;
+        uint64_t version = version_at(one);
+        assert_int_equal(version, 3 + i < PL_FRAME_VERSIONS ? 3 + i : PL_FRAME_VERSIONS - 1);
+    }
+    munmap(page, 4096);
+}
+
+static void without_system_calls_code_has_no_versions(void **state)
+{
+    (void) state;
+    char *page = mmap(NULL, 4096, PROT_READ | PROT_WRITE | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    version_at((uintptr_t) page + 64);
+    page[60] = 'b';
+    walk.may_probe = false;
+    assert_int_equal(version_at((uintptr_t) page + 64), 0);
+    munmap(page, 4096);
 }
 
 struct garbage {
@@ -400,6 +462,9 @@ int main(void)
         cmocka_unit_test_setup(a_non_canonical_address_is_not_code, begin),
         cmocka_unit_test_setup(a_zero_frame_pointer_outside_of_all_tables_ends_the_walk, begin),
         cmocka_unit_test_setup(a_chain_of_frame_pointers_that_does_not_ascend_is_not_followed, begin),
+        cmocka_unit_test_setup(a_return_address_where_nothing_is_mapped_is_not_a_frame, begin),
+        cmocka_unit_test_setup(code_that_replaces_other_code_has_another_version, begin),
+        cmocka_unit_test_setup(without_system_calls_code_has_no_versions, begin),
         cmocka_unit_test_setup(no_state_of_a_stack_crashes_a_walk, begin),
         cmocka_unit_test_setup(a_rule_is_remembered_for_its_own_address_only, begin),
         cmocka_unit_test_setup(clearing_the_cache_removes_every_rule, begin),

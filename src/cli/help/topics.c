@@ -141,16 +141,13 @@ const struct pl_topic pl_topics[] = {
      "`run` override all of these. Without GLIBC_MALLOC_PROFILE nothing is profiled. setuid programs ignore all of "
      "these variables."},
     {"jit", "names of code that is compiled at run time: node, Java",
-     "JIT compilers can write the names of their code to `/tmp/perf-PID.map`, or to a jitdump. Plimsoll reads these "
-     "files, "
+     "JIT compilers can write the names of their code to `/tmp/perf-PID.map`, or to a jitdump. Plimsoll reads these files, "
      "and follows stacks through such code by frame pointer.\n"
      "\n"
-     "node: `node --perf-basic-prof --interpreted-frames-native-stack`. With `--perf-prof` instead of the first "
-     "option, it "
-     "writes a jitdump.\n"
+     "node: `node --perf-basic-prof --interpreted-frames-native-stack`. With `--perf-prof` instead of the first option, it "
+     "writes a jitdump, which has times, so that code that was replaced has the right name.\n"
      "\n"
-     "Java: `java -XX:+PreserveFramePointer -XX:+UnlockDiagnosticVMOptions -XX:+DumpPerfMapAtExit`; while it runs, "
-     "`jcmd "
+     "Java: `java -XX:+PreserveFramePointer -XX:+UnlockDiagnosticVMOptions -XX:+DumpPerfMapAtExit`; while it runs, `jcmd "
      "PID Compiler.perfmap`.\n"
      "\n"
      "`plimsoll run` stores the names in the profile when the program ends. More: docs/jit.md.\n"},

@@ -23,7 +23,7 @@
 #define REFUSED_FOR 1024u /* after a failure, only one attempt in so many asks the kernel again */
 #define FOR_THREADS (256u << 10)
 
-#define WRITER_KINDS (PL_KIND_FUNCTION + 1)
+#define WRITER_KINDS (PL_KIND_JIT + 1)
 
 /* For each kind: which chunk of the file is its k-th, plus one. Private memory, because nothing that is read back from
  * the file is trusted. Kinds with few or small records have short lists: 4,096 chunks hold 4 million sites, 16,384
@@ -34,7 +34,7 @@
 #define CLAIM_SHIFT 24
 static struct {
     uint16_t text[MANY], rows[MANY], tallies[MANY], remotes[MANY], frames[MANY], smalls[MANY];
-    uint16_t sites[SOME], tags[SOME], scopes[SOME], ledgers[SOME], functions[SOME];
+    uint16_t sites[SOME], tags[SOME], scopes[SOME], ledgers[SOME], functions[SOME], jits[SOME];
     uint16_t heaps[FEW], modules[FEW], threads[FEW], moments[FEW], compositions[FEW], directories[FEW];
     uint32_t claims[PL_CHUNKS_MAX]; /* what each chunk is: kind << CLAIM_SHIFT | k; 0: not claimed */
     uint8_t padding[PAGE];          /* fork wipes whole pages */
@@ -62,6 +62,7 @@ static const struct {
     [PL_KIND_HEAP] = {chunks.heaps, FEW},
     [PL_KIND_LEDGER] = {chunks.ledgers, SOME},
     [PL_KIND_FUNCTION] = {chunks.functions, SOME},
+    [PL_KIND_JIT] = {chunks.jits, SOME},
 };
 
 /* The mapping, in memory that fork does not wipe: a child maps its own file over it. */

@@ -20,6 +20,17 @@ static uint32_t write_frame(struct pl_file *file, uint32_t parent, uint32_t modu
     return id;
 }
 
+/* Code that is in no file may be replaced later: says when it was there. */
+static OUT_OF_LINE COLD void write_time(struct pl_process *process, uint32_t frame)
+{
+    void *at;
+    if (!pl_file_append(&process->file, PL_KIND_JIT, &at))
+        return;
+    struct pl_jit_record *record = at;
+    record->units = pl_timeline_now(process);
+    store_release(&record->frame, frame); /* publish */
+}
+
 static uint32_t child(struct pl_process *process, uint32_t parent, uint32_t module, uint64_t where)
 {
     uint64_t key = pl_hash((uint64_t) parent << 32 | module, where);
@@ -32,6 +43,8 @@ static uint32_t child(struct pl_process *process, uint32_t parent, uint32_t modu
     if (id)
         return id;
     id = write_frame(&process->file, parent, module, where);
+    if (module == PL_MODULE_UNKNOWN && id && where & PL_FRAME_ADDRESS_MASK)
+        write_time(process, id);
     return id ? pl_map_settle(slot, id) : 0;
 }
 

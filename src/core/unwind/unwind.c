@@ -142,7 +142,7 @@ static bool plausible(struct pl_walk *walk, uintptr_t pc, uintptr_t fp, uintptr_
 {
     if (pc < LOWEST_CODE || pc >> PL_ARCH_ADDRESS_BITS)
         return false;
-    return (next_fp > fp && next_fp - fp < GUESS_BYTES_MAX) ||
+    return (next_fp > fp && next_fp - fp < GUESS_BYTES_MAX && next_fp % 8 == 0) ||
            pl_find_module(pc - 1, &pl_walk_scratch(walk)->cfi.module);
 }
 
@@ -264,6 +264,15 @@ static bool is_astray(struct pl_walk *walk, const struct pl_walk_place *place, u
            !pl_unwind_is_signal(walk, place->pc, rule);
 }
 
+/* The frame is in no module: records which code that is. False: frame pointers have led to where no code can be. */
+static COLD bool mark_generated(struct pl_walk *walk, const struct pl_walk_place *place)
+{
+    uint64_t version;
+    bool readable = pl_generated_version(walk, place->pc, &version);
+    walk->frame[slot_of(walk->walked - 1)] |= version << PL_FRAME_VERSION_SHIFT;
+    return readable || place->flags != PL_FRAME_GUESS;
+}
+
 static enum pl_stop follow(struct pl_walk *walk, struct pl_walk_place *place)
 {
     while (walk->walked < STEPS_MAX) {
@@ -277,6 +286,10 @@ static enum pl_stop follow(struct pl_walk *walk, struct pl_walk_place *place)
         if (unlikely(is_astray(walk, place, rule))) {
             walk->walked--;
             return PL_STOP_ASTRAY;
+        }
+        if (unlikely(rule == PL_RULE_MAKE_SPECIAL(PL_SPECIAL_NO_MODULE)) && !mark_generated(walk, place)) {
+            walk->walked--;
+            return PL_STOP_NO_CFI;
         }
         enum pl_stop stop = step(walk, place, rule);
         if (stop != PL_GO_ON)

@@ -5,6 +5,7 @@
  *   unwind.c      steps from frame to frame by cached rules, and keeps the frames
  *   rules.c       makes the rules and caches them
  *   code.c        how code without unwind tables returns, from its instructions
+ *   generated.c   tells apart code that was made at run time, one after the other at the same address
  *   ehframe.c     .eh_frame -> the row of registers that a rule is made from
  *   expression.c  DWARF expressions within a row
  *   registers.c   steps with all registers, where a rule is not enough
@@ -88,6 +89,12 @@ PL_WALK_LOAD uintptr_t pl_walk_load(uintptr_t address)
 
 /* Steps by frame pointer out of code without unwind tables, if it points to what looks like a frame. */
 enum pl_stop pl_unwind_guess(struct pl_walk *walk, struct pl_walk_place *place);
+
+/*
+ * Sets the version of the code before `pc`, which is in no module (PL_FRAME_VERSIONS, format.h); 0 if it may not be
+ * read. False: there is nothing that could be read, so it is no code.
+ */
+bool pl_generated_version(struct pl_walk *walk, uintptr_t pc, uint64_t *version);
 
 /* Does this rule, of this pc, lead out of a signal handler's trampoline? */
 bool pl_unwind_is_signal(struct pl_walk *walk, uintptr_t pc, uint32_t rule);

@@ -251,6 +251,7 @@ void pl_fold(struct pl_image *image, struct pl_arena *scratch, struct pl_profile
     };
     pl_sites_mark(&sites);
     pl_trie_join(&fold.trie);
+    pl_trie_date(&fold.trie);
     pl_sites_fold(&sites);
     pl_heaps_fold(&sites);
     pl_fold_history(&sites);

@@ -137,6 +137,19 @@ void pl_trie_join(struct pl_trie *trie)
     pl_arena_free(scratch);
 }
 
+void pl_trie_date(struct pl_trie *trie)
+{
+    const struct pl_jit_record *record = pl_image_jits(trie->image);
+    uint32_t frames = pl_image_count(trie->image, PL_KIND_FRAME);
+    for (uint32_t i = 1; i < pl_image_count(trie->image, PL_KIND_JIT); i++) {
+        if (record[i].frame == 0 || record[i].frame >= frames || !trie->node[record[i].frame].good)
+            continue;
+        struct pl_frame_view *frame = &trie->profile->frame[trie->node[record[i].frame].frame];
+        if (frame->first_units == 0 || record[i].units < frame->first_units)
+            frame->first_units = record[i].units ? record[i].units : 1;
+    }
+}
+
 static uint32_t unfold(struct pl_trie *trie, uint32_t node)
 {
     const struct pl_frame *record = pl_image_frames(trie->image);

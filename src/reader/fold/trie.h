@@ -39,6 +39,9 @@ bool pl_trie_mark(struct pl_trie *trie, uint32_t node);
 /* Fills profile->frame. Call it once, after the last mark. */
 void pl_trie_join(struct pl_trie *trie);
 
+/* Sets first_units of the frames. After pl_trie_join(). */
+void pl_trie_date(struct pl_trie *trie);
+
 /* Index into profile->stack, or PL_NO_STACK if the node is invalid. */
 uint32_t pl_trie_stack(struct pl_trie *trie, uint32_t node);
 

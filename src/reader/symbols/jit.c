@@ -3,9 +3,11 @@
  * jit.c - names of code that is in no file, from what its compiler leaves for perf.
  *
  *   /tmp/perf-PID.map   START SIZE name      hexadecimal, one function a line, appended as code is compiled
- *   jit-PID.dump        jitdump.c            with lines, and with code that was moved
+ *   jit-PID.dump        jitdump.c            with times, and with lines
  *
- * Compilers reuse addresses, and only ever append, so the last code that was at an address counts (spans.h).
+ * Compilers reuse addresses. A jitdump says when code was put where, and the profile when it saw the code: the last
+ * code before that is the right one. A map has no times. If it has several names for an address, the last one is that
+ * of the last version of the code that was seen there, and the others are used if there is one for each version.
  *
  * Either file is in a directory where others may create files: it is trusted only if it is a regular file, belongs to
  * the user of the process or to root, is writable by nobody else, and was written since the process started.
@@ -25,9 +27,12 @@
 
 #define FILE_BYTES_MAX (256ll << 20)
 #define NS_PER_S 1000000000ull
+#define SLACK_UNITS 64u /* some 0.1 ms: clocks of the processor and of the system are that close */
+#define ITEMS_MAX 256u  /* of code that was at one address, one after the other */
 
 struct code {
     const char *name;
+    uint64_t from_units; /* since the start of the process; 0 in a map */
     const struct pl_jit_line *line;
     uint32_t lines;
     uint64_t moved_by;
@@ -42,10 +47,12 @@ struct table {
 
 struct pl_jit {
     const struct pl_header *header;
+    double unit_ns;
     struct pl_arena *arena;  /* of this struct; places have their texts in that of the profile */
     struct pl_arena *places; /* of the profile */
     char *map_text;          /* this and the next: the files */
     char *dump_text;
+    bool ticks; /* times of the dump are those of the processor's clock */
     struct table map, dump;
 };
 
@@ -126,10 +133,21 @@ static void read_map(struct pl_jit *jit, const char *sysroot)
 
 /* ---- the dump ---- */
 
+/* A time of the dump, since the start of the process. */
+static uint64_t units_of(const struct pl_jit *jit, uint64_t time)
+{
+    const struct pl_header *header = jit->header;
+    if (jit->ticks)
+        return time > header->clock.start_ticks ? (time - header->clock.start_ticks) >> PL_UNIT_SHIFT : 0;
+    double ns = time > header->start_monotonic_ns ? (double) (time - header->start_monotonic_ns) : 0;
+    return jit->unit_ns > 0 ? (uint64_t) (ns / jit->unit_ns) : 0;
+}
+
 static void add_code(void *context, const struct pl_jit_code *code)
 {
     struct pl_jit *jit = context;
-    add(&jit->dump, code->address, code->bytes, &(struct code){code->name, code->line, code->lines, code->moved_by});
+    add(&jit->dump, code->address, code->bytes,
+        &(struct code){code->name, units_of(jit, code->time), code->line, code->lines, code->moved_by});
 }
 
 static bool read_dump(struct pl_jit *jit, const char *path)
@@ -142,6 +160,7 @@ static bool read_dump(struct pl_jit *jit, const char *path)
         return false;
     }
     jit->dump_text = text;
+    jit->ticks = about.ticks;
     pl_jitdump_read(text, bytes, jit->arena, add_code, jit);
     pl_spans_sort(&jit->dump.spans);
     return true;
@@ -209,6 +228,7 @@ struct pl_jit *pl_jit_open(const struct pl_profile *profile, const char *sysroot
         return NULL;
     struct pl_jit *jit = pl_grow_zeroed(1, sizeof *jit);
     jit->header = &profile->header;
+    jit->unit_ns = profile->unit_s * 1e9;
     jit->arena = pl_arena_new();
     jit->places = profile->arena;
     sysroot = sysroot ? sysroot : "";
@@ -234,10 +254,29 @@ void pl_jit_free(struct pl_jit *jit)
 
 /* ---- looking up ---- */
 
-static const struct code *find_in(const struct table *table, uint64_t address)
+/* The last code that was put there before it was seen. */
+static const struct code *find_in_dump(const struct pl_jit *jit, const struct pl_jit_question *question)
 {
-    uint32_t item = pl_spans_find(&table->spans, address);
-    return item == PL_NO_ITEM ? NULL : &table->code[item];
+    uint32_t item[ITEMS_MAX], count = pl_spans_list(&jit->dump.spans, question->address, item, ITEMS_MAX);
+    for (uint32_t i = 0; i < count; i++) {
+        const struct code *code = &jit->dump.code[item[i]];
+        if (question->units == 0 || code->from_units <= question->units + SLACK_UNITS)
+            return code;
+    }
+    return NULL;
+}
+
+static const struct code *find_in_map(const struct pl_jit *jit, const struct pl_jit_question *question)
+{
+    uint32_t item[ITEMS_MAX], count = pl_spans_list(&jit->map.spans, question->address, item, ITEMS_MAX);
+    const struct code *name[ITEMS_MAX]; /* the last first; one that was compiled again is there once */
+    uint32_t names = 0;
+    for (uint32_t i = 0; i < count; i++)
+        if (names == 0 || strcmp(name[names - 1]->name, jit->map.code[item[i]].name) != 0)
+            name[names++] = &jit->map.code[item[i]];
+    if (names <= 1 || question->version + 1 >= question->versions)
+        return names ? name[0] : NULL;
+    return names == question->versions ? name[names - 1 - question->version] : NULL;
 }
 
 static void set_line(const struct code *code, uint64_t address, struct pl_place *out)
@@ -250,15 +289,15 @@ static void set_line(const struct code *code, uint64_t address, struct pl_place 
     out->column = 0;
 }
 
-bool pl_jit_find(struct pl_jit *jit, uint64_t address, struct pl_place *out)
+bool pl_jit_find(struct pl_jit *jit, const struct pl_jit_question *question, struct pl_place *out)
 {
-    const struct code *code = find_in(&jit->dump, address);
+    const struct code *code = find_in_dump(jit, question);
     if (!code)
-        code = find_in(&jit->map, address);
+        code = find_in_map(jit, question);
     if (!code)
         return false;
     pl_jit_name(jit->places, code->name, out);
-    set_line(code, address, out);
+    set_line(code, question->address, out);
     out->file = pl_arena_text(jit->places, out->file, strlen(out->file));
     return true;
 }

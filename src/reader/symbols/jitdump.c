@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * jitdump.c - reads the records of a jitdump: code that was loaded or moved, with lines.
+ * jitdump.c - reads the records of a jitdump: code that was loaded or moved, with times and lines.
  *
  *   header   magic version bytes machine 0 pid | time | flags
  *   record   id bytes time, then
@@ -17,6 +17,7 @@
 #include "reader/symbols/symbolize_work.h"
 
 #define MAGIC 0x4a695444u /* in the other byte order, it is a file of another machine */
+#define TICKS 1u          /* of the header's flags */
 
 enum record_id { LOAD = 0, MOVE = 1, LINES = 2 };
 
@@ -98,13 +99,13 @@ static struct known *find(struct reading *reading, uint64_t index)
     return up_to > 0 && reading->known[up_to - 1].index == index ? &reading->known[up_to - 1] : NULL;
 }
 
-static void load(struct reading *reading, struct rest rest)
+static void load(struct reading *reading, struct rest rest, uint64_t time)
 {
     struct load load;
     const char *name;
     if (!take(&rest, &load, sizeof load) || !(name = take_text(&rest)))
         return;
-    struct pl_jit_code code = {.address = load.address, .bytes = load.bytes, .name = name};
+    struct pl_jit_code code = {.address = load.address, .bytes = load.bytes, .time = time, .name = name};
     if (reading->described.address == load.address) {
         code.line = reading->described.line;
         code.lines = reading->described.lines;
@@ -116,7 +117,7 @@ static void load(struct reading *reading, struct rest rest)
 }
 
 /* From now on the code is elsewhere. Its lines move with it. */
-static void move(struct reading *reading, struct rest rest)
+static void move(struct reading *reading, struct rest rest, uint64_t time)
 {
     struct move move;
     struct known *known = take(&rest, &move, sizeof move) ? find(reading, move.index) : NULL;
@@ -125,6 +126,7 @@ static void move(struct reading *reading, struct rest rest)
     known->code.moved_by += move.to - move.from;
     known->code.address = move.to;
     known->code.bytes = move.bytes;
+    known->code.time = time;
     reading->add(reading->context, &known->code);
 }
 
@@ -162,7 +164,7 @@ bool pl_jitdump_header(const void *data, size_t bytes, struct pl_jitdump_header 
     struct rest rest = {data, bytes};
     if (!take(&rest, &header, sizeof header) || header.magic != MAGIC || header.bytes < sizeof header)
         return false;
-    *out = (struct pl_jitdump_header){.pid = header.pid};
+    *out = (struct pl_jitdump_header){.pid = header.pid, .ticks = header.flags & TICKS};
     return true;
 }
 
@@ -180,9 +182,9 @@ void pl_jitdump_read(const void *data, size_t bytes, struct pl_arena *arena,
            record.bytes - sizeof record <= rest.bytes) {
         struct rest body = {rest.at, record.bytes - sizeof record};
         if (record.id == LOAD)
-            load(&reading, body);
+            load(&reading, body, record.time);
         else if (record.id == MOVE)
-            move(&reading, body);
+            move(&reading, body, record.time);
         else if (record.id == LINES)
             describe(&reading, body);
         rest.at += body.bytes;

@@ -64,6 +64,27 @@ uint32_t pl_spans_find(const struct pl_spans *spans, uint64_t address)
     return best;
 }
 
+static int greatest_first(const void *a, const void *b)
+{
+    const uint32_t *x = a, *y = b;
+    return (*x < *y) - (*x > *y);
+}
+
+uint32_t pl_spans_list(const struct pl_spans *spans, uint64_t address, uint32_t *item, uint32_t max)
+{
+    uint32_t count = 0;
+    uint32_t begun = pl_spans_up_to(spans->span, spans->count, sizeof *spans->span, address);
+    for (uint32_t i = begun; i-- > 0 && spans->span[i].reach > address && count < max;)
+        if (spans->span[i].high > address)
+            item[count++] = spans->span[i].item;
+    if (count < max) {
+        qsort(item, count, sizeof *item, greatest_first);
+        return count;
+    }
+    item[0] = pl_spans_find(spans, address);
+    return 1;
+}
+
 void pl_spans_free(struct pl_spans *spans)
 {
     free(spans->span);

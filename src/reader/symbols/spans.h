@@ -36,6 +36,9 @@ uint32_t pl_spans_up_to(const void *array, uint32_t count, size_t stride, uint64
 void pl_spans_add(struct pl_spans *spans, uint64_t low, uint64_t high, uint32_t item);
 void pl_spans_sort(struct pl_spans *spans);                             /* between adding and finding */
 uint32_t pl_spans_find(const struct pl_spans *spans, uint64_t address); /* PL_NO_ITEM: none */
+/* All that hold the address, the greatest item first. Returns their number; if there are `max` or more, only the
+ * greatest of all. */
+uint32_t pl_spans_list(const struct pl_spans *spans, uint64_t address, uint32_t *item, uint32_t max);
 void pl_spans_free(struct pl_spans *spans);
 
 #endif

@@ -250,12 +250,37 @@ static bool has_debug_info(struct source *source)
     return has_dwarf;
 }
 
-static uint32_t look_up(struct session *session, struct source *source, uint64_t address,
+static bool is_neighbour(const struct session *session, const struct task *task, const struct task *other)
+{
+    return other >= session->task && other < session->task + session->tasks && other->module == task->module &&
+           other->address == task->address;
+}
+
+static uint32_t version_of(const struct session *session, const struct task *task)
+{
+    return (uint32_t) (session->profile->frame[task->frame].flags >> PL_FRAME_VERSION_SHIFT);
+}
+
+/* How many versions of the code at this address the profile has. */
+static uint32_t versions_at(const struct session *session, const struct task *task)
+{
+    uint32_t highest = version_of(session, task);
+    for (int step = -1; step <= 1; step += 2)
+        for (const struct task *other = task + step; is_neighbour(session, task, other); other += step)
+            highest = version_of(session, other) > highest ? version_of(session, other) : highest;
+    return highest + 1;
+}
+
+static uint32_t look_up(struct session *session, struct source *source, const struct task *task,
                         struct pl_place out[PLACES_MAX])
 {
     if (source->elf)
-        return look_up_binary(session, source, address, out);
-    return source->jit && pl_jit_find(source->jit, address, out);
+        return look_up_binary(session, source, task->address, out);
+    struct pl_jit_question question = {.address = task->address,
+                                       .units = session->profile->frame[task->frame].first_units,
+                                       .version = version_of(session, task),
+                                       .versions = versions_at(session, task)};
+    return source->jit && pl_jit_find(source->jit, &question, out);
 }
 
 /* Names stored in the profile were found when the binary was there. They are better than those of a file that may not
@@ -283,13 +308,13 @@ static void name_frame(struct session *session, struct source *source, const str
     if (keeps_stored(frame, source))
         return;
     /* The same address with other flags. */
-    if (task > session->task && task[-1].module == task->module && task[-1].address == task->address) {
+    if (is_neighbour(session, task, task - 1) && !source->jit) {
         frame->place = profile->frame[task[-1].frame].place;
         frame->places = profile->frame[task[-1].frame].places;
         return;
     }
     struct pl_place place[PLACES_MAX];
-    uint32_t places = look_up(session, source, task->address, place);
+    uint32_t places = look_up(session, source, task, place);
     if (places > 0)
         set_places(profile, frame, place, places);
 }

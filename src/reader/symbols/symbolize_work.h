@@ -161,11 +161,20 @@ typedef const struct pl_dwarf_scopes *pl_dwarf_scopes_of(void *context, Dwarf_Di
 struct pl_intern_name pl_dwarf_name(struct pl_intern *intern, Dwarf_Die *die, pl_dwarf_scopes_of *scopes_of,
                                     void *context);
 
-/* What JIT compilers of the process have left for perf: a map, a jitdump, or both. NULL: nothing that can be trusted.
+/*
+ * What JIT compilers of the process have left for perf: a map, a jitdump, or both. NULL: nothing that can be trusted.
+ *
+ * `units` is when the code was seen (0: not known). The address has had code of `versions` kinds, and this was number
+ * `version` of them. False: the code has no name, or which of several it was is not known.
  */
 struct pl_jit;
+struct pl_jit_question {
+    uint64_t address;
+    uint64_t units;
+    uint32_t version, versions;
+};
 struct pl_jit *pl_jit_open(const struct pl_profile *profile, const char *sysroot);
-bool pl_jit_find(struct pl_jit *jit, uint64_t address, struct pl_place *out); /* false: the code has no name */
+bool pl_jit_find(struct pl_jit *jit, const struct pl_jit_question *question, struct pl_place *out);
 void pl_jit_free(struct pl_jit *jit);
 
 /* A line of code that a jitdump describes, from its address on. */
@@ -178,6 +187,7 @@ struct pl_jit_line {
 /* Code was at this address from a time on. Texts live as long as the dump does. Called in the order of the file. */
 struct pl_jit_code {
     uint64_t address, bytes;
+    uint64_t time; /* as in the file */
     const char *name;
     const struct pl_jit_line *line; /* of where the code was first */
     uint32_t lines;
@@ -188,6 +198,7 @@ struct pl_jit_code {
  * the reading. False: it is none, or one of another process or machine. */
 struct pl_jitdump_header {
     uint32_t pid;
+    bool ticks; /* times are those of the processor's clock, not nanoseconds */
 };
 bool pl_jitdump_header(const void *data, size_t bytes, struct pl_jitdump_header *out);
 void pl_jitdump_read(const void *data, size_t bytes, struct pl_arena *arena,
