@@ -341,7 +341,7 @@ static enum pl_role role_of(const char *function, const char *file, const char *
     struct pl_module_view view = {.path = module};
     struct pl_profile profile = {.executable = "/usr/bin/app", .modules = 1, .module = &view};
     struct pl_place place = {.function = function, .linkage = "", .file = file};
-    return pl_role_of(&profile, 0, &place);
+    return pl_role_of(&profile, false, 0, &place);
 }
 
 static void the_rules_decide_what_is_an_allocator(void **state)
@@ -350,7 +350,7 @@ static void the_rules_decide_what_is_an_allocator(void **state)
     struct pl_module_view view = {.path = "/usr/bin/app"};
     struct pl_profile profile = {.executable = "/usr/bin/app", .modules = 1, .module = &view};
     struct pl_place place = {.function = "take", .linkage = "", .file = "", .allocator = true};
-    assert_int_equal(pl_role_of(&profile, 0, &place), PL_ROLE_ALLOCATOR);
+    assert_int_equal(pl_role_of(&profile, false, 0, &place), PL_ROLE_ALLOCATOR);
     assert_int_equal(role_of("malloc_report", "", "/usr/bin/app"), PL_ROLE_OWN);
     assert_int_equal(role_of("anything", "", "/opt/libplimsoll.so"), PL_ROLE_ALLOCATOR);
     assert_int_equal(role_of("anything", "", "/usr/lib/x86_64-linux-gnu/libplimsoll.so.1"), PL_ROLE_ALLOCATOR);
@@ -371,9 +371,9 @@ static void libraries_installed_beside_the_program_are_own_code(void **state)
     struct pl_module_view module = {.path = "/usr/lib/x86_64-linux-gnu/libz.so.1"};
     struct pl_profile profile = {.executable = "/home/me/app", .modules = 1, .module = &module};
     struct pl_place place = {.function = "f", .linkage = "", .file = ""};
-    assert_int_equal(pl_role_of(&profile, 0, &place), PL_ROLE_LIBRARY);
+    assert_int_equal(pl_role_of(&profile, false, 0, &place), PL_ROLE_LIBRARY);
     profile.executable = "/usr/bin/app";
-    assert_int_equal(pl_role_of(&profile, 0, &place), PL_ROLE_OWN);
+    assert_int_equal(pl_role_of(&profile, false, 0, &place), PL_ROLE_OWN);
 }
 
 static void standard_library_code_is_library_code_even_if_inlined(void **state)
