@@ -39,6 +39,9 @@ POINTERS = {
     "__pl_process_open": (),  # describe is not used here
     "__pl_thread_register": (),  # thread_started is not used here
     "no_slab": ("granule_shift",),
+    "is_mine": ("self",),
+    "__pl_python_hash": ("self", "specific"),
+    "__pl_python_weave": ("self", "specific"),
 }
 
 FUNCTION = re.compile(r"([0-9a-f]+) <(.+)>:$")

@@ -214,6 +214,7 @@ Object.assign(claims, {
     await view.press("ArrowDown");
     await view.press("Enter");
     await view.until(() => view.page.url(), (url) => url.includes("sandwich="), "callers and callees");
+    await view.drawn(); // until then, Escape closes what was open before
     await view.press("Escape");
     await view.until(() => view.page.url(), (url) => !url.includes("sandwich="), "the whole graph again");
   },

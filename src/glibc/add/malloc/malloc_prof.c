@@ -298,6 +298,20 @@ write_stats (struct __pl_process *process)
   __pl_sys_close (summary.fd);
 }
 
+/* For frames of Python code: which thread this is, and what it has stored
+   under a key.  */
+static uintptr_t
+self (void)
+{
+  return (uintptr_t) THREAD_SELF;
+}
+
+static void *
+specific (uint32_t key)
+{
+  return __pthread_getspecific (key);
+}
+
 const struct __pl_front __pl_front =
   {
     .mode = PL_MODE_SAMPLED,
@@ -309,6 +323,8 @@ const struct __pl_front __pl_front =
     .page_bytes = page_bytes,
     .granule_shift = granule_shift,
     .allocator = allocator,
+    .self = self,
+    .specific = specific,
     .ending = write_stats,
   };
 
