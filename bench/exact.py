@@ -81,7 +81,7 @@ def say_added(added, options):
     each = [f"{added[program.name].exact / pairs * 1e9:.0f} ns with {threads}" for program, threads in
             ((ONE_THREAD, "one thread"), (TWO_THREADS, "two")) if program.name in added]
     shares = [one.share for one in added.values() if one.share is not None]
-    said = f" A malloc/free pair of depth 20 costs {' and '.join(each)} more." if each else ""
+    said = f" A malloc/free pair of depth 20 takes longer by {' and by '.join(each)}." if each else ""
     if shares:
         mean = statistics.geometric_mean(max(share, 1e-3) for share in shares)
         said += (f" In all, exact mode adds {min(shares):.1%} to {max(shares):.1%} of what heaptrack adds; in the "

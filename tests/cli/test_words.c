@@ -356,6 +356,41 @@ static void the_rules_decide_what_is_an_allocator(void **state)
     assert_int_equal(role_of("anything", "", "/usr/lib/x86_64-linux-gnu/libplimsoll.so.1"), PL_ROLE_ALLOCATOR);
 }
 
+static enum pl_role managed_role_of(const char *function, const char *linkage, const char *file, const char *module)
+{
+    struct pl_module_view view = {.path = module};
+    struct pl_profile profile = {.executable = "/usr/bin/node", .modules = 1, .module = &view};
+    struct pl_place place = {.function = function, .linkage = linkage, .file = file};
+    return pl_role_of(&profile, true, 0, &place);
+}
+
+static void scripts_and_methods_are_own_code_and_what_runs_them_is_a_library(void **state)
+{
+    (void) state;
+    assert_int_equal(managed_role_of("handle", "JS:*handle /srv/app.js:1:2", "/srv/app.js", ""), PL_ROLE_OWN);
+    assert_int_equal(managed_role_of("alloc", "JS:~alloc node:buffer:1:2", "node:buffer", ""), PL_ROLE_LIBRARY);
+    assert_int_equal(managed_role_of("void com.shop.Cart.add(int)", "", "", ""), PL_ROLE_OWN);
+    assert_int_equal(managed_role_of("void java.util.ArrayList.add(int)", "", "", ""), PL_ROLE_LIBRARY);
+    assert_int_equal(managed_role_of("Interpreter", "", "", ""), PL_ROLE_LIBRARY);
+    assert_int_equal(managed_role_of("", "", "", ""), PL_ROLE_LIBRARY);
+    assert_int_equal(managed_role_of("node::Start", "", "", "/usr/bin/node"), PL_ROLE_LIBRARY);
+    assert_int_equal(managed_role_of("resize", "", "", "/srv/node_modules/sharp/sharp.node"), PL_ROLE_OWN);
+}
+
+static void code_without_names_of_a_known_compiler_leaves_the_program_its_own(void **state)
+{
+    (void) state;
+    struct pl_module_view view = {.path = ""};
+    struct pl_place place = {.function = "compiled", .linkage = "", .file = "/src/query.c"};
+    struct pl_frame_view frame = {.places = 1, .place = &place};
+    struct pl_profile profile = {.modules = 1, .module = &view, .frames = 1, .frame = &frame};
+    assert_false(pl_role_is_managed(&profile));
+    place.linkage = "JS:*compiled /src/query.js:1:2";
+    assert_true(pl_role_is_managed(&profile));
+    view.path = "/usr/bin/app"; /* a mangled name in a binary */
+    assert_false(pl_role_is_managed(&profile));
+}
+
 static void the_executable_is_own_code_wherever_it_is_installed(void **state)
 {
     (void) state;
@@ -741,6 +776,8 @@ int main(void)
         cmocka_unit_test(no_two_functions_have_the_same_name),
         cmocka_unit_test(file_names_are_relative_to_the_directory_or_have_two_parts),
         cmocka_unit_test(the_rules_decide_what_is_an_allocator),
+        cmocka_unit_test(scripts_and_methods_are_own_code_and_what_runs_them_is_a_library),
+        cmocka_unit_test(code_without_names_of_a_known_compiler_leaves_the_program_its_own),
         cmocka_unit_test(the_executable_is_own_code_wherever_it_is_installed),
         cmocka_unit_test(libraries_installed_beside_the_program_are_own_code),
         cmocka_unit_test(standard_library_code_is_library_code_even_if_inlined),
