@@ -363,6 +363,21 @@ static void in_a_sandbox_the_reserved_slabs_are_used(void **state)
         assert_int_equal(*pl_block_find(&blocks, HEAP + i * REGION), i);
 }
 
+/* The tables that lead to slabs span 32 GiB each: the heap may begin in one and go on in the next. */
+static void in_a_sandbox_blocks_near_the_end_of_a_table_are_followed(void **state)
+{
+    (void) state;
+    const uintptr_t spanned = (uintptr_t) 1 << 35, mib = 1 << 20,
+                    reserved[] = {2 * spanned - mib, 4 * spanned + mib, 3 * mib};
+    pl_block_reserve(&blocks);
+    for (unsigned i = 0; i < 3; i++)
+        pl_block_reserve_near(&blocks, reserved[i]);
+    pl_memory_frozen = 1;
+    assert_non_null(pl_block_make(&blocks, 2 * spanned + mib));
+    assert_non_null(pl_block_make(&blocks, 4 * spanned - mib));
+    assert_non_null(pl_block_make(&blocks, 4 * mib));
+}
+
 /* In seccomp's strict mode any system call but this exit kills. */
 static bool asks_nobody(void)
 {
@@ -790,6 +805,7 @@ int main(void)
         cmocka_unit_test_setup(a_slab_that_could_not_be_mapped_is_mapped_later, empty_table),
         cmocka_unit_test_setup(slabs_take_at_most_an_eighth_of_a_limited_address_space, empty_table),
         cmocka_unit_test_setup(in_a_sandbox_the_reserved_slabs_are_used, empty_table),
+        cmocka_unit_test_setup(in_a_sandbox_blocks_near_the_end_of_a_table_are_followed, empty_table),
         cmocka_unit_test_setup(in_a_sandbox_no_system_call_is_made, empty_table),
         cmocka_unit_test_setup(threads_agree_on_a_slab, empty_table),
         cmocka_unit_test_setup(threads_in_a_sandbox_agree_on_a_slab, empty_table),

@@ -175,22 +175,25 @@ uint64_t *pl_block_make(struct pl_blocks *blocks, uintptr_t address)
     return pl_block_find(blocks, address);
 }
 
-static void make_low_table(struct pl_blocks *blocks, uintptr_t address)
+/* A table spans 32 GiB; what lies near an address may lie in the next one. */
+#define NEAR (1ul << 30)
+
+void pl_block_reserve_near(struct pl_blocks *blocks, uintptr_t address)
 {
-    uintptr_t top = address >> PL_REGION_SHIFT >> PL_REGION_LOW_BITS;
-    if (top < TOPS)
-        low_table(blocks, top);
+    for (uintptr_t at = address > NEAR ? address - NEAR : 0; at <= address + NEAR; at += 2 * NEAR)
+        if (at >> PL_REGION_SHIFT >> PL_REGION_LOW_BITS < TOPS)
+            low_table(blocks, at >> PL_REGION_SHIFT >> PL_REGION_LOW_BITS);
 }
 
 /* Blocks will lie near the end of the data segment, near other mappings, such as the slabs, or near libraries, such as
  * ours: musl's malloc begins with the unused ends of their pages. */
 void pl_block_reserve(struct pl_blocks *blocks)
 {
-    make_low_table(blocks, (uintptr_t) pl_sys3(__NR_brk, 0, 0, 0));
-    make_low_table(blocks, (uintptr_t) pl_block_reserve);
+    pl_block_reserve_near(blocks, (uintptr_t) pl_sys3(__NR_brk, 0, 0, 0));
+    pl_block_reserve_near(blocks, (uintptr_t) pl_block_reserve);
     for (unsigned i = 0; i < PL_BLOCK_SPARES; i++) {
         uint64_t *slab = load_relaxed(&blocks->spare[i]) ? NULL : map_slab(blocks);
-        make_low_table(blocks, (uintptr_t) slab);
+        pl_block_reserve_near(blocks, (uintptr_t) slab);
         if (slab)
             keep_spare(blocks, slab);
     }

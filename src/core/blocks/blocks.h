@@ -229,8 +229,10 @@ void pl_block_abandon(void);
 /* Unmaps all slabs: nothing of the process is recorded any more. */
 void pl_block_free_all(void);
 
-/* Maps spare slabs, before the program enters a sandbox. */
+/* Maps spare slabs, before the program enters a sandbox, and the tables for where blocks will probably lie: within 1
+ * GiB of some addresses. */
 void pl_block_reserve(struct pl_blocks *blocks);
+void pl_block_reserve_near(struct pl_blocks *blocks, uintptr_t address);
 
 /* For a free that found nothing in a marked granule, after exact mode was left: replaces exact mode's mark by masks of
  * the blocks that are left in the granule, and in those that share its byte of the filter (the same address plus or
