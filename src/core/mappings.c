@@ -5,6 +5,7 @@
 #include "core/clock.h"
 #include "core/cold.h"
 #include "core/process.h"
+#include "core/python/python.h"
 #include "core/records/heaps.h"
 #include "core/records/stacks.h"
 
@@ -62,6 +63,8 @@ void pl_mapping_left(pl_leaving leaving, bool really)
     struct pl_process *process = pl_process;
     struct pl_heaps *heaps = &process->heaps;
     uint64_t signals;
+    if (really)
+        pl_python_unmapped();
     if (!leaving || !lock(process, &signals))
         return;
     if (really)

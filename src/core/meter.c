@@ -25,6 +25,7 @@
 #define CALIBRATE_FROM 5000000u
 #define CALIBRATED 1000000000u
 #define REST_NS 5e7 /* a look is due this long after the last one, even if little was spent */
+#define REST_LONGER_MOST 16.0
 #define LOOK_NS 1e6 /* a look is due when this much was spent, or the budget of LOOK_SHARE_NS if that is less */
 #define LOOK_SHARE_NS 5e7
 #define LOOK_NS_LEAST 2e4
@@ -59,6 +60,17 @@ static double pause_ns(const struct pl_budget *budget)
 static uint64_t ns_of(const struct pl_budget *budget, uint64_t ticks)
 {
     return (uint64_t) (int64_t) ((double) ticks * budget->ns_per_tick);
+}
+
+/* Where the program gets only a part of a processor's time, on a busy machine or because it waits, the clock calls for
+ * more looks than the program can pay for: then rests are longer. `cpu_ns` is from the look before this one. */
+static double rest_ns(const struct pl_budget *budget, uint64_t ticks, uint64_t cpu_ns)
+{
+    uint64_t since = load_relaxed(&budget->looked_at);
+    if (!since || ticks <= since || budget->cpu_ns <= cpu_ns)
+        return REST_NS;
+    double longer = (double) (int64_t) ns_of(budget, ticks - since) / (double) (int64_t) (budget->cpu_ns - cpu_ns);
+    return REST_NS * (longer < 1 ? 1 : longer > REST_LONGER_MOST ? REST_LONGER_MOST : longer);
 }
 
 static struct pl_budget_reading read_world(const struct pl_process *process, uint64_t spent_ticks)
@@ -171,13 +183,14 @@ static OUT_OF_LINE void give_back(struct pl_process *process)
         pl_cold_end(process, thread, &pl_tls);
 }
 
-static void decide(struct pl_process *process, uint64_t spent_ticks)
+static void decide(struct pl_process *process, uint64_t ticks, uint64_t spent_ticks)
 {
     struct pl_budget *budget = &process->budget;
+    uint64_t cpu_ns = budget->cpu_ns;
     keep_account(process, spent_ticks, pl_config.mode == PL_MODE_AUTO && !pl_process_overruled(process));
     give_back(process);
     double pause = pause_ns(budget);
-    store_relaxed(&budget->rest, ticks_of(budget, REST_NS));
+    store_relaxed(&budget->rest, ticks_of(budget, rest_ns(budget, ticks, cpu_ns)));
     store_relaxed(&budget->next_look, spent_ticks + ticks_of(budget, pause));
 }
 
@@ -219,7 +232,7 @@ static void look(struct pl_process *process, uint64_t ticks, uint64_t spent_tick
     if (load_relaxed(&process->sandboxed))
         decide_blindly(budget);
     else
-        decide(process, spent_ticks);
+        decide(process, ticks, spent_ticks);
     tell(process);
     if (asked)
         pl_control_end(process, request);

@@ -51,22 +51,16 @@ static void unlock(struct pl_process *process, uint64_t signals)
 
 /* ---- marks: which addresses may be recorded ---- */
 
-static uint8_t *mark_of(struct pl_process *process, uintptr_t address)
-{
-    return &process->heaps.marks[(address * 0x9e3779b97f4a7c15u) >> 50];
-}
-_Static_assert(PL_HEAP_MARKS == 1u << 14, "as many as 14 bits");
-
 static void set_mark(struct pl_process *process, uintptr_t address)
 {
-    uint8_t *mark = mark_of(process, address);
+    uint8_t *mark = pl_pool_mark_of(process, address);
     if (*mark < UINT8_MAX)
         store_relaxed(mark, (uint8_t) (*mark + 1));
 }
 
 static void clear_mark(struct pl_process *process, uintptr_t address)
 {
-    uint8_t *mark = mark_of(process, address);
+    uint8_t *mark = pl_pool_mark_of(process, address);
     if (*mark && *mark < UINT8_MAX) /* a mark that is full stays */
         store_relaxed(mark, (uint8_t) (*mark - 1));
 }
@@ -215,16 +209,6 @@ void pl_pool_clear(struct pl_pool *pool, bool destroy)
 
 /* ---- allocating ---- */
 
-/* While samples are taken, this is what most allocations come to. */
-INLINE bool passes(struct pl_process *process, struct pl_thread *thread, uint64_t bytes)
-{
-    uint64_t charge = bytes + PL_CALL_CHARGE, left = load_relaxed(&thread->pool_left);
-    if (load_relaxed(&process->counting) || left < charge || !thread->pools.armed)
-        return false;
-    store_relaxed(&thread->pool_left, left - charge);
-    return true;
-}
-
 /* Is this allocation recorded, and with which weight? 0: it is counted. False: it is not. */
 static bool due(struct pl_process *process, struct pl_thread *thread, uint64_t bytes, float *weight)
 {
@@ -320,22 +304,15 @@ static void record(struct pl_process *process, struct pl_thread *thread, struct 
         put(process, pool, entry, (uintptr_t) block, old != NULL, block != old);
 }
 
-void pl_pool_allocated(struct pl_pool *pool, const void *old, const void *block, uint64_t bytes,
-                       const struct pl_start *start)
+static OUT_OF_LINE COLD void meet(struct pl_pool *pool, const void *old, const void *block, uint64_t bytes,
+                                  const struct pl_start *start)
 {
     struct pl_process *process = pl_process;
     struct pl_tls *tls = &pl_tls;
     struct pl_ledger_entry entry = {.bytes = bytes};
     struct pl_arch_fp_state fp;
-    if (old)
-        pl_pool_freed(pool, old);
-    if (!block || tls->paused || !pl_process_on(process))
-        return;
-    struct pl_thread *thread = pl_thread_mine(tls);
-    if (likely(thread && passes(process, thread, bytes)))
-        return;
     uint64_t began = pl_clock();
-    thread = pl_cold_begin(process, tls);
+    struct pl_thread *thread = pl_cold_begin(process, tls);
     if (!thread) {
         pl_file_lost(&process->file, PL_LOSS_MAPPINGS);
         return;
@@ -351,15 +328,23 @@ void pl_pool_allocated(struct pl_pool *pool, const void *old, const void *block,
         pl_meter_spend(process, pl_clock() - began, 1);
 }
 
+/* What happens to most allocations needs few registers: so the rest is a function of its own, and is jumped to. */
+void pl_pool_allocated(struct pl_pool *pool, const void *old, const void *block, uint64_t bytes,
+                       const struct pl_start *start)
+{
+    if (unlikely(old != NULL))
+        pl_pool_freed(pool, old);
+    if (block && !pl_tls.paused && pl_process_on(pl_process) && !pl_pool_passes(bytes))
+        meet(pool, old, block, bytes, start);
+}
+
 /* ---- freeing ---- */
 
-void pl_pool_freed(struct pl_pool *pool, const void *block)
+static OUT_OF_LINE COLD void let_go(struct pl_pool *pool, const void *block)
 {
     struct pl_process *process = pl_process;
     struct pl_arch_fp_state fp;
     uint64_t signals;
-    if (!block || !load_relaxed(&pool->recorded) || !load_relaxed(mark_of(process, (uintptr_t) block)))
-        return;
     uint64_t began = pl_clock();
     if (!pl_process_on(process) || !lock(process, &signals))
         return;
@@ -370,6 +355,12 @@ void pl_pool_freed(struct pl_pool *pool, const void *block)
     pl_arch_fp_leave(&fp);
     unlock(process, signals);
     pl_meter_spend(process, pl_clock() - began, 1);
+}
+
+void pl_pool_freed(struct pl_pool *pool, const void *block)
+{
+    if (block && load_relaxed(&pool->recorded) && pl_pool_may_have(block))
+        let_go(pool, block);
 }
 
 /* ---- chunks ---- */

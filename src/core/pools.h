@@ -16,6 +16,7 @@
 
 #include <stdint.h>
 
+#include "core/process.h"
 #include "core/unwind/unwind.h"
 
 struct pl_pool;
@@ -30,6 +31,29 @@ void pl_pool_clear(struct pl_pool *pool, bool destroy);
 void pl_pool_allocated(struct pl_pool *pool, const void *old, const void *block, uint64_t bytes,
                        const struct pl_start *start);
 void pl_pool_freed(struct pl_pool *pool, const void *block);
+
+/* While samples are taken, most allocations come to this: true, and nothing else need be done. */
+INLINE bool pl_pool_passes(uint64_t bytes)
+{
+    struct pl_thread *thread = pl_thread_mine(&pl_tls);
+    uint64_t charge = bytes + PL_CALL_CHARGE, left = thread ? load_relaxed(&thread->pool_left) : 0;
+    if (left < charge || load_relaxed(&pl_process->counting) || !thread->pools.armed)
+        return false;
+    store_relaxed(&thread->pool_left, left - charge);
+    return true;
+}
+
+/* And most releases to this: false. */
+INLINE uint8_t *pl_pool_mark_of(struct pl_process *process, uintptr_t address)
+{
+    return &process->heaps.marks[(address * 0x9e3779b97f4a7c15u) >> 50];
+}
+_Static_assert(PL_HEAP_MARKS == 1u << 14, "as many as 14 bits");
+
+INLINE bool pl_pool_may_have(const void *block)
+{
+    return load_relaxed(pl_pool_mark_of(pl_process, (uintptr_t) block));
+}
 
 /* The pool has taken a chunk from another heap, or given it back. */
 void pl_pool_took(struct pl_pool *pool, const void *chunk, uint64_t bytes);

@@ -559,6 +559,8 @@ static enum pl_process_state start(struct pl_process *process)
     if (pl_memory_frozen)
         return PL_PROCESS_IGNORED; /* forked in a sandbox */
     process->forked = pl_config.ready;
+    if (process->forked)
+        pl_rule_put_aside();
     if (!pl_config.ready) {
         if (pl_front.unwanted())
             return PL_PROCESS_IGNORED;

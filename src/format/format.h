@@ -87,6 +87,8 @@ enum pl_kind {
     PL_KIND_FOOTPRINT = 19, /* struct pl_footprint_record: what RSS consisted of. Readers of version 5 may ignore it */
     PL_KIND_FUNCTION = 20,  /* struct pl_function_record: functions of interpreted code. Likewise */
     PL_KIND_JIT = 21,       /* struct pl_jit_record: frames of code in no file. Readers of version 5 may ignore it */
+    PL_KIND_RESIDENT = 22,  /* struct pl_resident_record: how much of live blocks was resident. Likewise */
+    PL_KIND_HOLDER = 23,    /* struct pl_holder_record: what holds the heap. Readers of version 5 may ignore it */
     PL_KINDS_MAX = 32,
 };
 
@@ -947,6 +949,24 @@ struct pl_footprint_record {
 };
 
 /*
+ * How much of what was live was resident at one time, of all and by site: `plimsoll run --resident` writes it. Sites are
+ * in falling order of what is not resident; those that find no room count only in `all`.
+ */
+#define PL_RESIDENT_SITES 72
+struct pl_resident_record {
+    uint64_t time_ns; /* published last; since the start of the process */
+    uint32_t flags;   /* enum pl_footprint_flag */
+    uint32_t sites;   /* of `site` */
+    struct pl_resident_bytes {
+        uint32_t site; /* record of PL_KIND_SITE; 0: not known */
+        uint32_t reserved;
+        uint64_t live, resident, swapped, untouched;
+        float live_error, resident_error, swapped_error, untouched_error; /* half the 95% interval; 0: counted */
+    } all, site[PL_RESIDENT_SITES - 1];
+    uint64_t unused[6];
+};
+
+/*
  * A symbol for a frame, stored in the file so that it can be read on another machine. Several records with the same
  * frame are functions inlined there, in the order of their numbers, innermost first.
  */
@@ -971,6 +991,30 @@ struct pl_jit_record {
     uint64_t units; /* since the start of the process */
 };
 
+/*
+ * What held the heap when `plimsoll retained` followed all pointers: trees below roots. A node of blocks is dominated by
+ * its parent: nothing else leads to it. A node of a way is the next step from a root to a block, on a shortest way. Blocks
+ * of one function that follow each other are one node. A parent comes before its children.
+ */
+enum pl_holder {
+    PL_HOLDER_NONE,
+    PL_HOLDER_ROOT,   /* with a name; record 0 is its parent */
+    PL_HOLDER_BLOCKS, /* that a site allocated */
+    PL_HOLDER_REST,   /* others below the same parent, which are too small to be listed */
+    PL_HOLDER_WAY,
+    PL_HOLDERS
+};
+#define PL_HOLDER_NAME 160
+struct pl_holder_record {
+    uint32_t kind; /* published last */
+    uint32_t parent;
+    uint32_t site;  /* of blocks and ways; 0: not known */
+    uint32_t way;   /* of blocks: the end of a way to one of them; 0: not known */
+    double objects; /* here, not below; of a way: 0 */
+    double space;
+    char name[PL_HOLDER_NAME]; /* of a root: "g_cache  map<...>  server.cpp:12 [server]"; ends with 0 */
+};
+
 /* The type of each kind's records. A kind that is not listed has no records. */
 #define PL_RECORDS(X)                                                                                                  \
     X(TEXT, char)                                                                                                      \
@@ -993,7 +1037,9 @@ struct pl_jit_record {
     X(VERDICT, struct pl_verdict_record)                                                                               \
     X(FOOTPRINT, struct pl_footprint_record)                                                                           \
     X(FUNCTION, struct pl_function_record)                                                                             \
-    X(JIT, struct pl_jit_record)
+    X(JIT, struct pl_jit_record)                                                                                       \
+    X(RESIDENT, struct pl_resident_record)                                                                             \
+    X(HOLDER, struct pl_holder_record)
 
 #define PL_RECORD_SIZE_(name, type) [PL_KIND_##name] = sizeof(type),
 static const uint32_t pl_record_bytes[PL_KINDS_MAX] __attribute__((unused)) = {PL_RECORDS(PL_RECORD_SIZE_)};
@@ -1055,8 +1101,10 @@ PL_FREEZE(struct pl_moment, 64);
 PL_FREEZE(struct pl_composition_record, 16384);
 PL_FREEZE(struct pl_verdict_record, 128);
 PL_FREEZE(struct pl_footprint_record, 1264);
+PL_FREEZE(struct pl_holder_record, 192);
 PL_FREEZE(struct pl_symbol, 64);
 PL_FREEZE(struct pl_function_record, 32);
 PL_FREEZE(struct pl_jit_record, 16);
+PL_FREEZE(struct pl_resident_record, 4096);
 
 #endif

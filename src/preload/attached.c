@@ -161,6 +161,7 @@ static int begin_profile(void)
         const char *linked = pl_loader_linked();
         if (linked && !pl_front_linked())
             pl_process_bypassed(pl_process, PL_BYPASS_LINKED, linked);
+        pl_config.no_mappings |= !pl_mappings_entered(&plimsoll_desk);
         plimsoll_desk.state = PL_DESK_BEGUN;
     } else {
         pl_process_leave(pl_process, false);
@@ -195,6 +196,7 @@ __attribute__((constructor)) static void lay_out(void)
     desk->hooks = pl_entries_list(desk->hook, 0);
     desk->hooks = pl_entries_list_linked(desk->hook, desk->hooks);
     desk->hooks = pl_lifecycle_list(desk->hook, desk->hooks);
+    desk->hooks = pl_mappings_list(desk->hook, desk->hooks);
     desk->hook[desk->hooks++] =
         (struct pl_desk_hook){"_exit", (uintptr_t) leave_process, &not_needed, PL_DESK_LIBC, false};
     desk->begin = (uintptr_t) begin_profile;

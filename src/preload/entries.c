@@ -32,22 +32,7 @@ struct pl_next pl_next;
 
 /* ---- inside ---- */
 
-static struct pl_entry_tls enter(enum pl_entry_inside inside, uint32_t family)
-{
-    struct pl_entry_tls before = pl_entry_tls;
-    pl_entry_tls = (struct pl_entry_tls){(uint16_t) inside, (uint16_t) family, (uint32_t) pl_arch_stack_pointer()};
-    signal_fence();
-    return before;
-}
-
-static void leave(const struct pl_entry_tls *before)
-{
-    signal_fence();
-    pl_entry_tls = *before;
-}
-
-#define INSIDE(inside, family)                                                                                         \
-    __attribute__((cleanup(leave), unused)) struct pl_entry_tls before_ = enter(inside, family)
+#define INSIDE PL_ENTRY_INSIDE
 
 void pl_entries_thrown(uintptr_t sp)
 {

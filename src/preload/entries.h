@@ -18,6 +18,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "core/arch.h"
 #include "core/compiler.h"
 #include "format/desk.h"
 
@@ -33,6 +34,24 @@ struct pl_entry_tls {
     uint32_t sp; /* the lower half of the stack pointer of the frame that set it */
 };
 extern HIDDEN __thread struct pl_entry_tls pl_entry_tls INITIAL_EXEC;
+
+/* Until the end of the block, the thread is inside. */
+static inline struct pl_entry_tls pl_entry_enter(enum pl_entry_inside inside, uint32_t family)
+{
+    struct pl_entry_tls before = pl_entry_tls;
+    pl_entry_tls = (struct pl_entry_tls){(uint16_t) inside, (uint16_t) family, (uint32_t) pl_arch_stack_pointer()};
+    signal_fence();
+    return before;
+}
+
+static inline void pl_entry_leave(const struct pl_entry_tls *before)
+{
+    signal_fence();
+    pl_entry_tls = *before;
+}
+
+#define PL_ENTRY_INSIDE(inside, family)                                                                                \
+    __attribute__((cleanup(pl_entry_leave), unused)) struct pl_entry_tls before_ = pl_entry_enter(inside, family)
 
 /* Adds the allocation functions of libc to the list, or those of another allocator, which may have more; returns how
  * many there are then. */

@@ -79,6 +79,13 @@ void pl_lifecycle_start(void);
 /* Looks up the real mmap and the like: mappings.c. By the constructor, too. */
 void pl_mappings_start(void);
 
+struct pl_desk_hook;
+struct pl_desk;
+
+/* Of a process that is attached to: adds them to the functions that are hooked; says whether all that matter are. */
+uint32_t pl_mappings_list(struct pl_desk_hook *hook, uint32_t hooks);
+bool pl_mappings_entered(const struct pl_desk *desk);
+
 /* What main has returned, or the argument of exit(). */
 extern HIDDEN int pl_lifecycle_status;
 
@@ -87,7 +94,6 @@ extern HIDDEN int pl_lifecycle_status;
 extern HIDDEN char *const *pl_lifecycle_follow;
 
 /* Adds the functions that must be hooked in a process that was attached to; returns how many there are then. */
-struct pl_desk_hook;
 uint32_t pl_lifecycle_list(struct pl_desk_hook *hook, uint32_t hooks);
 
 #endif

@@ -9,6 +9,9 @@
  * No hook changes what the call does, or errno. Before our constructor has looked up the real functions, the system
  * calls stand in for them.
  *
+ * In a process that was attached to, the entries of these functions lead here (PL_ATTACHED, entries.h). Then the C
+ * library's own calls come here, too, and are only forwarded.
+ *
  * Built with frame pointers: PL_START_HERE reads the caller from the frame.
  */
 #undef _FILE_OFFSET_BITS /* with it, mmap would be another name for mmap64 */
@@ -27,6 +30,13 @@
 #include "preload/hooks.h"
 #include "preload/libc.h"
 #include "preload/next.h"
+
+#ifdef PL_ATTACHED
+#include "preload/entries.h"
+#define INSIDE() PL_ENTRY_INSIDE(PL_ENTRY_VISIT, PL_DESK_LIBC)
+#else
+#define INSIDE() ((void) 0)
+#endif
 
 /* None passes arguments on the stack: then the compiler would build another kind of frame to realign it, in which
  * PL_START_HERE does not find the caller's stack. */
@@ -121,6 +131,36 @@ static struct {
 #undef FIRST
 };
 
+#ifdef PL_ATTACHED
+uint32_t pl_mappings_list(struct pl_desk_hook *hook, uint32_t hooks)
+{
+#define ADD(name_, real_)                                                                                              \
+    hook[hooks++] = (struct pl_desk_hook){                                                                             \
+        .name = #name_, .hook = (uintptr_t) name_, .real = (void *) &real.real_, .family = PL_DESK_LIBC};
+#define LIST(name) ADD(name, name)
+    REAL(LIST)
+    ADD(mmap64, mmap)
+#undef LIST
+#undef ADD
+    return hooks;
+}
+
+/* Who sees mappings come but not go knows nothing. */
+bool pl_mappings_entered(const struct pl_desk *desk)
+{
+    uint32_t entered = 0;
+    for (uint32_t i = 0; i < desk->hooks; i++)
+        entered += desk->patch[i].entry &&
+                   (desk->hook[i].hook == (uintptr_t) mmap || desk->hook[i].hook == (uintptr_t) munmap ||
+                    desk->hook[i].hook == (uintptr_t) mremap);
+    return entered == 3;
+}
+
+static bool is_libcs(const struct pl_start *start)
+{
+    return pl_libc_has(start->pc - 1);
+}
+#else
 void pl_mappings_start(void)
 {
     void *found;
@@ -130,6 +170,13 @@ void pl_mappings_start(void)
     REAL(LOOK_UP)
 #undef LOOK_UP
 }
+
+INLINE bool is_libcs(const struct pl_start *start)
+{
+    (void) start;
+    return false;
+}
+#endif
 
 /* ---- what is recorded ---- */
 
@@ -158,10 +205,14 @@ static bool has_failed(const void *at)
 /* MAP_FIXED replaces what is there. */
 INLINE void *map(void *at, size_t bytes, int protection, int flags, int fd, off_t offset, const struct pl_start *start)
 {
+    INSIDE();
+    if (is_libcs(start))
+        return real.mmap(at, bytes, protection, flags, fd, offset);
     bool replaces = flags & MAP_FIXED && !(flags & MAP_FIXED_NOREPLACE);
     pl_leaving leaving = replaces ? pl_mapping_leaves((uintptr_t) at, bytes) : 0;
     void *mapped = real.mmap(at, bytes, protection, flags, fd, offset);
-    pl_mapping_left(leaving, !has_failed(mapped));
+    if (replaces)
+        pl_mapping_left(leaving, !has_failed(mapped));
     if (!has_failed(mapped))
         made(&(struct pl_mapping){.at = (uintptr_t) mapped, .bytes = bytes}, start);
     return mapped;
@@ -190,6 +241,11 @@ ENTRY int munmap(void *at, size_t bytes)
 {
     if (unlikely(!pl_arch_is_relocated()))
         return (int) pl_sys_munmap(at, bytes);
+    struct pl_start start;
+    PL_START_HERE(&start);
+    INSIDE();
+    if (is_libcs(&start))
+        return real.munmap(at, bytes);
     pl_leaving leaving = pl_mapping_leaves((uintptr_t) at, bytes);
     int result = real.munmap(at, bytes);
     pl_mapping_left(leaving, result == 0);
@@ -200,6 +256,9 @@ ENTRY int munmap(void *at, size_t bytes)
  * mapped, empty. Otherwise it moves, grows or shrinks the mapping, as realloc does with a block. */
 static void *remap(void *at, size_t bytes, size_t new_bytes, int flags, void *new_at, const struct pl_start *start)
 {
+    INSIDE();
+    if (is_libcs(start))
+        return real.mremap(at, bytes, new_bytes, flags, new_at);
     bool keeps = bytes == 0 || flags & MREMAP_DONTUNMAP;
     pl_leaving leaving = keeps ? 0 : pl_mapping_leaves((uintptr_t) at, bytes);
     pl_leaving replaced = flags & MREMAP_FIXED ? pl_mapping_leaves((uintptr_t) new_at, new_bytes) : 0;
@@ -246,6 +305,9 @@ ENTRY int brk(void *end)
 {
     struct pl_start start;
     PL_START_HERE(&start);
+    INSIDE();
+    if (is_libcs(&start))
+        return real.brk(end);
     uintptr_t from = break_now(), to = (uintptr_t) end;
     pl_leaving leaving = to < from ? pl_mapping_leaves(to, from - to) : 0;
     int result = real.brk(end);
@@ -257,8 +319,9 @@ ENTRY void *sbrk(intptr_t bytes)
 {
     struct pl_start start;
     PL_START_HERE(&start);
-    if (bytes == 0)
-        return real.sbrk(0);
+    INSIDE();
+    if (bytes == 0 || is_libcs(&start))
+        return real.sbrk(bytes);
     uintptr_t from = break_now(), to = from + (uintptr_t) bytes;
     pl_leaving leaving = bytes < 0 ? pl_mapping_leaves(to, from - to) : 0;
     void *before = real.sbrk(bytes);
@@ -272,6 +335,9 @@ ENTRY void *shmat(int id, const void *at, int flags)
 {
     struct pl_start start;
     PL_START_HERE(&start);
+    INSIDE();
+    if (is_libcs(&start))
+        return real.shmat(id, at, flags);
     struct shmid_ds about = {.shm_segsz = 0};
     pl_sys3(__NR_shmctl, id, IPC_STAT, (long) &about);
     pl_leaving leaving = flags & SHM_REMAP ? pl_mapping_leaves((uintptr_t) at, about.shm_segsz) : 0;
@@ -284,6 +350,11 @@ ENTRY void *shmat(int id, const void *at, int flags)
 
 ENTRY int shmdt(const void *at)
 {
+    struct pl_start start;
+    PL_START_HERE(&start);
+    INSIDE();
+    if (is_libcs(&start))
+        return real.shmdt(at);
     pl_leaving leaving = pl_mapping_leaves((uintptr_t) at, pl_mapping_bytes((uintptr_t) at));
     int result = real.shmdt(at);
     pl_mapping_left(leaving, result == 0);

@@ -75,12 +75,20 @@ INLINE void announce_object(const void *old, const void *block, size_t bytes, co
         pl_pool_freed(pool, old); /* it has moved to malloc's heap */
 }
 
+/* Most objects are not sampled: nothing else is done for them. */
+INLINE bool is_quick(const void *block, size_t bytes)
+{
+    return likely(block && bytes <= IN_ARENAS && !pl_tls.paused && pl_process_on(pl_process) && pl_pool_passes(bytes));
+}
+
 ENTRY void *take_object(void *context, size_t bytes)
 {
-    struct pl_start start;
-    PL_START_HERE(&start);
     const struct allocator *next = context;
     void *block = next->malloc(next->context, bytes);
+    if (is_quick(block, bytes))
+        return block;
+    struct pl_start start;
+    PL_START_HERE(&start);
     announce_object(NULL, block, bytes, &start);
     return block;
 }
@@ -110,7 +118,7 @@ static void release_object(void *context, void *block)
 {
     const struct allocator *next = context;
     struct pl_pool *pool = load_acquire(&heap);
-    if (block && likely(pool != NULL))
+    if (block && likely(pool != NULL) && unlikely(pl_pool_may_have(block)))
         pl_pool_freed(pool, block);
     next->free(next->context, block);
 }

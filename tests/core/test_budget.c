@@ -659,6 +659,25 @@ static void a_thread_that_has_not_seen_the_end_of_exact_mode_still_counts(void *
     assert_true(pl_thread_none_counts(&process));
 }
 
+/* Otherwise looks take the whole budget where 60 processes share two cores. */
+static void a_program_that_gets_little_of_a_processor_is_looked_at_less_often(void **state)
+{
+    struct pl_budget *budget = &process.budget;
+    (void) state;
+    begin(PL_MODE_AUTO);
+    pl_meter_spend(&process, 1, 1); /* the first look */
+    uint64_t usual = budget->rest, second = 20 * usual;
+    budget->looked_at = pl_arch_ticks() - second; /* of which the CPU clock knows nothing */
+    budget->next_look = 0;
+    pl_meter_spend(&process, 1, 1);
+    assert_in_range(budget->rest, 5 * usual, 32 * usual); /* the clock may be calibrated meanwhile */
+    budget->looked_at = pl_arch_ticks() - second;
+    budget->cpu_ns = 0; /* all that this program has used, and it has used more than a second, falls into this one */
+    budget->next_look = 0;
+    pl_meter_spend(&process, 1, 1);
+    assert_in_range(budget->rest, usual / 2, 2 * usual);
+}
+
 static void an_abandoned_look_does_not_block_later_looks(void **state)
 {
     (void) state;
@@ -782,6 +801,7 @@ int main(void)
         cmocka_unit_test(preempted_samples_are_charged_like_slow_ones),
         cmocka_unit_test(frees_beside_recorded_blocks_are_charged_together),
         cmocka_unit_test(a_thread_that_has_not_seen_the_end_of_exact_mode_still_counts),
+        cmocka_unit_test(a_program_that_gets_little_of_a_processor_is_looked_at_less_often),
         cmocka_unit_test(an_abandoned_look_does_not_block_later_looks),
         cmocka_unit_test(a_very_short_program_has_its_cost_recorded_at_its_end),
         cmocka_unit_test(the_floating_point_environment_does_not_matter_and_stays_unchanged),

@@ -125,21 +125,27 @@ def envelope(ledger, begin_ns, end_ns):
     return min(heights), max(heights)
 
 
+def misplaced(profile, ledger, seconds, live_bytes):
+    """What is wrong with the size of the program's own blocks at a moment of the profile, or None."""
+    at, slot_ns = profile.start_ns + seconds * 1e9, profile.slot_seconds() * 1e9
+    low, high = envelope(ledger, at - slot_ns, at + slot_ns)
+    if not low - STEP_BYTES <= live_bytes <= high + STEP_BYTES:
+        return f"at {seconds:.3f} s {live_bytes} bytes, not {low} to {high}"
+    return None
+
+
 def check_timeline(profile, ledger):
     start, others, moments = profile.start_ns, others_bytes(profile), profile.json["timeline"]
-    slot_ns = profile.slot_seconds() * 1e9
     wrong, checked = [], 0
     for moment in moments:
         at = start + moment["time_s"] * 1e9
         if not ledger.points[0][0] <= at <= ledger.points[-1][0]:
             continue
-        low, high = envelope(ledger, at - slot_ns, at + slot_ns)
         checked += 1
-        if not low - STEP_BYTES <= moment["live_bytes"] - others <= high + STEP_BYTES:
-            wrong.append(f"at {moment['time_s']:.3f} s {moment['live_bytes'] - others} bytes, not {low} to {high}")
-    say(f"{checked} of {len(moments)} moments, a slot lasts {slot_ns / 1e6:.1f} ms")
+        wrong.append(misplaced(profile, ledger, moment["time_s"], moment["live_bytes"] - others))
+    say(f"{checked} of {len(moments)} moments, a slot lasts {profile.slot_seconds() * 1e3:.1f} ms")
     assert checked >= 30, "hardly any moment lies within the curve"
-    expect(wrong)
+    expect(filter(None, wrong))
 
 
 @claim
@@ -183,13 +189,16 @@ def the_history_shows_which_site_grew():
     snapshots = list(profile.snapshots())
     assert 4 <= len(snapshots) <= 16, f"{len(snapshots)} heap compositions"
     leak = [shares.get("site_leak", 0) for _, shares in snapshots]
-    base = {shares["site_base"] for _, shares in snapshots[1:]}
+    # A busy machine may stop the program anywhere: while it makes the base, or for longer than between two records.
+    growing = [(seconds, shares) for seconds, shares in snapshots if "site_leak" in shares]
+    base = {shares["site_base"] for _, shares in growing}
     say(f"site_leak {leak}, site_base {base}")
-    later = leak[len(leak) // 4 :]
-    assert all(a < b for a, b in zip(later, later[1:])), "site_leak does not grow from record to record"
-    end = ledger.by_site()["site_leak"].live_bytes
-    assert 0.7 * end < leak[-1] <= end, f"{leak[-1]} in the last, {end} in the end"
+    assert leak == sorted(leak), "site_leak shrinks"
+    assert len(set(leak)) > len(leak) // 2, "site_leak does not grow from record to record"
+    assert leak[-1] <= ledger.by_site()["site_leak"].live_bytes
     assert base == {ledger.by_site()["site_base"].live_bytes}, "site_base changes"
+    expect(filter(None, (misplaced(profile, ledger, seconds, sum(bytes for name, bytes in shares.items() if name))
+                         for seconds, shares in growing)))
 
 
 # ---- sizes and lifetimes ----

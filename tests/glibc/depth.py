@@ -39,7 +39,7 @@ POINTERS = {
     "__pl_process_open": (),  # describe is not used here
     "__pl_thread_register": (),  # thread_started is not used here
     "no_slab": ("granule_shift",),
-    "is_mine": ("self",),
+    "search_key": ("self", "specific"),
     "__pl_python_hash": ("self", "specific"),
     "__pl_python_weave": ("self", "specific"),
 }

@@ -7,6 +7,8 @@
  *        mapped forks          a child unmaps what its parent has mapped, and maps something itself
  *        mapped break          sbrk and brk; shared memory of System V
  *
+ * After the word `later` it prints `ready` and waits for a byte first; and for another one behind the account.
+ *
  * Prints the account: SITE CALLS BYTES BLOCKS LIVE, and "peak BYTES".
  */
 #include <pthread.h>
@@ -122,6 +124,15 @@ APART static char *remap(char *at, uint32_t pages, uint32_t new_pages)
 APART static char *grow_break(intptr_t bytes)
 {
     return sbrk(bytes);
+}
+
+/* What the C library maps on behalf of the program is not the program's. */
+APART static void use_libc(void)
+{
+    free(malloc(64ul << 20));
+    FILE *file = fopen("/proc/self/maps", "re");
+    if (file)
+        fclose(file);
 }
 
 APART static void *share(int id)
@@ -270,6 +281,12 @@ static void do_break(void)
 
 int main(int argc, char **argv)
 {
+    int later = argc > 1 && !strcmp(argv[1], "later");
+    argc -= later;
+    argv += later;
+    if (later && (puts("ready"), fflush(stdout), getchar() == EOF))
+        return 3;
+    use_libc();
     const char *what = argc > 1 ? argv[1] : "";
     if (!strcmp(what, "random") && argc > 2)
         do_random((uint32_t) atoi(argv[2]));
@@ -282,5 +299,7 @@ int main(int argc, char **argv)
     else
         return 2;
     print_account();
+    if (later)
+        getchar();
     return 0;
 }

@@ -3,13 +3,17 @@
  * hostile.c - writes nonsense into the interpreter while allocations are profiled.
  *
  * Called with the GIL held. Nothing of Python runs between a word's becoming nonsense and its being put back: only
- * malloc, and with it the profiler.
+ * malloc, and with it the profiler. To the compiler malloc reads no memory, so the words are volatile: it would not
+ * write the nonsense.
  */
 #include <stdint.h>
 #include <stdlib.h>
 #include <sys/mman.h>
 
 #define GONE_BYTES (1ul << 20)
+
+#define PAGE_BYTES 4096
+#define FRAME_BYTES 256
 
 static uint64_t state = 1;
 static void *volatile kept;
@@ -22,8 +26,25 @@ static uint64_t next(void)
     return state;
 }
 
-long mangle(uint64_t *words, long count, long rounds);
-long mangle(uint64_t *words, long count, long rounds)
+/* The thread's innermost frame is in a page that is there, and then not any more. */
+void vanish(volatile uint64_t *innermost);
+void vanish(volatile uint64_t *innermost)
+{
+    uint64_t was = *innermost;
+    char *page = mmap(NULL, PAGE_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    for (int i = 0; i < FRAME_BYTES; i++)
+        page[i] = ((volatile char *) was)[i];
+    for (int gone = 0; gone < 2; gone++) {
+        *innermost = (uint64_t) page;
+        kept = malloc(100);
+        *innermost = was;
+        free(kept);
+        munmap(page, PAGE_BYTES);
+    }
+}
+
+long mangle(volatile uint64_t *words, long count, long rounds);
+long mangle(volatile uint64_t *words, long count, long rounds)
 {
     uint64_t gone = (uint64_t) mmap(NULL, GONE_BYTES, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     munmap((void *) gone, GONE_BYTES);

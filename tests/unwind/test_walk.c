@@ -433,7 +433,7 @@ static void a_full_cache_gives_the_same_rules_as_an_empty_one(void **state)
     dl_iterate_phdr(collect_image, &images);
     for (int i = 0; i < ADDRESSES; i++) {
         const struct image *image = &images.image[next_random(&random) % images.count];
-        where[i] = image->code + next_random(&random) % image->code_bytes;
+        where[i] = (image->code + next_random(&random) % image->code_bytes) >> PL_ARCH_CODE_SHIFT << PL_ARCH_CODE_SHIFT;
         rule[i] = pl_rule_learn(where[i], pl_walk_scratch(&walk));
         pl_rule_forget();
     }
@@ -442,6 +442,53 @@ static void a_full_cache_gives_the_same_rules_as_an_empty_one(void **state)
     for (int i = 0; i < ADDRESSES; i++)
         assert_int_equal(pl_rule_learn(where[i], pl_walk_scratch(&walk)), rule[i]);
     pl_rule_forget();
+}
+
+static unsigned count_rules(const uint64_t *words, unsigned count)
+{
+    unsigned rules = 0;
+    for (unsigned i = 0; i < count; i++)
+        rules += words[i] != 0;
+    return rules;
+}
+
+/* From here on, this process puts rules aside. */
+static void a_forked_child_leaves_the_table_of_its_parent_alone(void **state)
+{
+    (void) state;
+    pl_rule_forget();
+    walk_here();
+    unsigned inherited = count_rules(pl_rules, PL_RULE_WORDS);
+    uintptr_t learned = frame_address(&walk, 0) - 1, known = frame_address(&walk, 1) - 1;
+    uint32_t rule = pl_rule_learn(known, pl_walk_scratch(&walk));
+    pl_rule_put_aside();
+    for (int i = 0; i < 3; i++)
+        assert_int_equal(pl_rule_learn(known, pl_walk_scratch(&walk)), rule);
+    assert_int_equal(count_rules(pl_rules_aside, PL_RULE_ASIDE_WORDS), 0);
+    for (uintptr_t at = learned + 1; at < learned + 5; at++) {
+        rule = pl_rule_learn(at, pl_walk_scratch(&walk));
+        assert_int_equal(pl_rule_learn(at, pl_walk_scratch(&walk)), rule);
+        assert_int_equal(pl_rule_known(at), rule);
+    }
+    assert_int_equal(count_rules(pl_rules, PL_RULE_WORDS), inherited);
+    assert_int_not_equal(count_rules(pl_rules_aside, PL_RULE_ASIDE_WORDS), 0);
+    pl_rule_forget();
+    assert_int_equal(count_rules(pl_rules_aside, PL_RULE_ASIDE_WORDS), 0);
+    assert_int_equal(pl_rule_known(learned + 1), PL_RULE_MAKE_SPECIAL(PL_SPECIAL_UNKNOWN));
+}
+
+static void a_child_that_lives_long_has_its_rules_in_the_table(void **state)
+{
+    (void) state;
+    pl_rule_forget();
+    pl_rule_put_aside();
+    walk_here();
+    uintptr_t where = frame_address(&walk, 0) - 1;
+    uint32_t rule = pl_rule_known(where);
+    assert_int_equal(pl_rule_recall(where), PL_RULE_MAKE_SPECIAL(PL_SPECIAL_UNKNOWN));
+    for (int i = 0; i < 20000; i++)
+        assert_int_equal(pl_rule_known(where), rule);
+    assert_int_equal(pl_rule_recall(where), rule);
 }
 
 int main(void)
@@ -469,6 +516,8 @@ int main(void)
         cmocka_unit_test_setup(a_rule_is_remembered_for_its_own_address_only, begin),
         cmocka_unit_test_setup(clearing_the_cache_removes_every_rule, begin),
         cmocka_unit_test_setup(a_full_cache_gives_the_same_rules_as_an_empty_one, begin),
+        cmocka_unit_test_setup(a_forked_child_leaves_the_table_of_its_parent_alone, begin),
+        cmocka_unit_test_setup(a_child_that_lives_long_has_its_rules_in_the_table, begin),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

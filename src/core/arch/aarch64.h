@@ -270,6 +270,15 @@ INLINE uintptr_t pl_arch_untagged(uintptr_t address)
 #define PL_ARCH_FRAME_WORDS 768  /* of struct pl_walk's scratch space */
 #define PL_ARCH_VECTOR_LENGTH 46 /* VG: how many words of 8 bytes a vector of SVE has */
 
+/* A jump with an offset of 26 bits: to a part of its function, or to another function. */
+#define PL_ARCH_JUMP_BYTES 4
+INLINE bool pl_arch_far_jump(const uint8_t *at, uintptr_t *target)
+{
+    uint32_t word = at[0] | (uint32_t) at[1] << 8 | (uint32_t) at[2] << 16 | (uint32_t) at[3] << 24;
+    *target = (uintptr_t) at + (uintptr_t) (int64_t) ((int32_t) (word << 6) >> 4);
+    return word >> 26 == 5;
+}
+
 /*
  * A plain rule:
  *

@@ -220,6 +220,15 @@ INLINE uintptr_t pl_arch_untagged(uintptr_t address)
 #define PL_ARCH_FRAME_WORDS 512 /* of struct pl_walk's scratch space */
 #define PL_ARCH_VECTOR_LENGTH 0 /* no register is the length of vectors */
 
+/* A conditional jump with an offset of 32 bits, which leads out of a function only into a part of it. */
+#define PL_ARCH_JUMP_BYTES 6
+INLINE bool pl_arch_far_jump(const uint8_t *at, uintptr_t *target)
+{
+    uint32_t offset = at[2] | (uint32_t) at[3] << 8 | (uint32_t) at[4] << 16 | (uint32_t) at[5] << 24;
+    *target = (uintptr_t) at + PL_ARCH_JUMP_BYTES + (uintptr_t) (int64_t) (int32_t) offset;
+    return at[0] == 0x0f && (at[1] & 0xf0) == 0x80;
+}
+
 /*
  * A plain rule:
  *

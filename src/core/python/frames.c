@@ -18,6 +18,7 @@
 
 #define CHAIN_MOST (1u << 17) /* frames: a chain that is longer is a circle */
 #define KEY_MOST 1024u        /* PTHREAD_KEYS_MAX */
+#define SEARCHES_MOST 16u
 #define HALF (PL_WALK_FRAMES / 2)
 
 struct pl_python pl_python;
@@ -46,6 +47,7 @@ static void learn(const struct pl_found_module *found, const struct pl_exported 
 {
     const ElfW(Sym) *evaluator = pl_exported_symbol(module, "_PyEval_EvalFrameDefault");
     pl_python.runtime = module->base + (uintptr_t) runtime->st_value;
+    pl_python.runtime_bytes = runtime->st_size;
     pl_python.code_type = pl_exported_find(module, "PyCode_Type");
     pl_python.version = version_of(module);
     if (!evaluator || !evaluator->st_size || !pl_python.code_type || !pl_front.self || !pl_front.specific ||
@@ -55,6 +57,8 @@ static void learn(const struct pl_found_module *found, const struct pl_exported 
     pl_python.evaluator_end = pl_python.evaluator + (uintptr_t) evaluator->st_size;
     pl_python.module = found->start;
     pl_python.module_end = found->end;
+    store_relaxed(&pl_python.far_end, 0);
+    store_relaxed(&pl_python.sought, 0);
     fetch_add(&pl_python.met, 1);
     store_release(&pl_python.known, 1);
 }
@@ -100,6 +104,16 @@ COLD bool pl_python_probe(struct pl_thread *thread, uintptr_t page)
     return true;
 }
 
+COLD void pl_python_forget(struct pl_thread *thread)
+{
+    struct pl_python_reader *reader = thread->python;
+    uint32_t unmapped = load_acquire(&pl_python.unmapped);
+    for (unsigned i = 0; i < PL_PYTHON_SETS; i++)
+        reader->page[i][0] = reader->page[i][1] = 0;
+    signal_fence(); /* if left by longjmp before this, it is done again */
+    reader->unmapped = unmapped;
+}
+
 static COLD bool make_reader(struct pl_thread *thread)
 {
     if (!thread->python)
@@ -109,28 +123,50 @@ static COLD bool make_reader(struct pl_thread *thread)
 
 /* ---- the chain ---- */
 
-static bool is_mine(struct pl_thread *thread, const struct pl_python_layout *layout, uintptr_t state)
+INLINE bool is_mine(struct pl_thread *thread, const struct pl_python_layout *layout, uintptr_t state)
 {
     return pl_python_may_read(thread, state, layout->state_thread + 8u) &&
            pl_walk_load(state + layout->state_thread) == pl_front.self();
 }
 
+/* The state that a key in _PyRuntime leads to; 0: there is no such key, or it is another thread's. */
+INLINE uintptr_t state_by_key(struct pl_thread *thread, const struct pl_python_layout *layout, uintptr_t offset)
+{
+    uintptr_t at = pl_python.runtime + offset;
+    if (!pl_python_may_read(thread, at & ~7ul, 16))
+        return 0;
+    uint32_t is_there = pl_python_word32(at), key = pl_python_word32(at + 4);
+    if (is_there != 1 || key >= KEY_MOST)
+        return 0;
+    uintptr_t state = (uintptr_t) pl_front.specific(key);
+    return is_mine(thread, layout, state) ? state : 0;
+}
+
 /* The calling thread's state; 0: it has none. */
 INLINE uintptr_t state_of(struct pl_thread *thread, const struct pl_python_layout *layout)
 {
-    uintptr_t runtime = pl_python.runtime;
-    if (layout->runtime_current != PL_PYTHON_NONE && pl_python_may_read(thread, runtime + layout->runtime_current, 8)) {
-        uintptr_t state = pl_walk_load(runtime + layout->runtime_current);
+    if (layout->runtime_current != PL_PYTHON_NONE &&
+        pl_python_may_read(thread, pl_python.runtime + layout->runtime_current, 8)) {
+        uintptr_t state = pl_walk_load(pl_python.runtime + layout->runtime_current);
         if (likely(is_mine(thread, layout, state)))
             return state;
     }
-    if (!pl_python_may_read(thread, runtime + layout->runtime_key, 8))
-        return 0;
-    uint64_t key = pl_walk_load(runtime + layout->runtime_key); /* a flag that it is there, and the key */
-    if ((uint32_t) key != 1 || key >> 32 >= KEY_MOST)
-        return 0;
-    uintptr_t state = (uintptr_t) pl_front.specific((uint32_t) (key >> 32));
-    return is_mine(thread, layout, state) ? state : 0;
+    uint16_t key = load_relaxed(&layout->runtime_key);
+    return likely(key != PL_PYTHON_NONE) ? state_by_key(thread, layout, key) : 0;
+}
+
+/* Where the key is differs between versions, and nothing says it. A thread that is in the evaluator has a state, and
+ * the state says which thread it is of: so the key is what leads there. */
+static COLD void search_key(struct pl_thread *thread)
+{
+    uint64_t most = pl_python.runtime_bytes < PL_PYTHON_SEARCHED ? pl_python.runtime_bytes : PL_PYTHON_SEARCHED;
+    if (fetch_add(&pl_python.searches, 1) >= SEARCHES_MOST)
+        return;
+    for (uint16_t at = 0; at + 16u <= most; at += 4)
+        if (state_by_key(thread, &pl_python.layout, at)) {
+            store_relaxed(&pl_python.layout.runtime_key, at);
+            return;
+        }
 }
 
 /* The innermost frame; 0: there is none. */
@@ -149,7 +185,19 @@ INLINE uintptr_t innermost(struct pl_thread *thread, const struct pl_python_layo
 static bool has_begun(const struct pl_python_layout *layout, uintptr_t code, uintptr_t instruction)
 {
     return layout->code_start == PL_PYTHON_NONE ||
-           instruction >= code + layout->code_start + 2ul * pl_python_word32(code + layout->code_start - 16u);
+           instruction >= code + layout->code_start + 2ul * pl_python_word32(code + layout->code_traced);
+}
+
+/* Without a GIL, threads execute copies of a function's instructions. Where in the code object would this one be? */
+INLINE uintptr_t in_original(struct pl_thread *thread, const struct pl_python_layout *layout, uintptr_t frame,
+                             uintptr_t code, uintptr_t instruction)
+{
+    uintptr_t copies = pl_walk_load(code + layout->code_copies); /* how many, and where each is */
+    uint64_t which = pl_python_word32(frame + layout->frame_copy);
+    if (!pl_python_may_read(thread, copies, 8) || which >= pl_walk_load(copies) ||
+        !pl_python_may_read(thread, copies + 8 + 8 * which, 8))
+        return 0;
+    return instruction - pl_walk_load(copies + 8 + 8 * which) + code + layout->code_start;
 }
 
 #define OWNED_BY_STACK 3
@@ -159,7 +207,7 @@ INLINE bool read_frame(struct pl_thread *thread, const struct pl_python_layout *
 {
     if (unlikely(!pl_python_may_read(thread, at, layout->frame_bytes)))
         return false;
-    uintptr_t code = pl_walk_load(at + layout->frame_code);
+    uintptr_t code = pl_walk_load(at + layout->frame_code) & ~(uintptr_t) layout->tag;
     uint8_t group = layout->group == PL_PYTHON_EACH ? 1 : pl_python_byte(at + layout->frame_group);
     out->at = at;
     out->back = pl_walk_load(at + layout->frame_back);
@@ -168,8 +216,10 @@ INLINE bool read_frame(struct pl_thread *thread, const struct pl_python_layout *
                                                        : pl_walk_load(at + layout->frame_instruction);
     bool shown = !(layout->group == PL_PYTHON_SHIM && out->last) &&
                  pl_python_may_read(thread, code, layout->code_bytes) &&
-                 likely(pl_walk_load(code + 8) == pl_python.code_type);
+                 likely(pl_walk_load(code + layout->object_type) == pl_python.code_type);
     out->code = shown ? code : 0;
+    if (unlikely(layout->code_copies) && shown)
+        out->instruction = in_original(thread, layout, at, code, out->instruction);
     return true;
 }
 
@@ -185,8 +235,6 @@ bool pl_python_read(struct pl_thread *thread, uintptr_t at, struct pl_python_fra
 #define FACTOR_FILE 0x8ebc6af09c88c6e3ull
 #define FACTOR_LINE 0x589965cc75374cc3ull
 #define FACTOR_CHAIN 0xd6e8feb86659fd93ull
-
-#define TEXT_HASH 24 /* in a string: Python's hash of it, if it was computed */
 
 /* Two words of a line table that has so many bytes. */
 INLINE uint64_t words_of_table(uintptr_t at, uint64_t bytes)
@@ -207,10 +255,11 @@ INLINE uint64_t term_of(struct pl_thread *thread, const struct pl_python_layout 
     if (unlikely(!frame->code))
         return frame->instruction + frame->last;
     uintptr_t name = pl_walk_load(frame->code + layout->code_name);
-    uint64_t text = likely(pl_python_may_read(thread, name, TEXT_HASH + 8)) ? pl_walk_load(name + TEXT_HASH) : 0;
+    uint64_t text =
+        likely(pl_python_may_read(thread, name, layout->text_hash + 8u)) ? pl_walk_load(name + layout->text_hash) : 0;
     uintptr_t table = pl_walk_load(frame->code + layout->code_lines);
-    uint64_t lines = likely(pl_python_may_read(thread, table, PL_PYTHON_BYTES + 16))
-                         ? words_of_table(table + PL_PYTHON_BYTES, pl_walk_load(table + PL_PYTHON_BYTES_SIZE))
+    uint64_t lines = likely(pl_python_may_read(thread, table, layout->bytes_first + 16u))
+                         ? words_of_table(table + layout->bytes_first, pl_walk_load(table + layout->bytes_size))
                          : 0;
     return frame->instruction + frame->last + lines * FACTOR_CHAIN + frame->code * FACTOR_CODE +
            (name ^ text) * FACTOR_NAME + pl_walk_load(frame->code + layout->code_file) * FACTOR_FILE +
@@ -228,6 +277,7 @@ uint64_t pl_python_hash(struct pl_thread *thread, uint64_t hash)
     struct pl_python_frame frame;
     if (!thread->python) /* it has not been found in the evaluator yet */
         return hash;
+    pl_python_begin(thread);
     uintptr_t at = innermost(thread, layout);
     for (uint32_t i = 0; at && i < CHAIN_MOST && read_frame(thread, layout, at, &frame); i++, at = frame.back) {
         hash = (hash ^ term_of(thread, layout, &frame)) * FACTOR_CHAIN;
@@ -246,16 +296,17 @@ static uintptr_t where_of(uint64_t word)
 static bool in_evaluator(uint64_t word)
 {
     uintptr_t where = where_of(word);
-    return where >= pl_python.evaluator && where < pl_python.evaluator_end;
+    return (where >= pl_python.evaluator && where < pl_python.evaluator_end) ||
+           (where < load_acquire(&pl_python.far_end) && where >= load_relaxed(&pl_python.far));
 }
 
-/* The compiler may move rare parts of the evaluator away from the rest. Their frames are those of the evaluator, so the
- * same rule leads out of them. */
+/* If parts of the evaluator were not found, their frames are those of the evaluator: the same rule leads out of them.
+ */
 static bool in_rare_part(uint64_t word)
 {
     uintptr_t where = where_of(word);
     return where >= pl_python.module && where < pl_python.module_end && load_relaxed(&pl_python.rule) &&
-           pl_rule_recall(where) == load_relaxed(&pl_python.rule);
+           pl_rule_known(where) == load_relaxed(&pl_python.rule);
 }
 
 /* How many calls of the evaluator the walk has. */
@@ -265,7 +316,7 @@ static uint32_t count_calls(const struct pl_walk *walk)
     for (uint32_t i = 0; i < walk->frames; i++) {
         if (!in_evaluator(walk->frame[i]))
             continue;
-        uint32_t rule = calls++ ? 0 : pl_rule_recall(where_of(walk->frame[i]));
+        uint32_t rule = calls++ ? 0 : pl_rule_known(where_of(walk->frame[i]));
         if (rule && PL_RULE_BASE(rule) <= PL_RULE_FP)
             store_relaxed(&pl_python.rule, rule);
     }
@@ -293,7 +344,7 @@ static void push(struct pl_walk *walk, uint64_t word)
 
 /* Puts down the frames that one call of the evaluator executes, beginning with `at`: as words with the addresses of the
  * frames, until they are named. Returns the frame that comes next; 0: there is none. */
-static uintptr_t put_group(struct pl_thread *thread, uintptr_t at, uint32_t *left)
+INLINE uintptr_t put_group(struct pl_thread *thread, uintptr_t at, uint32_t *left)
 {
     struct pl_python_frame frame = {.last = false};
     while (at && *left && !frame.last) {
@@ -348,12 +399,17 @@ static OUT_OF_LINE void weave(struct pl_thread *thread, uint32_t calls, uintptr_
 
 void pl_python_weave(struct pl_thread *thread)
 {
+    if (unlikely(load_acquire(&pl_python.known) && !load_relaxed(&pl_python.sought)))
+        pl_python_find_far_part();
     uint32_t calls = likely(!load_acquire(&pl_python.known)) ? 0 : count_calls(&thread->walk);
     if (thread->python)
         thread->python->unnamed = 0; /* it may be set if a visit was left by longjmp */
     if (!calls || !make_reader(thread))
         return;
     uint32_t walked = thread->walk.walked;
+    pl_python_begin(thread);
+    if (unlikely(load_relaxed(&pl_python.layout.runtime_key) == PL_PYTHON_NONE))
+        search_key(thread);
     uintptr_t first = innermost(thread, &pl_python.layout);
     if (first)
         weave(thread, calls, first);

@@ -35,27 +35,43 @@ struct pl_python_layout {
     uint8_t lines;    /* enum pl_python_lines */
 
     uint16_t runtime_current; /* in _PyRuntime: the thread state that holds the GIL, until 3.11 */
-    uint16_t runtime_key;     /* and the key of the thread-specific value that is the thread's state */
-    uint16_t state_thread;    /* in a thread state: pthread_self() of its thread, */
-    uint16_t state_frame;     /* its innermost frame, or where that is, */
-    uint16_t cframe_frame;    /* at this offset */
+    uint16_t runtime_key; /* and the key of the thread-specific value that is the thread's state; since 3.12 searched */
+    uint16_t state_thread; /* in a thread state: pthread_self() of its thread, */
+    uint16_t state_frame;  /* its innermost frame, or where that is, */
+    uint16_t cframe_frame; /* at this offset */
 
     uint16_t frame_code;
     uint16_t frame_back;
     uint16_t frame_instruction; /* a pointer since 3.11; a signed number of 32 bits before */
     uint16_t frame_group;       /* one byte: the mark, or who owns the frame */
+    uint16_t frame_copy;        /* which copy of the instructions is executed, a number of 32 bits; without a GIL */
     uint16_t frame_bytes;       /* up to the end of the last of these */
 
     uint16_t code_lines;
     uint16_t code_name;
     uint16_t code_file;
     uint16_t code_first_line;
-    uint16_t code_start; /* the instructions, since 3.11. 16 bytes before: the number of the first that is traced */
+    uint16_t code_start;  /* the instructions, since 3.11 */
+    uint16_t code_traced; /* the number of the first that is traced */
+    uint16_t code_copies; /* threads have copies of the instructions: where these are; 0: no */
     uint16_t code_bytes;
     uint8_t instruction_bytes; /* before 3.11: of what an instruction's number counts */
+
+    uint8_t object_type;
+    uint8_t bytes_size;  /* in an object of type bytes: how many, */
+    uint8_t bytes_first; /* and the first */
+    uint8_t text_length;
+    uint8_t text_hash; /* in a string: Python's hash of it, if it was computed */
+    uint8_t text_state;
+    uint8_t text_kind;         /* in the state: the lowest bit of the kind */
     uint8_t text_header;       /* of a string with ASCII characters only, */
     uint8_t text_header_other; /* and of any other */
+    uint8_t tag;               /* the bits of a frame's pointer to its code that are not part of it */
 };
+
+/* Where the key of the thread-specific value may be, if the layout does not say: among the first bytes of _PyRuntime.
+ */
+#define PL_PYTHON_SEARCHED 8192u
 
 /* The layout of the interpreter of this version (as in Py_Version) that has its state at `runtime`, of so many bytes.
  * False: it is not known. */

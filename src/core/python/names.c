@@ -19,12 +19,10 @@
 
 /* ---- strings ---- */
 
-#define TEXT_LENGTH 16
-#define TEXT_HASH 24
-#define TEXT_STATE 32
-#define STATE_KIND(state) ((state) >> 2 & 7) /* bytes of a character: 1, 2 or 4 */
-#define STATE_COMPACT (1u << 5)
-#define STATE_ASCII (1u << 6)
+/* A string's state, beginning with its kind. */
+#define STATE_KIND(state) ((state) &7) /* bytes of a character: 1, 2 or 4 */
+#define STATE_COMPACT (1u << 3)
+#define STATE_ASCII (1u << 4)
 
 static uint32_t character_at(uintptr_t at, unsigned bytes)
 {
@@ -46,10 +44,11 @@ static unsigned put_utf8(char *to, uint32_t c)
 static uint32_t read_text(struct pl_thread *thread, uintptr_t object, uint32_t most)
 {
     const struct pl_python_layout *layout = &pl_python.layout;
-    if (!pl_python_may_read(thread, object, 48))
+    if (!pl_python_may_read(thread, object, layout->text_header))
         return 0;
-    uint64_t length = pl_walk_load(object + TEXT_LENGTH);
-    uint32_t state = pl_python_word32(object + TEXT_STATE), kind = STATE_KIND(state), used = 0;
+    uint64_t length = pl_walk_load(object + layout->text_length);
+    uint32_t state = pl_python_word32(object + layout->text_state) >> layout->text_kind;
+    uint32_t kind = STATE_KIND(state), used = 0;
     uintptr_t at = object + (state & STATE_ASCII ? layout->text_header : layout->text_header_other);
     if (!(state & STATE_COMPACT) || (kind != 1 && kind != 2 && kind != 4))
         return 0;
@@ -81,18 +80,20 @@ static struct pl_text text_of(struct pl_process *process, struct pl_thread *thre
 
 static uint64_t hash_of_text(struct pl_thread *thread, uintptr_t object)
 {
-    return pl_python_may_read(thread, object, 40) ? object ^ pl_walk_load(object + TEXT_HASH) : object;
+    unsigned hash = pl_python.layout.text_hash;
+    return pl_python_may_read(thread, object, hash + 8) ? object ^ pl_walk_load(object + hash) : object;
 }
 
 #define TABLE_HASHED 4096u /* bytes of a line table that tell it from another */
 
 static uint64_t hash_of_table(struct pl_thread *thread, uintptr_t object)
 {
-    if (!pl_python_may_read(thread, object, PL_PYTHON_BYTES))
+    const struct pl_python_layout *layout = &pl_python.layout;
+    if (!pl_python_may_read(thread, object, layout->bytes_first))
         return object;
-    uint64_t bytes = pl_walk_load(object + PL_PYTHON_BYTES_SIZE), hash = bytes;
-    uintptr_t end = object + PL_PYTHON_BYTES + (bytes < TABLE_HASHED ? bytes & ~7ull : TABLE_HASHED), at;
-    for (at = object + PL_PYTHON_BYTES; at < end; at += 8)
+    uint64_t bytes = pl_walk_load(object + layout->bytes_size), hash = bytes;
+    uintptr_t at = object + layout->bytes_first, end = at + (bytes < TABLE_HASHED ? bytes & ~7ull : TABLE_HASHED);
+    for (; at < end; at += 8)
         if (pl_python_may_read(thread, at, 8))
             hash = pl_hash(hash, pl_walk_load(at));
     for (unsigned i = 0; bytes < TABLE_HASHED && i < bytes % 8; i++)
@@ -147,11 +148,12 @@ struct table {
 static struct table open_table(struct pl_thread *thread, uintptr_t object)
 {
     struct table table = {.thread = thread};
-    if (!pl_python_may_read(thread, object, PL_PYTHON_BYTES) ||
-        pl_walk_load(object + PL_PYTHON_BYTES_SIZE) > TABLE_MOST)
+    const struct pl_python_layout *layout = &pl_python.layout;
+    if (!pl_python_may_read(thread, object, layout->bytes_first) ||
+        pl_walk_load(object + layout->bytes_size) > TABLE_MOST)
         return table;
-    table.at = object + PL_PYTHON_BYTES;
-    table.end = table.at + pl_walk_load(object + PL_PYTHON_BYTES_SIZE);
+    table.at = object + layout->bytes_first;
+    table.end = table.at + pl_walk_load(object + layout->bytes_size);
     return table;
 }
 
@@ -307,6 +309,7 @@ bool pl_python_next_function(struct pl_process *process, struct pl_thread *threa
     struct pl_walk *walk = &thread->walk;
     if (!reader || !reader->unnamed)
         return false;
+    pl_python_begin(thread);
     for (; reader->named < walk->frames; reader->named++) {
         uint64_t *word = &walk->frame[reader->named];
         if ((*word & PL_FRAME_PYTHON) && !name_frame(process, thread, word))

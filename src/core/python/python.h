@@ -34,19 +34,28 @@ struct pl_python {
     uint32_t known; /* published last: 0 while there is none */
     uint32_t met;   /* how often one was found */
     uint32_t version;
+    uint32_t searches; /* for the key of the thread-specific value */
     struct pl_python_layout layout;
     uintptr_t runtime; /* _PyRuntime, _PyEval_EvalFrameDefault, PyCode_Type */
+    uint64_t runtime_bytes;
     uintptr_t evaluator;
     uintptr_t evaluator_end;
+    uintptr_t far;     /* this and the next: a part of it that its compiler has moved away; 0: there is none */
+    uintptr_t far_end; /* published after `far` */
+    uint32_t sought;   /* 1: it has been looked for */
     uintptr_t code_type;
     uintptr_t module; /* this and the next: its mapping */
     uintptr_t module_end;
-    uint32_t rule; /* for unwinding frames of the evaluator; 0: not known yet */
+    uint32_t unmapped; /* how often something was unmapped */
+    uint32_t rule;     /* for unwinding frames of the evaluator; 0: not known yet */
 };
 extern HIDDEN struct pl_python pl_python;
 
 /* A module is written to the file: if it is an interpreter, its frames are read from now on. */
 void pl_python_meet(struct pl_process *process, const struct pl_found_module *found);
+
+/* Fills in where the evaluator's other part is. Not when the interpreter is met: that is too deep in the cold path. */
+void pl_python_find_far_part(void);
 
 /* Writes to the file's header whether frames of Python code are read. */
 void pl_python_tell(struct pl_process *process);
@@ -54,6 +63,12 @@ void pl_python_tell(struct pl_process *process);
 /* Modules are being unloaded: nothing may be read until pl_python_resume() or pl_python_meet(). */
 uint32_t pl_python_suspend(void);
 void pl_python_resume(uint32_t known);
+
+/* Something has been unmapped: pages that could be read may be gone. */
+INLINE void pl_python_unmapped(void)
+{
+    fetch_add(&pl_python.unmapped, 1);
+}
 
 /* Puts the Python frames of the calling thread into its last walk. They have no names then; pl_python_name() gives them
  * some. In parts, so that what writes to the file is not deep inside of something else: the cold path has little stack.

@@ -4,11 +4,13 @@
  *
  * A pointer is followed only if it is aligned and its page is readable. Asking the kernel takes a system call, so each
  * thread remembers pages that were readable: those of its own frames, of code objects and of the interpreter, which
- * stay mapped while the thread executes them.
+ * stay mapped while the thread executes them. When the program unmaps something, they are forgotten: an interpreter has
+ * no pointer to what is unmapped, but a program that writes into its interpreter may.
  */
 #ifndef PL_PYTHON_READER_H
 #define PL_PYTHON_READER_H
 
+#include "core/python/python.h"
 #include "core/threads.h"
 #include "core/unwind/walk.h"
 
@@ -16,12 +18,11 @@
 #define PL_PYTHON_WAYS 2u
 #define PL_PYTHON_TEXT 1024u
 #define PL_PYTHON_RECENT 256u
-#define PL_PYTHON_BYTES_SIZE 16 /* in an object of type bytes: how many, */
-#define PL_PYTHON_BYTES 32      /* and the first */
 
 /* One for each thread, made when it is first found in the evaluator. */
 struct pl_python_reader {
-    uintptr_t page[PL_PYTHON_SETS][PL_PYTHON_WAYS]; /* numbers of readable pages */
+    uintptr_t page[PL_PYTHON_SETS][PL_PYTHON_WAYS]; /* numbers of readable pages, 0: none, */
+    uint32_t unmapped;                              /* when so many times something had been unmapped */
     uint64_t native[PL_WALK_FRAMES + 1];            /* a walk, while Python frames are put into it */
     uint32_t unnamed;                               /* 1: the walk has frames that are not named yet: from */
     uint32_t named;                                 /* this one on; so many before are left */
@@ -38,6 +39,14 @@ struct pl_python_reader {
 
 #define PL_PYTHON_PAGE_SHIFT 12
 
+/* Forgets pages if something has been unmapped since. */
+void pl_python_forget(struct pl_thread *thread);
+INLINE void pl_python_begin(struct pl_thread *thread)
+{
+    if (unlikely(thread->python->unmapped != load_relaxed(&pl_python.unmapped)))
+        pl_python_forget(thread);
+}
+
 /* Asks the kernel, if that is allowed. */
 bool pl_python_probe(struct pl_thread *thread, uintptr_t page);
 
@@ -51,7 +60,7 @@ INLINE bool pl_python_has_page(struct pl_thread *thread, uintptr_t page)
 INLINE bool pl_python_may_read(struct pl_thread *thread, uintptr_t at, uintptr_t bytes)
 {
     uintptr_t first = at >> PL_PYTHON_PAGE_SHIFT, last = (at + bytes - 1) >> PL_PYTHON_PAGE_SHIFT;
-    return likely(at % 8 == 0 && at != 0) && pl_python_has_page(thread, first) &&
+    return likely(at % 8 == 0 && first != 0) && pl_python_has_page(thread, first) &&
            (likely(first == last) || pl_python_has_page(thread, last));
 }
 

@@ -10,7 +10,7 @@
 /* ---- cells ---- */
 
 /* The index of a cell, or that of the first unused one, or PL_SMALL_CELLS. */
-static unsigned find_cell(const uint16_t *cell, unsigned what)
+INLINE unsigned find_cell(const uint16_t *cell, unsigned what)
 {
     unsigned i = 0;
     while (i < PL_SMALL_CELLS && cell[i] && pl_cell_what(cell[i]) != what)
@@ -18,27 +18,32 @@ static unsigned find_cell(const uint16_t *cell, unsigned what)
     return i;
 }
 
-/* Is there room to add one to each of these cells? PL_CELL_NONE needs none. */
-static bool has_room(const uint16_t *cell, const uint8_t *what, unsigned count)
-{
-    unsigned unused = find_cell(cell, PL_CELL_NONE), needed = 0;
-    for (unsigned i = 0; i < count; i++)
-        needed += what[i] != PL_CELL_NONE && find_cell(cell, what[i]) == unused;
-    return unused + needed <= PL_SMALL_CELLS;
-}
-
 /* One store, so that a cell is right at any time. */
-static void add_to_cell(uint16_t *cell, unsigned what, unsigned count)
+INLINE void set_cell(uint16_t *cell, unsigned i, unsigned what, unsigned count)
 {
-    unsigned i = find_cell(cell, what);
-    if (what != PL_CELL_NONE && i < PL_SMALL_CELLS)
-        store_relaxed(&cell[i], pl_cell_of(what, pl_cell_count(cell[i]) + count));
+    store_relaxed(&cell[i], pl_cell_of(what, pl_cell_count(cell[i]) + count));
 }
 
-static void count_in_cells(uint16_t *cell, const uint8_t *what, unsigned count)
+/* Where to add one to each of these cells, all different: in `at`. Cells that are not used yet get the first unused
+ * ones, in order. False: there is no room. PL_CELL_NONE needs none, and comes after the others. */
+INLINE bool find_cells(const uint16_t *cell, const uint8_t *what, uint8_t *at, unsigned count)
 {
-    for (unsigned i = 0; i < count; i++)
-        add_to_cell(cell, what[i], 1);
+    unsigned added = 0;
+    for (unsigned i = 0; i < count && what[i] != PL_CELL_NONE; i++) {
+        unsigned found = find_cell(cell, what[i]);
+        if (found >= PL_SMALL_CELLS || !cell[found])
+            found += added++;
+        if (found >= PL_SMALL_CELLS)
+            return false;
+        at[i] = (uint8_t) found;
+    }
+    return true;
+}
+
+INLINE void count_in_cells(uint16_t *cell, const uint8_t *what, const uint8_t *at, unsigned count)
+{
+    for (unsigned i = 0; i < count && what[i] != PL_CELL_NONE; i++)
+        set_cell(cell, at[i], what[i], 1);
 }
 
 /* ---- catching up ---- */
@@ -54,9 +59,10 @@ static unsigned joined(unsigned what, uint32_t steps)
 static void join_cohorts(struct pl_small *small, uint32_t shift)
 {
     uint16_t cell[PL_SMALL_CELLS] = {0};
-    for (unsigned i = 0; i < PL_SMALL_CELLS && small->cell[i]; i++)
-        add_to_cell(cell, joined(pl_cell_what(small->cell[i]), shift - small->cohort_shift),
-                    pl_cell_count(small->cell[i]));
+    for (unsigned i = 0; i < PL_SMALL_CELLS && small->cell[i]; i++) {
+        unsigned what = joined(pl_cell_what(small->cell[i]), shift - small->cohort_shift);
+        set_cell(cell, find_cell(cell, what), what, pl_cell_count(small->cell[i]));
+    }
     for (unsigned i = 0; i < PL_SMALL_CELLS; i++)
         store_relaxed(&small->cell[i], cell[i]);
     small->cohort_shift = (uint8_t) shift;
@@ -64,12 +70,9 @@ static void join_cohorts(struct pl_small *small, uint32_t shift)
 
 /* As pl_era_allocated() and pl_era_freed() do for a tally. False: frees by other threads are in cohorts of the old
  * length, and only a tally can take them over. */
-static bool catch_up(struct pl_process *process, struct pl_small *small)
+static OUT_OF_LINE bool catch_up_with(struct pl_process *process, struct pl_small *small, uint64_t eras)
 {
-    uint64_t eras = load_acquire(&process->eras);
     uint32_t shift = load_relaxed(&process->timeline.shift);
-    if (likely(small->era == (uint32_t) eras))
-        return true;
     if (small->cohort_shift != shift && load_relaxed(&small->remote))
         return false;
     if (pl_era_before(small->era, (uint32_t) (eras >> 32))) {
@@ -80,6 +83,12 @@ static bool catch_up(struct pl_process *process, struct pl_small *small)
         join_cohorts(small, shift);
     store_release(&small->era, (uint32_t) eras);
     return true;
+}
+
+INLINE bool catch_up(struct pl_process *process, struct pl_small *small)
+{
+    uint64_t eras = load_acquire(&process->eras);
+    return likely(small->era == (uint32_t) eras) || catch_up_with(process, small, eras);
 }
 
 /* ---- growing ---- */
@@ -148,11 +157,12 @@ bool pl_small_allocated(struct pl_process *process, struct pl_small *small, uint
         (uint8_t) (PL_CELL_SIZES + pl_sums_size_bucket(size)),
         (uint8_t) (PL_CELL_MADE + load_relaxed(&process->timeline.cohort) % PL_COHORTS),
     };
-    if (!has_room(small->cell, what, sizeof what))
+    uint8_t at[sizeof what];
+    if (!find_cells(small->cell, what, at, sizeof what))
         return false;
     small->calls++;
     small->bytes += (uint32_t) size;
-    count_in_cells(small->cell, what, sizeof what);
+    count_in_cells(small->cell, what, at, sizeof what);
     if (size < small->smallest)
         small->smallest = (uint16_t) size;
     if (size > small->largest)
@@ -173,16 +183,18 @@ bool pl_small_freed(struct pl_process *process, struct pl_small *small, uint64_t
     bool exiting = load_relaxed(&process->exiting);
     if (small->freed_calls >= small->calls || !catch_up(process, small))
         return false;
+    uint8_t rare = exiting ? PL_CELL_EXIT_CALLS : PL_CELL_NONE;
     const uint8_t what[] = {
         (uint8_t) (PL_CELL_LIVES + pl_sums_life_bucket(units)),
         (uint8_t) (PL_CELL_GONE + pl_timeline_cohort(now - units, small->cohort_shift)),
-        temporary ? PL_CELL_TEMPORARIES : PL_CELL_NONE,
-        exiting ? PL_CELL_EXIT_CALLS : PL_CELL_NONE,
+        temporary ? PL_CELL_TEMPORARIES : rare,
+        temporary ? rare : PL_CELL_NONE,
     };
-    if (!has_room(small->cell, what, sizeof what))
+    uint8_t at[sizeof what];
+    if (!find_cells(small->cell, what, at, sizeof what))
         return false;
     count_freed(small, size, exiting);
-    count_in_cells(small->cell, what, sizeof what);
+    count_in_cells(small->cell, what, at, sizeof what);
     return true;
 }
 
@@ -199,8 +211,9 @@ bool pl_small_reallocated(struct pl_small *small, bool moved)
     const uint8_t what[] = {PL_CELL_REALLOC_CALLS, PL_CELL_REALLOC_IN_PLACE};
     unsigned i = find_cell(small->cell, PL_CELL_REALLOC_CALLS);
     bool full = i < PL_SMALL_CELLS && pl_cell_count(small->cell[i]) == 255;
-    if (moved || full || !has_room(small->cell, what, sizeof what))
+    uint8_t at[sizeof what];
+    if (moved || full || !find_cells(small->cell, what, at, sizeof what))
         return false;
-    count_in_cells(small->cell, what, sizeof what);
+    count_in_cells(small->cell, what, at, sizeof what);
     return true;
 }

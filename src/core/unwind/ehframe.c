@@ -211,6 +211,7 @@ static COLD enum pl_cfi_result open_fde(struct pl_cfi *cfi, uintptr_t at)
     if (cfi->augmented)
         pl_cursor_skip(cursor, pl_cursor_uleb(cursor));
     cfi->function = cfi->row_start = start;
+    cfi->function_end = start + bytes;
     if (cursor->bad)
         return PL_CFI_BAD;
     return cfi->where - start < bytes ? PL_CFI_FOUND : PL_CFI_NO_FDE;
@@ -516,10 +517,39 @@ static COLD bool apply(struct pl_cfi *cfi, const struct instruction *instruction
     return false;
 }
 
+#define COMPACT_ADVANCE 0x40 /* and the distance in the low six bits */
+#define ADVANCE_1 0x02
+#define CFA_OFFSET_ULEB 0x0e
+
+/* Follows the instructions that move on, or change how far away the CFA is, with operands of one byte: the program of a
+ * large function has thousands of them. Stops before the first other one. */
+INLINE void run_usual(struct pl_cfi *cfi, struct pl_cursor *program)
+{
+    const uint8_t *at = program->at, *end = program->end;
+    uintptr_t row_start = cfi->row_start, where = cfi->where;
+    int64_t cfa_offset = cfi->row.cfa_offset;
+    for (; end - at >= 2 && row_start <= where; at++) {
+        if ((*at & 0xc0) == COMPACT_ADVANCE)
+            row_start += (*at & 0x3f) * cfi->code_align;
+        else if (*at == CFA_OFFSET_ULEB && at[1] < 0x80)
+            cfa_offset = *++at;
+        else if (*at == ADVANCE_1)
+            row_start += *++at * cfi->code_align;
+        else
+            break;
+    }
+    program->at = at;
+    cfi->row_start = row_start;
+    cfi->row.cfa_offset = cfa_offset;
+}
+
 /* Runs a program until its end, or until the next row would begin after the address. */
 static __attribute__((noinline)) bool run(struct pl_cfi *cfi, struct pl_cursor *program)
 {
-    while (program->at < program->end && cfi->row_start <= cfi->where) {
+    for (;;) {
+        run_usual(cfi, program);
+        if (program->at >= program->end || cfi->row_start > cfi->where)
+            break;
         uint8_t opcode = *program->at++;
         const struct instruction *instruction = opcode >> 6 ? &compact[opcode >> 6] : &extended[opcode];
         uint64_t first = operand_of(cfi, program, instruction->first, opcode);

@@ -55,7 +55,8 @@ struct pl_segment {
 
 struct pl_cfi {
     struct pl_cfi_row row;
-    uintptr_t function;       /* the first address of the function */
+    uintptr_t function;       /* the first address of the function, or of a part of it that has been moved away */
+    uintptr_t function_end;
     bool signal_frame;        /* a signal interrupted the caller: look it up at its pc, not at pc - 1 */
     struct pl_segment tables; /* the segment that contains the tables: no other memory is read */
     struct pl_found_module module;

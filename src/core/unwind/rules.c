@@ -13,10 +13,17 @@
 #include <elf.h>
 
 uint64_t pl_rules[PL_RULE_WORDS] __attribute__((aligned(64)));
+uint64_t pl_rules_aside[PL_RULE_ASIDE_WORDS] __attribute__((aligned(4096)));
 static uint32_t generation; /* incremented by pl_rule_forget(): a rule made before that is not stored after it */
 static uint64_t written;    /* a bit for each part of pl_rules: it has been written to since it was last forgotten */
 static uint32_t forgetting; /* threads that are in pl_rule_forget() */
 bool pl_rule_reads_code;
+static bool puts_aside;        /* new rules go to pl_rules_aside, as long as there is room */
+static uint32_t written_aside; /* a bit for each page of it: even a read of another page would cost a page fault */
+static uint32_t found_aside;   /* how often a rule was found there */
+#define ASIDE_PAGE_WORDS 512u
+_Static_assert(PL_RULE_ASIDE_WORDS / ASIDE_PAGE_WORDS <= 32, "a bit for each page");
+#define FOUND_MOST 10000u /* then the process lives long enough to have its rules in pl_rules */
 #define PARTS 64
 #define PART_WORDS (PL_RULE_WORDS / PARTS)
 
@@ -214,26 +221,39 @@ static uint64_t *word_of(uintptr_t where, unsigned i)
     return &pl_rules[line + (home + i) % PL_RULE_LINE_WORDS];
 }
 
-COLD uint32_t pl_rule_search(uintptr_t where)
+/* The only word beside the table in which it may be. */
+static uint64_t *word_aside(uintptr_t where)
 {
-    for (unsigned i = 0; i < PL_RULE_LINE_WORDS && where >> PL_ARCH_ADDRESS_BITS == 0; i++) {
-        uint64_t rule = load_relaxed(word_of(where, i)) ^ tag_of(where);
-        if (rule - 1 < (1u << PL_RULE_BITS) - 1)
-            return (uint32_t) rule;
-    }
-    return 0;
+    return &pl_rules_aside[pl_rule_home(pl_rule_mix(where)) / PL_RULE_LINE_WORDS];
+}
+
+static uint32_t page_aside(const uint64_t *word)
+{
+    return 1u << (unsigned) (word - pl_rules_aside) / ASIDE_PAGE_WORDS;
+}
+
+static uint64_t read_aside(const uint64_t *word)
+{
+    return load_relaxed(&written_aside) & page_aside(word) ? load_relaxed(word) : 0;
 }
 
 /*
- * If the line is full, the rule replaces the address's home word, where it is found fastest.
- *
  * A module may be unloaded while this thread stores the rule of an address in it, and another one may be loaded there.
  * Each side writes first and looks afterwards, with a full barrier in between: either pl_rule_forget() sees the word,
  * or this thread sees the new generation and takes the word back.
  */
-static COLD void keep_rule(uintptr_t where, uint32_t rule, uint32_t made_in)
+static COLD void store_rule(uint64_t *word, uint64_t value, uint32_t made_in)
 {
-    uint64_t *word = word_of(where, 0), value = tag_of(where) | rule;
+    store_relaxed(word, value);
+    __atomic_thread_fence(__ATOMIC_SEQ_CST);
+    if (unlikely(load_relaxed(&generation) != made_in))
+        swap_if(word, value, 0);
+}
+
+/* If the line is full, the rule replaces the address's home word, where it is found fastest. */
+static COLD void keep_in_table(uintptr_t where, uint32_t rule, uint32_t made_in)
+{
+    uint64_t *word = word_of(where, 0);
     for (unsigned i = 0; i < PL_RULE_LINE_WORDS; i++) {
         if (load_relaxed(word_of(where, i)) == 0) {
             word = word_of(where, i);
@@ -242,10 +262,48 @@ static COLD void keep_rule(uintptr_t where, uint32_t rule, uint32_t made_in)
     }
     uint64_t part = 1ull << (unsigned) (word - pl_rules) / PART_WORDS;
     fetch_or(&written, part); /* before the store: nobody may find a word in a part that is not to be cleared */
-    store_relaxed(word, value);
-    __atomic_thread_fence(__ATOMIC_SEQ_CST);
-    if (unlikely(load_relaxed(&generation) != made_in))
-        swap_if(word, value, 0);
+    store_rule(word, tag_of(where) | rule, made_in);
+}
+
+static COLD void keep_rule(uintptr_t where, uint32_t rule, uint32_t made_in)
+{
+    uint64_t *word = word_aside(where);
+    if (!load_relaxed(&puts_aside) || read_aside(word)) {
+        keep_in_table(where, rule, made_in);
+        return;
+    }
+    fetch_or(&written_aside, page_aside(word));
+    store_rule(word, tag_of(where) | rule, made_in);
+}
+
+/* A process that lives long has its rules in the table, where they are found fastest. */
+static COLD uint32_t search_aside(uintptr_t where)
+{
+    uint32_t before = load_acquire(&generation);
+    uint64_t rule = read_aside(word_aside(where)) ^ tag_of(where);
+    if (rule - 1 >= (1u << PL_RULE_BITS) - 1)
+        return 0;
+    if (unlikely(fetch_add(&found_aside, 1) > FOUND_MOST)) {
+        store_relaxed(&puts_aside, false);
+        keep_in_table(where, (uint32_t) rule, before);
+    }
+    return (uint32_t) rule;
+}
+
+void pl_rule_put_aside(void)
+{
+    store_relaxed(&puts_aside, true);
+    store_relaxed(&found_aside, 0);
+}
+
+COLD uint32_t pl_rule_search(uintptr_t where)
+{
+    for (unsigned i = 0; i < PL_RULE_LINE_WORDS && where >> PL_ARCH_ADDRESS_BITS == 0; i++) {
+        uint64_t rule = load_relaxed(word_of(where, i)) ^ tag_of(where);
+        if (rule - 1 < (1u << PL_RULE_BITS) - 1)
+            return (uint32_t) rule;
+    }
+    return load_relaxed(&written_aside) && where >> PL_ARCH_ADDRESS_BITS == 0 ? search_aside(where) : 0;
 }
 
 COLD uint32_t pl_rule_learn(uintptr_t where, struct pl_scratch *scratch)
@@ -275,5 +333,8 @@ void pl_rule_forget(void)
             if (load_relaxed(&part[i]) != 0)
                 store_relaxed(&part[i], 0);
     }
+    for (unsigned i = 0; load_relaxed(&written_aside) && i < PL_RULE_ASIDE_WORDS; i++)
+        if (read_aside(&pl_rules_aside[i]) != 0)
+            store_relaxed(&pl_rules_aside[i], 0);
     __atomic_fetch_sub(&forgetting, 1, __ATOMIC_RELEASE); /* what was cleared is visible first */
 }

@@ -67,6 +67,12 @@ enum pl_special {
 #define PL_RULE_WORDS (PL_RULE_LINE_WORDS << PL_RULE_LINE_BITS)
 extern HIDDEN uint64_t pl_rules[PL_RULE_WORDS];
 
+/* In a forked child, each new rule in the table would copy a page of its parent's: a few hundred rules copy nearly all
+ * of its 128 pages. So the child's first rules go to a smaller table, one word for each line, which is searched last.
+ */
+#define PL_RULE_ASIDE_WORDS (1u << PL_RULE_LINE_BITS)
+extern HIDDEN uint64_t pl_rules_aside[PL_RULE_ASIDE_WORDS];
+
 #define PL_RULE_KEY_BITS (PL_ARCH_ADDRESS_BITS - PL_ARCH_CODE_SHIFT)
 _Static_assert(PL_RULE_KEY_BITS <= PL_RULE_LINE_BITS + 64 - PL_RULE_BITS, "line and word identify an address");
 
@@ -94,8 +100,17 @@ INLINE uint32_t pl_rule_recall(uintptr_t where)
 /* Code without unwind tables is read, to find how it returns (code.h). Set by the front end before the first walk. */
 extern HIDDEN bool pl_rule_reads_code;
 
-/* Searches the whole cache line of an address. 0: not there. */
+/* Searches the whole cache line of an address, and of the table beside. 0: not there. */
 uint32_t pl_rule_search(uintptr_t where);
+
+/* The rule, wherever it is; PL_SPECIAL_UNKNOWN: nowhere. */
+INLINE uint32_t pl_rule_known(uintptr_t where)
+{
+    uint32_t rule = pl_rule_recall(where);
+    if (unlikely(rule == PL_RULE_MAKE_SPECIAL(PL_SPECIAL_UNKNOWN)) && (rule = pl_rule_search(where)) == 0)
+        rule = PL_RULE_MAKE_SPECIAL(PL_SPECIAL_UNKNOWN);
+    return rule;
+}
 
 /* Searches the line; if the rule is not there, makes it from the unwind tables and caches it. */
 uint32_t pl_rule_learn(uintptr_t where, struct pl_scratch *scratch);

@@ -337,8 +337,8 @@ static bool leave_realigned(struct step *at, uint32_t rule, uintptr_t last)
     return true;
 }
 
-/* Searches the whole cache line of rules. If the rule is not there, the plain walk has to learn it: that takes more
- * stack than a trace may use, and a stack with a new rule needs a plain walk anyway, to find its frames. */
+/* Searches everywhere. If the rule is not there, the plain walk has to learn it: that takes more stack than a trace may
+ * use, and a stack with a new rule needs a plain walk anyway, to find its frames. */
 static COLD uint32_t look_closer(uintptr_t where)
 {
     uint32_t rule = pl_rule_search(where);
@@ -407,6 +407,8 @@ INLINE bool replace(struct way *way, unsigned number)
     struct detail *detail = &way->detail[number];
     uintptr_t pc = load_code(word->at);
     uint32_t rule = pl_rule_recall(pc - 1);
+    if (unlikely(rule == PL_RULE_MAKE_SPECIAL(PL_SPECIAL_UNKNOWN)) && pc)
+        rule = look_closer(pc - 1);
     if (rule != detail->rule && !alike(way, number, rule))
         return false;
     way->sum += (pc - word->is) * factors[number];

@@ -71,4 +71,7 @@ void pl_unwind_prepare(void);
 /* Discards all cached rules. Called when a module is unloaded, because other code may get its addresses. */
 void pl_rule_forget(void);
 
+/* This is a forked child: new rules go where they copy few pages of its parent (rules.h). */
+void pl_rule_put_aside(void);
+
 #endif

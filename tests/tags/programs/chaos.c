@@ -20,8 +20,10 @@
 #define WORKERS 3
 #define SLOTS 64
 #define DEPTH 4
+#define COPIES_MIN 8u /* on a busy machine they take longer than the time */
 
 static int enough;
+static unsigned copies;
 static const char *directory;
 static void *slot[SLOTS];
 
@@ -88,6 +90,7 @@ static void write_one(uint64_t *random)
     char path[512];
     snprintf(path, sizeof path, "%s/copy.%u.plim", directory, draw(random, 40));
     plimsoll_write(path);
+    __atomic_fetch_add(&copies, 1, __ATOMIC_RELAXED);
 }
 
 static void meddle(uint64_t *random)
@@ -137,6 +140,8 @@ int main(int argc, char **argv)
     for (uintptr_t i = 0; i <= WORKERS; i++)
         REQUIRE(pthread_create(&thread[i], NULL, i ? keep_beginning : keep_meddling, (void *) (i + 1)) == 0);
     nanosleep(&time, NULL);
+    while (__atomic_load_n(&copies, __ATOMIC_RELAXED) < COPIES_MIN)
+        nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
     __atomic_store_n(&enough, 1, __ATOMIC_RELAXED);
     for (unsigned i = 0; i <= WORKERS; i++)
         pthread_join(thread[i], NULL);
