@@ -50,6 +50,12 @@ const char *pl_location_common_name(struct pl_arena *arena, const struct pl_plac
 /* The text in place of a stack that did not fit into the file or cannot be read. */
 const char *pl_locations_no_stack(const struct pl_profile *profile);
 
+/* Stacks that did not fit into the file or cannot be read, and sizes without stacks, have no function to name. */
+static inline bool pl_locations_stands_in(const struct pl_locations *locations, uint32_t location)
+{
+    return location == locations->overflow || location == locations->other_sizes;
+}
+
 struct pl_locations *pl_locations_new(const struct pl_profile *profile, const struct pl_location_options *options);
 void pl_locations_free(struct pl_locations *locations);
 

@@ -86,7 +86,7 @@ char *pl_traits_command(const struct pl_profile *profile)
     FILE *out = pl_grow_check(open_memstream(&command, &bytes), 1, sizeof *out);
     fputs(profile->argv[0] ? profile->argv[0] : profile->comm, out);
     for (const char **word = profile->argv[0] ? profile->argv + 1 : profile->argv; *word; word++) {
-        fprintf(out, " %s", *word);
+        fprintf(out, " %s", **word ? *word : "''"); /* an empty one must not vanish */
         if (ftell(out) > COMMAND_MOST)
             break;
     }

@@ -71,8 +71,8 @@ struct pl_machine_memory {
     uint64_t function; /* to call next; 0: go home */
     uint64_t argument[7];
     uint64_t result;
-    uint64_t abandoned; /* to be called before going home, unless a tracer has set it to 0 */
-    char text[4096 - 10 * 8];
+    uint64_t abandoned;       /* to be called before going home, unless a tracer has set it to 0 */
+    char text[4096 - 10 * 8]; /* or ranges: below */
     /* then the extended state; at the end, the stack */
 };
 
@@ -125,6 +125,14 @@ uint64_t pl_machine_memory(const struct pl_machine_registers *registers);
  * being flags of clone, that sleeps for some seconds and exits. */
 uint64_t pl_machine_system_call(uint64_t visit);
 uint64_t pl_machine_copier(uint64_t visit);
+
+/* Another one, which needs no argument: tells the kernel to wipe ranges of memory when the process forks. They are
+ * where texts are otherwise, and end with one whose address is 0. */
+struct pl_machine_range {
+    uint64_t address, bytes;
+};
+#define PL_MACHINE_RANGES (sizeof((struct pl_machine_memory *) NULL)->text / sizeof(struct pl_machine_range) - 1)
+uint64_t pl_machine_wiper(uint64_t visit);
 
 /* ---- entries ---- */
 

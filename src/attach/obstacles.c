@@ -155,6 +155,12 @@ static bool is_protected(const struct process *process)
                         "(PR_SET_DUMPABLE); run this as root");
 }
 
+static bool is_sandboxed(const struct process *process)
+{
+    return number(process, "Seccomp", 10) > 0 &&
+           say(process, "it is in a seccomp sandbox, where a system call of the profiler might kill it");
+}
+
 static bool is_confined(const struct process *process)
 {
     return number(process, "Seccomp", 10) > 0 &&
@@ -268,6 +274,14 @@ bool pl_obstacles_to_detach(pid_t pid, char why[PL_OBSTACLES_BYTES])
     const struct process *process = open_process(pid, why);
     return is_gone(process) || is_zombie(process) || is_anothers(process) || is_protected(process) ||
            is_traced(process) || is_stopped(process);
+}
+
+bool pl_obstacles_to_visit(pid_t pid, char why[PL_OBSTACLES_BYTES])
+{
+    const struct process *process = open_process(pid, why);
+    return is_gone(process) || is_zombie(process) || is_anothers(process) || is_restricted(process) ||
+           is_protected(process) || is_traced(process) || is_stopped(process) || shares_memory(process) ||
+           is_sandboxed(process) || has_shadow_stack(process);
 }
 
 char *pl_obstacles_environment(pid_t pid, const char *name)

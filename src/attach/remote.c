@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/ptrace.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -39,6 +40,16 @@ static void nap(uint64_t ns)
     nanosleep(&(struct timespec){(time_t) (ns / 1000000000u), (long) (ns % 1000000000u)}, NULL);
 }
 
+void pl_remote_hold_interrupts(sigset_t *before)
+{
+    sigset_t interrupts;
+    sigemptyset(&interrupts);
+    sigaddset(&interrupts, SIGINT);
+    sigaddset(&interrupts, SIGTERM);
+    sigaddset(&interrupts, SIGHUP);
+    sigprocmask(SIG_BLOCK, &interrupts, before);
+}
+
 bool pl_remote_open(struct pl_remote *remote, pid_t pid)
 {
     *remote = (struct pl_remote){.problem = ""};
@@ -49,7 +60,7 @@ bool pl_remote_open(struct pl_remote *remote, pid_t pid)
 void pl_remote_close(struct pl_remote *remote)
 {
     pl_remote_go(remote);
-    pl_visitor_dismiss(&remote->visitor);
+    pl_visitor_dismiss(&remote->visitor, &(const char *){NULL});
     pl_tracee_release(&remote->tracee, 0);
     pl_backtrace_free(&remote->loaded);
     pl_loaded_free(&remote->loaded);
@@ -147,7 +158,8 @@ bool pl_remote_borrow(struct pl_remote *remote, enum pl_remote_need need, uint64
 
 bool pl_remote_give_back(struct pl_remote *remote)
 {
-    return pl_visitor_dismiss(&remote->visitor) || fail(remote, "its borrowed thread has ended");
+    const char *why;
+    return pl_visitor_dismiss(&remote->visitor, &why) || fail(remote, "%s", why);
 }
 
 static bool call(struct pl_remote *remote, uint64_t function, const uint64_t argument[PL_VISITOR_ARGUMENTS],
@@ -173,6 +185,32 @@ bool pl_remote_system_call(struct pl_remote *remote, long number, const uint64_t
 }
 
 /* ---- a copy ---- */
+
+bool pl_remote_keep(struct pl_remote *remote, const struct pl_machine_range *range, size_t count)
+{
+    struct pl_visitor *visitor = &remote->visitor;
+    const struct pl_machine_range end = {0, 0};
+    const size_t bytes = count * sizeof *range;
+    uint64_t text = pl_visitor_text(visitor), result;
+    if (count > PL_MACHINE_RANGES || !pl_tracee_write(&remote->tracee, text, range, bytes) ||
+        !pl_tracee_write(&remote->tracee, text + bytes, &end, sizeof end) ||
+        !pl_visitor_if_abandoned(visitor, pl_machine_wiper(visitor->visit)))
+        return fail(remote, "it has too much memory that is wiped when it forks");
+    for (size_t i = 0; i < count; i++) {
+        const uint64_t argument[6] = {range[i].address, range[i].bytes, MADV_KEEPONFORK};
+        if (!pl_remote_system_call(remote, SYS_madvise, argument, &result) || result)
+            return pl_remote_keep_no_more(remote), false;
+    }
+    return true;
+}
+
+bool pl_remote_keep_no_more(struct pl_remote *remote)
+{
+    uint64_t result;
+    const uint64_t none[6] = {0};
+    return pl_remote_call(remote, pl_machine_wiper(remote->visitor.visit), none, &result) &&
+           pl_visitor_if_abandoned(&remote->visitor, 0);
+}
 
 /* A child without a signal for its end: only wait4() with __WALL sees it. CLONE_PTRACE makes it ours, and it stops
  * before it executes anything. It shares the table of open files, so that what the process closes meanwhile is closed.

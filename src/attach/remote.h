@@ -32,6 +32,9 @@ struct pl_remote {
     char problem[PL_REMOTE_PROBLEM];
 };
 
+/* While something of ours is in the process: Ctrl-C and the like wait until sigprocmask() restores `before`. */
+void pl_remote_hold_interrupts(sigset_t *before);
+
 bool pl_remote_open(struct pl_remote *remote, pid_t pid);
 
 /* Lets everything go that is still held. */
@@ -58,12 +61,20 @@ enum pl_remote_need {
 /* Stops all threads at a moment when one of them can be borrowed. It and all others stand still then. */
 bool pl_remote_borrow(struct pl_remote *remote, enum pl_remote_need need, uint64_t wait_ns);
 
-/* Gives it back: it goes on where it was. False: it has ended, or does not get there soon; it is left alone. */
+/* Gives it back: it goes on where it was. False: it has ended, or does not get there soon; then it is left alone, and
+ * gets there by itself. */
 bool pl_remote_give_back(struct pl_remote *remote);
 
 /* It calls a function, or the kernel (result: -errno), with its own stack of 200 KiB and all signals blocked. */
 bool pl_remote_call(struct pl_remote *remote, uint64_t function, const uint64_t argument[6], uint64_t *result);
 bool pl_remote_system_call(struct pl_remote *remote, long number, const uint64_t argument[6], uint64_t *result);
+
+/*
+ * From now on copies have these ranges of memory, which are wiped when the process forks; and no more, before its
+ * threads go on. If we are killed in between, the borrowed thread sees to that. False: they are wiped.
+ */
+bool pl_remote_keep(struct pl_remote *remote, const struct pl_machine_range *range, size_t count);
+bool pl_remote_keep_no_more(struct pl_remote *remote);
 
 /*
  * Copies the process as it is now: a child that shares no memory with it, which we trace, and which stands still and

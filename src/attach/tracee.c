@@ -202,7 +202,7 @@ static void take_status(struct pl_tracee_thread *thread, int status)
     }
 }
 
-static bool has_ended(const struct pl_tracee *tracee, pid_t tid)
+bool pl_tracee_has_ended(const struct pl_tracee *tracee, pid_t tid)
 {
     unsigned flags;
     return strchr("ZXx", state_of(tracee->pid, tid, &flags)) != NULL;
@@ -222,7 +222,7 @@ static bool await_stops(struct pl_tracee *tracee, uint64_t until_ns)
                 thread->gone = true;
             else if (pl_tracee_now_ns() <= until_ns)
                 nap();
-            else if (!(thread->gone = has_ended(tracee, thread->tid))) {
+            else if (!(thread->gone = pl_tracee_has_ended(tracee, thread->tid))) {
                 tracee->error = ETIMEDOUT;
                 tracee->culprit = thread->tid;
                 return false;
@@ -334,19 +334,20 @@ static int look(pid_t tid, uint64_t until_ns, unsigned looks, int *status)
     return 0;
 }
 
-/* True: it is before or after a system call. */
-static bool pass_on(pid_t tid, int status, const uint64_t *signals)
+/* LATE: it is on its way. */
+static enum pl_tracee_wait pass_on(pid_t tid, int status, const uint64_t *signals)
 {
     bool event = status >> 16 != 0;
     if (WSTOPSIG(status) == (SIGTRAP | 0x80))
-        return true;
+        return PL_TRACEE_CALL;
     if (event && signals)
         ptrace(PTRACE_SETSIGMASK, tid, (void *) sizeof *signals, signals);
-    if (event && is_stop_signal(WSTOPSIG(status)))
+    if (event && is_stop_signal(WSTOPSIG(status))) {
         ptrace(PTRACE_LISTEN, tid, NULL, NULL); /* it stays stopped until SIGCONT */
-    else
-        ptrace(PTRACE_SYSCALL, tid, NULL, (void *) (long) (event ? 0 : WSTOPSIG(status)));
-    return false;
+        return PL_TRACEE_STOPPED;
+    }
+    ptrace(PTRACE_SYSCALL, tid, NULL, (void *) (long) (event ? 0 : WSTOPSIG(status)));
+    return PL_TRACEE_LATE;
 }
 
 enum pl_tracee_wait pl_tracee_wait_call(pid_t tid, uint64_t until_ns, const uint64_t *signals)
@@ -355,8 +356,9 @@ enum pl_tracee_wait pl_tracee_wait_call(pid_t tid, uint64_t until_ns, const uint
         ptrace(PTRACE_INTERRUPT, tid, NULL, NULL);
     for (unsigned looks = 0;; looks++) {
         int status = 0, seen = look(tid, until_ns, looks, &status);
-        if (seen > 0 && pass_on(tid, status, signals))
-            return PL_TRACEE_CALL;
+        enum pl_tracee_wait how = seen > 0 ? pass_on(tid, status, signals) : PL_TRACEE_LATE;
+        if (how != PL_TRACEE_LATE)
+            return how;
         if (seen < 0)
             return errno == ETIMEDOUT ? PL_TRACEE_LATE : PL_TRACEE_GONE;
     }

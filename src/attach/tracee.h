@@ -49,6 +49,8 @@ void pl_tracee_release(struct pl_tracee *tracee, pid_t keep);
 
 struct pl_tracee_thread *pl_tracee_find(struct pl_tracee *tracee, pid_t tid);
 
+bool pl_tracee_has_ended(const struct pl_tracee *tracee, pid_t tid);
+
 /* Lets one thread go and forgets it; or only forgets it. */
 void pl_tracee_let_go(struct pl_tracee *tracee, pid_t tid);
 void pl_tracee_forget(struct pl_tracee *tracee, pid_t tid);
@@ -57,7 +59,8 @@ void pl_tracee_forget(struct pl_tracee *tracee, pid_t tid);
 bool pl_tracee_step(pid_t tid);
 
 enum pl_tracee_wait {
-    PL_TRACEE_CALL, /* it is before or after a system call */
+    PL_TRACEE_CALL,    /* it is before or after a system call */
+    PL_TRACEE_STOPPED, /* by SIGSTOP or the like: it comes no further before SIGCONT */
     PL_TRACEE_LATE,
     PL_TRACEE_GONE,
 };

@@ -11,7 +11,8 @@
 #include <sys/syscall.h>
 
 #define VISIT_MAX 2048
-#define SEND_NS 1000000000ull
+#define WAY_NS 30000000000ull /* for going there, or home: a thread waits for nobody, but a busy machine lets it wait  \
+                               */
 #define LATE_NS 200000000ull
 #define STACK_WORDS 32768
 #define WORDS_AT_ONCE 512
@@ -115,11 +116,25 @@ static enum pl_machine_place place_of(const struct pl_visitor *visitor, struct p
 /*
  * A call that is late may wait for a lock whose owner was stopped by a signal: some runtimes stop all threads that way,
  * and wait for ours. So after LATE_NS the thread gets its signals. A handler runs on the visit's stack like on any
- * other.
- *
- * Lets it go on until it is at the marker or at the door. OTHER: it has not come there in time.
+ * other. If the process is stopped meanwhile (SIGSTOP), the call is waited for, but not a thread on its way.
  */
-static enum pl_machine_place await_place(struct pl_visitor *visitor, uint64_t wait_ns,
+static enum pl_tracee_wait await_call(struct pl_visitor *visitor, bool called, uint64_t late_ns, uint64_t until_ns)
+{
+    const uint64_t *signals = NULL;
+    for (bool late = !called || late_ns >= until_ns;;) {
+        enum pl_tracee_wait how = pl_tracee_wait_call(visitor->tid, late ? until_ns : late_ns, signals);
+        signals = NULL;
+        if (how == PL_TRACEE_LATE && !late) {
+            late = true;
+            signals = &visitor->signals;
+        } else if (how != PL_TRACEE_STOPPED || !called) {
+            return how;
+        }
+    }
+}
+
+/* Lets it go on until it is at the marker or at the door. OTHER: it has not come there in time. */
+static enum pl_machine_place await_place(struct pl_visitor *visitor, bool called, uint64_t wait_ns,
                                          struct pl_machine_registers *registers)
 {
     uint64_t until_ns = pl_tracee_now_ns() + wait_ns, late_ns = until_ns - wait_ns + LATE_NS;
@@ -127,9 +142,8 @@ static enum pl_machine_place await_place(struct pl_visitor *visitor, uint64_t wa
     while (place == PL_PLACE_OTHER) {
         if (!pl_tracee_step(visitor->tid))
             return PL_PLACE_OTHER;
-        enum pl_tracee_wait how = pl_tracee_wait_call(visitor->tid, late_ns < until_ns ? late_ns : until_ns, NULL);
-        if (how == PL_TRACEE_LATE && late_ns < until_ns)
-            how = pl_tracee_wait_call(visitor->tid, until_ns, &visitor->signals);
+        enum pl_tracee_wait how = await_call(visitor, called, late_ns, until_ns);
+        visitor->stopped = how == PL_TRACEE_STOPPED;
         if (how != PL_TRACEE_CALL)
             return PL_PLACE_OTHER;
         place = place_of(visitor, registers);
@@ -193,14 +207,14 @@ bool pl_visitor_send(struct pl_visitor *visitor, struct pl_tracee *tracee, const
         return false;
     }
     *why = "its thread did not execute our code";
-    enum pl_machine_place place = await_place(visitor, SEND_NS, &registers);
+    enum pl_machine_place place = await_place(visitor, false, WAY_NS, &registers);
     if (place == PL_PLACE_MARKER) {
         visitor->memory = pl_machine_memory(&registers);
         return write_visit(visitor);
     }
     if (place == PL_PLACE_DOOR) {
         *why = "it gets no more memory from the kernel";
-        pl_visitor_dismiss(visitor);
+        pl_visitor_dismiss(visitor, &(const char *){NULL});
     } else {
         leave_alone(visitor);
     }
@@ -238,7 +252,7 @@ bool pl_visitor_call(struct pl_visitor *visitor, uint64_t function, const uint64
         return false;
     memcpy(call.argument, argument, sizeof call.argument);
     if (pl_tracee_write(visitor->tracee, visitor->memory, &call, sizeof call) &&
-        await_place(visitor, wait_ns, &registers) == PL_PLACE_MARKER)
+        await_place(visitor, true, wait_ns, &registers) == PL_PLACE_MARKER)
         return pl_tracee_read(visitor->tracee, visitor->memory + offsetof(struct pl_machine_memory, result), result,
                               sizeof *result);
     leave_alone(visitor);
@@ -250,7 +264,7 @@ bool pl_visitor_call(struct pl_visitor *visitor, uint64_t function, const uint64
 static bool pass_door(struct pl_visitor *visitor, const struct pl_machine_handlers *handlers)
 {
     int signal;
-    if (!pl_machine_leave(visitor->tid, &visitor->before, visitor->signals, handlers, pl_tracee_now_ns() + SEND_NS,
+    if (!pl_machine_leave(visitor->tid, &visitor->before, visitor->signals, handlers, pl_tracee_now_ns() + WAY_NS,
                           &signal))
         return false;
     clear_visit(visitor);
@@ -281,7 +295,7 @@ static struct pl_machine_handlers ask_for_handlers(struct pl_visitor *visitor)
     for (unsigned i = 0; i < 64; i++) {
         const uint64_t argument[PL_VISITOR_ARGUMENTS] = {SYS_rt_sigaction, i + 1, 0, pl_visitor_text(visitor), 8};
         if (handlers.caught >> i & 1 &&
-            pl_visitor_call(visitor, pl_machine_system_call(visitor->visit), argument, SEND_NS, &result) && !result &&
+            pl_visitor_call(visitor, pl_machine_system_call(visitor->visit), argument, WAY_NS, &result) && !result &&
             pl_tracee_read(visitor->tracee, pl_visitor_text(visitor), action, sizeof action) &&
             !(action[1] & SA_RESTART))
             handlers.ending |= 1ull << i;
@@ -289,20 +303,28 @@ static struct pl_machine_handlers ask_for_handlers(struct pl_visitor *visitor)
     return handlers;
 }
 
-bool pl_visitor_dismiss(struct pl_visitor *visitor)
+static bool go_home(struct pl_visitor *visitor)
 {
     struct pl_machine_registers registers;
     struct pl_machine_handlers handlers = {0};
-    if (!visitor->tid)
-        return true;
     if (visitor->memory && pl_machine_asks_for_handlers() && pl_machine_call(&visitor->before) >= 0)
         handlers = ask_for_handlers(visitor);
     if (!visitor->tid)
         return false;
-    bool home = !visitor->memory ||
-                (pl_visitor_if_abandoned(visitor, 0) && await_place(visitor, SEND_NS, &registers) == PL_PLACE_DOOR);
-    if (home && pass_door(visitor, &handlers))
+    bool at_door = !visitor->memory || (pl_visitor_if_abandoned(visitor, 0) &&
+                                        await_place(visitor, false, WAY_NS, &registers) == PL_PLACE_DOOR);
+    return at_door && pass_door(visitor, &handlers);
+}
+
+bool pl_visitor_dismiss(struct pl_visitor *visitor, const char **why)
+{
+    pid_t tid = visitor->tid;
+    if (!tid || go_home(visitor))
         return true;
-    leave_alone(visitor);
+    *why = pl_tracee_has_ended(visitor->tracee, tid) ? "its borrowed thread has ended"
+           : visitor->stopped ? "it was stopped by a signal; its borrowed thread goes back by itself after SIGCONT"
+                              : "its borrowed thread is not back yet; it goes back by itself";
+    if (visitor->tid)
+        leave_alone(visitor);
     return false;
 }

@@ -21,6 +21,7 @@ struct pl_visitor {
     uint64_t visit;
     uint64_t memory;
     uint64_t signals; /* that the thread itself blocks */
+    bool stopped;     /* when we last waited for it, a signal had stopped it */
     struct pl_machine_registers before;
 };
 
@@ -44,7 +45,8 @@ bool pl_visitor_write_text(struct pl_visitor *visitor, const char *text);
 /* A function that the thread calls before it goes home, if nobody dismisses it: if we are killed. 0: none. */
 bool pl_visitor_if_abandoned(struct pl_visitor *visitor, uint64_t function);
 
-/* Sends it home. False: it has ended, or does not come so far; then it is left alone. */
-bool pl_visitor_dismiss(struct pl_visitor *visitor);
+/* Sends it home. False: it has ended, or does not come so far (*why); then it is left alone, and goes home by itself.
+ */
+bool pl_visitor_dismiss(struct pl_visitor *visitor, const char **why);
 
 #endif

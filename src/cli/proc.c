@@ -416,3 +416,22 @@ uint64_t pl_proc_now_ns(void)
     clock_gettime(CLOCK_MONOTONIC, &now);
     return (uint64_t) now.tv_sec * 1000000000u + (uint64_t) now.tv_nsec;
 }
+
+bool pl_proc_await(pid_t pid, uint64_t ns)
+{
+    sigset_t interrupts;
+    uint64_t until_ns = pl_proc_now_ns() + ns;
+    sigemptyset(&interrupts);
+    sigaddset(&interrupts, SIGINT);
+    sigaddset(&interrupts, SIGTERM);
+    sigaddset(&interrupts, SIGHUP);
+    sigprocmask(SIG_BLOCK, &interrupts, NULL);
+    for (uint64_t now_ns; (now_ns = pl_proc_now_ns()) < until_ns;) {
+        uint64_t left_ns = until_ns - now_ns < 100000000u ? until_ns - now_ns : 100000000u;
+        if (sigtimedwait(&interrupts, NULL, &(struct timespec){0, (long) left_ns}) > 0)
+            return true;
+        if (kill(pid, 0) && errno == ESRCH)
+            return false;
+    }
+    return true;
+}

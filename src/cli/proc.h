@@ -77,6 +77,10 @@ char *pl_proc_title(pid_t pid);
 /* "/proc/PID/root" if the process has another root directory than we do, else NULL. The caller frees it. */
 char *pl_proc_root(pid_t pid);
 
+/* Waits for `ns`, and leaves interrupts blocked. True: the time is over, or somebody has interrupted us. False: the
+ * process has ended. */
+bool pl_proc_await(pid_t pid, uint64_t ns);
+
 /* CLOCK_MONOTONIC, as in profiles. */
 uint64_t pl_proc_now_ns(void);
 

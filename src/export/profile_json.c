@@ -500,6 +500,79 @@ static void write_memory(struct pl_json *json, const struct pl_profile *profile)
     pl_json_end(json, ']');
 }
 
+static void add_resident(struct pl_json *json, const struct pl_resident_bytes *bytes)
+{
+    pl_json_add_whole(json, "live_bytes", bytes->live);
+    pl_json_add_whole(json, "resident_bytes", bytes->resident);
+    pl_json_add_whole(json, "swapped_bytes", bytes->swapped);
+    pl_json_add_whole(json, "untouched_bytes", bytes->untouched);
+    pl_json_add_real(json, "live_error", (double) bytes->live_error);
+    pl_json_add_real(json, "resident_error", (double) bytes->resident_error);
+    pl_json_add_real(json, "swapped_error", (double) bytes->swapped_error);
+    pl_json_add_real(json, "untouched_error", (double) bytes->untouched_error);
+}
+
+static void write_resident(struct pl_json *json, const struct pl_profile *profile,
+                           const struct pl_resident_record *reading)
+{
+    pl_json_begin(json, '{');
+    pl_json_add_real(json, "time_s", (double) reading->time_ns / 1e9);
+    pl_json_add_bool(json, "exact", reading->flags & PL_FOOTPRINT_EXACT);
+    add_resident(json, &reading->all);
+    pl_json_key(json, "sites");
+    pl_json_begin(json, '[');
+    for (uint32_t i = 0; i < reading->sites; i++) {
+        uint32_t site = reading->site[i].site;
+        uint32_t stack = site < profile->records ? profile->stack_of_record[site] : PL_NO_STACK;
+        pl_json_separate(json);
+        pl_json_begin(json, '{');
+        pl_json_add_index(json, "stack", stack < profile->stacks ? stack : PL_NO_STACK);
+        add_resident(json, &reading->site[i]);
+        pl_json_end(json, '}');
+    }
+    pl_json_end(json, ']');
+    pl_json_end(json, '}');
+}
+
+static void write_residency(struct pl_json *json, const struct pl_profile *profile)
+{
+    pl_json_begin(json, '[');
+    for (uint32_t i = 0; i < profile->residents; i++) {
+        pl_json_line(json);
+        write_resident(json, profile, &profile->resident[i]);
+    }
+    pl_json_end(json, ']');
+}
+
+static uint32_t index_of(uint32_t number)
+{
+    return number ? number - 1 : UINT32_MAX;
+}
+
+void pl_profile_json_holder(struct pl_json *json, const struct pl_holder_view *holder, const char *key, uint32_t place)
+{
+    static const char *const kinds[PL_HOLDERS] = {
+        [PL_HOLDER_ROOT] = "root", [PL_HOLDER_BLOCKS] = "blocks", [PL_HOLDER_REST] = "rest", [PL_HOLDER_WAY] = "way"};
+    pl_json_line(json);
+    pl_json_begin(json, '{');
+    pl_json_add_text(json, "kind", kinds[holder->kind]);
+    pl_json_add_text(json, "name", holder->kind == PL_HOLDER_ROOT ? holder->name : NULL);
+    pl_json_add_index(json, "parent", index_of(holder->parent));
+    pl_json_add_index(json, "way", index_of(holder->way));
+    pl_json_add_index(json, key, place);
+    pl_json_add_real(json, "blocks", holder->objects);
+    pl_json_add_real(json, "bytes", holder->space);
+    pl_json_end(json, '}');
+}
+
+static void write_holders(struct pl_json *json, const struct pl_profile *profile)
+{
+    pl_json_begin(json, '[');
+    for (uint32_t i = 1; i < profile->holders; i++)
+        pl_profile_json_holder(json, &profile->holder[i], "stack", profile->holder[i].stack);
+    pl_json_end(json, ']');
+}
+
 static void write_shares(struct pl_json *json, const struct pl_composition_view *composition)
 {
     pl_json_begin(json, '[');
@@ -654,6 +727,8 @@ static const struct part {
     {"timeline", write_timeline},
     {"snapshots", write_compositions},
     {"memory", write_memory},
+    {"residency", write_residency},
+    {"holders", write_holders},
     {"advice", write_advice},
 };
 

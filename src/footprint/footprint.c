@@ -8,7 +8,7 @@
 #include <string.h>
 #include <time.h>
 
-#include "footprint/heap.h"
+#include "reach/memory/heap.h"
 #include "footprint/known.h"
 #include "footprint/stacks.h"
 
@@ -751,7 +751,7 @@ static void measure_blocks(struct pl_known *known, struct pl_space *space, struc
         }
         if (part)
             pl_present_add(pages, block->address, block->address + block->size, &extent);
-        take(context, block, (double) extent.resident, (double) extent.swapped);
+        take(context, block, &extent);
     }
 }
 
@@ -768,6 +768,7 @@ bool pl_residency_read(const struct pl_footprint_options *options, pl_residency_
         why = "the profiler's tables cannot be read; root may, and the user who runs it unless ptrace_scope forbids it";
     if (!why) {
         pl_present_open(pages, options->pid);
+        pages->written = options->written;
         measure_blocks(&known, &space, pages, take, context);
         pl_present_close(pages);
     }

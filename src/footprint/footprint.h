@@ -17,6 +17,7 @@
 #define PL_FOOTPRINT_H
 
 #include "footprint/known.h"
+#include "reach/memory/present.h"
 #include "format/format.h"
 
 struct pl_footprint_figure {
@@ -78,6 +79,7 @@ struct pl_footprint_options {
     bool exact;                    /* all recorded blocks are in that table */
     bool glibc;                    /* its malloc is that of glibc */
     double live_bytes, live_error; /* as the profile says */
+    enum pl_written_by written;    /* for pl_residency_read() */
 };
 
 /* False: see `problem`. */
@@ -93,7 +95,7 @@ double pl_footprint_pinned_in_all(const struct pl_footprint *footprint);
 
 /* How much of each block whose address is known is resident: calls `take` for each. It reads no heap. False: see
  * `problem`, of 256 bytes. */
-typedef void pl_residency_taken(void *context, const struct pl_known_block *block, double resident, double swapped);
+typedef void pl_residency_taken(void *context, const struct pl_known_block *block, const struct pl_extent *extent);
 bool pl_residency_read(const struct pl_footprint_options *options, pl_residency_taken *take, void *context,
                        char *problem);
 

@@ -3,12 +3,16 @@
 #include "footprint/known.h"
 
 #include <stdlib.h>
-#include <string.h>
 
-#include "core/blocks/live.h"
 #include "reach/census.h"
+#include "reach/samples.h"
 
-#define GROUPS_READ 64u
+static bool make_room(struct pl_known *known, uint32_t count)
+{
+    known->block = malloc((count + 1ull) * sizeof *known->block);
+    known->room = known->block ? count : 0;
+    return known->block;
+}
 
 static bool add(struct pl_known *known, struct pl_known_block block)
 {
@@ -30,7 +34,8 @@ static bool read_exact(struct pl_known *known, struct pl_space *space, uint64_t 
 {
     struct pl_census census = {0};
     struct pl_census_table table;
-    bool good = pl_census_find_table(&table, space, blocks_at) && pl_census_take(&census, space, &table);
+    bool good = pl_census_find_table(&table, space, blocks_at, 0) && pl_census_take(&census, space, &table) &&
+                make_room(known, census.count);
     for (uint32_t i = 0; i < census.count && good; i++)
         good = add(known, (struct pl_known_block){
                               .address = census.block[i].address,
@@ -46,49 +51,24 @@ static bool read_exact(struct pl_known *known, struct pl_space *space, uint64_t 
 
 /* ---- sampled ---- */
 
-static bool take_group(struct pl_known *known, const struct pl_live_group *group)
+static bool take_sample(void *context, const struct pl_sample *sample)
 {
-    bool good = true;
-    for (unsigned i = 0; i < PL_LIVE_GROUP && good; i++) {
-        const struct pl_record *record = &group->record[i];
-        if (!group->address[i] || group->address[i] & PL_LIVE_LINK_MAP || !(record->weight >= 1))
-            continue;
-        good = add(known, (struct pl_known_block){
-                              .address = group->address[i],
-                              .size = record->size,
-                              .weight = record->weight,
-                              .place = record->row,
-                              .sampled = true,
-                          });
-    }
-    return good;
-}
-
-/* Pages of a level that were never written hold no sample. */
-static bool read_level(struct pl_known *known, struct pl_space *space, uint64_t at, uint64_t groups)
-{
-    struct pl_live_group *group = malloc(GROUPS_READ * sizeof *group);
-    bool good = group;
-    for (uint64_t done = 0; done < groups && good; done += GROUPS_READ) {
-        uint64_t from = at + done * sizeof *group, end = from + GROUPS_READ * sizeof *group, begin, stop;
-        if (!pl_space_touched(space, from, end, &begin, &stop))
-            continue;
-        good = pl_space_read(space, from, group, GROUPS_READ * sizeof *group) == GROUPS_READ * sizeof *group;
-        for (unsigned i = 0; i < GROUPS_READ && good; i++)
-            good = take_group(known, &group[i]);
-    }
-    free(group);
-    return good;
+    return add(context, (struct pl_known_block){
+                            .address = sample->address,
+                            .size = sample->size,
+                            .weight = sample->weight,
+                            .place = sample->row,
+                            .sampled = true,
+                        });
 }
 
 static bool read_sampled(struct pl_known *known, struct pl_space *space, uint64_t live_at)
 {
-    struct pl_live live;
-    if (pl_space_read(space, live_at, &live, sizeof live) != sizeof live)
-        return false;
-    bool good = true;
-    for (unsigned i = 0; i < PL_LIVE_LEVELS && live.level[i] && good; i++)
-        good = read_level(known, space, (uintptr_t) live.level[i], 1ull << PL_LIVE_GROUPS_LOG2(i));
+    struct pl_sample_level level[PL_SAMPLE_LEVELS];
+    int levels = pl_samples_find(space, live_at, level);
+    bool good = levels >= 0;
+    for (int i = 0; i < levels && good; i++)
+        good = pl_samples_read(space, &level[i], take_sample, known);
     return good;
 }
 
@@ -100,6 +80,15 @@ static int by_address(const void *left, const void *right)
     return a->address < b->address ? -1 : a->address > b->address;
 }
 
+/* The census comes in order, unless the allocator is one that places blocks 8 bytes apart. */
+static bool is_sorted(const struct pl_known *known)
+{
+    uint32_t i = 1;
+    while (i < known->count && known->block[i - 1].address <= known->block[i].address)
+        i++;
+    return i >= known->count;
+}
+
 bool pl_known_read(struct pl_known *known, struct pl_space *space, uint64_t blocks_at, uint64_t live_at)
 {
     *known = (struct pl_known){0};
@@ -107,7 +96,7 @@ bool pl_known_read(struct pl_known *known, struct pl_space *space, uint64_t bloc
         return false;
     if (live_at && !read_sampled(known, space, live_at))
         return false;
-    if (known->count)
+    if (!is_sorted(known))
         qsort(known->block, known->count, sizeof *known->block, by_address);
     return true;
 }

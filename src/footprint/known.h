@@ -9,7 +9,7 @@
 #ifndef PL_KNOWN_H
 #define PL_KNOWN_H
 
-#include "reach/space.h"
+#include "reach/memory/space.h"
 
 struct pl_known_block {
     uint64_t address;

@@ -8,7 +8,7 @@
 #ifndef PL_STACKS_H
 #define PL_STACKS_H
 
-#include "reach/space.h"
+#include "reach/memory/space.h"
 
 struct pl_stacks {
     uint64_t *pointer; /* stack pointers, in rising order */

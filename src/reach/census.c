@@ -26,7 +26,7 @@ struct reading {
     uint64_t slot[PL_SPACE_WINDOW / 8 + 1]; /* one more: the size of a block is in the next slot */
 };
 
-static bool enter(struct pl_census *census, struct pl_census_block block)
+bool pl_census_enter(struct pl_census *census, struct pl_census_block block)
 {
     if (census->count == census->room) {
         uint32_t room = census->room ? 2 * census->room : 4096;
@@ -51,21 +51,21 @@ static uint64_t address_of(const struct reading *reading, uint64_t region, uint6
 static bool enter_small(struct reading *reading, uint64_t address, const uint64_t *slot)
 {
     uint64_t size = slot[0] & PL_BLOCK_SIZE_NEXT;
-    return enter(reading->census, (struct pl_census_block){
-                                      .address = address,
-                                      .size = size == PL_BLOCK_SIZE_NEXT ? slot[1] : size,
-                                      .place = (uint32_t) (slot[0] >> PL_BLOCK_TALLY_SHIFT),
-                                      .vague = reading->granule_shift == 5,
-                                  });
+    return pl_census_enter(reading->census, (struct pl_census_block){
+                                                .address = address,
+                                                .size = size == PL_BLOCK_SIZE_NEXT ? slot[1] : size,
+                                                .place = (uint32_t) (slot[0] >> PL_BLOCK_TALLY_SHIFT),
+                                                .vague = reading->granule_shift == 5,
+                                            });
 }
 
 static bool enter_large(struct reading *reading, uint64_t address, const uint64_t *slot)
 {
-    return enter(reading->census, (struct pl_census_block){
-                                      .address = address + (slot[0] & PL_BLOCK_SIZE_NEXT) * 8,
-                                      .size = slot[1],
-                                      .place = (uint32_t) (slot[0] >> PL_BLOCK_TALLY_SHIFT),
-                                  });
+    return pl_census_enter(reading->census, (struct pl_census_block){
+                                                .address = address + (slot[0] & PL_BLOCK_SIZE_NEXT) * 8,
+                                                .size = slot[1],
+                                                .place = (uint32_t) (slot[0] >> PL_BLOCK_TALLY_SHIFT),
+                                            });
 }
 
 /* Slots from number `first` on. A slot without a tally is the second one of the block before it. */
@@ -82,6 +82,16 @@ static bool take_slots(struct reading *reading, uint64_t region, uint64_t first,
     return good;
 }
 
+/* The word behind what was read has the size of the last block there. If its page was never written, that is no block
+ * of two slots; reading it would make the kernel put a page there. */
+static uint64_t word_behind(struct reading *reading, uint64_t at)
+{
+    uint64_t word = 0, start, stop;
+    if (pl_space_touched(reading->process, at, at + sizeof word, &start, &stop))
+        pl_space_read(reading->process, at, &word, sizeof word);
+    return word;
+}
+
 /* A row of slots of one kind. Pages that were never written hold no block. */
 static bool take_row(struct reading *reading, uint64_t region, uint64_t at, uint64_t slots, bool large)
 {
@@ -91,22 +101,64 @@ static bool take_row(struct reading *reading, uint64_t region, uint64_t at, uint
         stop = start + wanted;
         if (pl_space_read(reading->process, start, reading->slot, wanted) != wanted)
             return false;
-        reading->slot[wanted / 8] = 0;
-        pl_space_read(reading->process, stop, &reading->slot[wanted / 8], 8);
+        reading->slot[wanted / 8] = word_behind(reading, stop);
         if (!take_slots(reading, region, (start - at) / 8, wanted / 8, large))
             return false;
     }
     return true;
 }
 
+/* The blocks of the second row, from number `middle` on, go among those of the first one, by address. */
+static bool merge_rows(struct pl_census *census, uint32_t first, uint32_t middle)
+{
+    uint32_t left = census->count - middle, to = census->count;
+    struct pl_census_block *second = malloc((left + 1ull) * sizeof *second);
+    if (!second)
+        return false;
+    memcpy(second, &census->block[middle], left * sizeof *second);
+    while (left) {
+        bool earlier = middle > first && census->block[middle - 1].address > second[left - 1].address;
+        census->block[--to] = earlier ? census->block[--middle] : second[--left];
+    }
+    free(second);
+    return true;
+}
+
 static bool take_slab(struct reading *reading, const struct pl_census_slab *slab)
 {
+    uint32_t first = reading->census->count;
     uint64_t slots =
         pl_block_index(&(struct pl_blocks){.granule_shift = reading->granule_shift}, (1ull << PL_REGION_SHIFT) - 1) + 1;
-    return take_row(reading, slab->region, slab->at, slots, false) &&
-           take_row(reading, slab->region, slab->at - PL_BLOCK_LARGE_SLOTS * 8, PL_BLOCK_LARGE_SLOTS - PL_BLOCK_PAGE,
-                    true);
+    if (!take_row(reading, slab->region, slab->at, slots, false))
+        return false;
+    uint32_t middle = reading->census->count;
+    return take_row(reading, slab->region, slab->at - PL_BLOCK_LARGE_SLOTS * 8, PL_BLOCK_LARGE_SLOTS - PL_BLOCK_PAGE,
+                    true) &&
+           merge_rows(reading->census, first, middle);
 }
+
+/* ---- samples ---- */
+
+static bool take_sample(void *context, const struct pl_sample *sample)
+{
+    struct pl_census *census = context;
+    if (census->samples == census->sample_room) {
+        uint32_t room = census->sample_room ? 2 * census->sample_room : 4096;
+        struct pl_census_sample *more = realloc(census->sample, room * sizeof *more);
+        if (!more)
+            return false;
+        census->sample = more;
+        census->sample_room = room;
+    }
+    census->sample[census->samples] = (struct pl_census_sample){sample->weight, sample->row};
+    return pl_census_enter(census, (struct pl_census_block){
+                                       .address = sample->address,
+                                       .size = sample->size,
+                                       .place = PL_CENSUS_SAMPLED | census->samples++,
+                                   });
+}
+
+/* ---- all of it ---- */
 
 bool pl_census_take(struct pl_census *census, struct pl_space *space, const struct pl_census_table *table)
 {
@@ -120,6 +172,8 @@ bool pl_census_take(struct pl_census *census, struct pl_space *space, const stru
     }
     for (uint32_t i = 0; i < table->count && good; i++)
         good = take_slab(reading, &table->slab[i]);
+    for (uint32_t i = 0; i < table->levels && good; i++)
+        good = pl_samples_read(space, &table->level[i], take_sample, census);
     free(reading);
     return good;
 }
@@ -157,11 +211,14 @@ static bool find_in_top(struct pl_census_table *table, struct pl_space *process,
     return good;
 }
 
-bool pl_census_find_table(struct pl_census_table *table, struct pl_space *process, uint64_t blocks_at)
+bool pl_census_find_table(struct pl_census_table *table, struct pl_space *process, uint64_t blocks_at, uint64_t live_at)
 {
     struct pl_blocks *blocks = malloc(sizeof *blocks);
     *table = (struct pl_census_table){0};
     bool good = blocks && pl_space_read(process, blocks_at, blocks, sizeof *blocks) == sizeof *blocks;
+    int levels = good && live_at ? pl_samples_find(process, live_at, table->level) : 0;
+    good &= levels >= 0;
+    table->levels = good ? (uint32_t) levels : 0;
     if (good)
         table->granule_shift = blocks->granule_shift;
     for (uint32_t top = 0; top < TOPS && good; top++)
@@ -182,6 +239,8 @@ void pl_census_free(struct pl_census *census)
         free(census->span[i].first);
     free(census->span);
     free(census->block);
+    free(census->sample);
+    free(census->heap);
     *census = (struct pl_census){0};
 }
 
@@ -235,6 +294,9 @@ static void settle_addresses(struct pl_census *census, struct pl_space_window *w
                       count_chunks(window, other, block->size) > count_chunks(window, block->address, block->size)))
             block->address = other;
         block->vague = false;
+        expected = 0;
+        if (i + 1 == census->count || !block[1].vague)
+            continue;
         uint64_t chunk = pl_space_word(window, block->address - 8);
         expected = chunk & PL_CHUNK_MAPPED ? 0 : block->address + (chunk & ~(uint64_t) PL_CHUNK_FLAGS);
     }
@@ -281,14 +343,20 @@ static bool make_spans(struct pl_census *census)
     return true;
 }
 
+void pl_census_sort(struct pl_census *census)
+{
+    if (census->count)
+        qsort(census->block, census->count, sizeof *census->block, by_address);
+}
+
 bool pl_census_settle(struct pl_census *census, struct pl_space *space)
 {
     struct pl_space_window window = {.space = space, .word = malloc(PL_SPACE_WORDS)};
     if (!window.word)
         return false;
-    if (census->count)
-        qsort(census->block, census->count, sizeof *census->block, by_address);
-    if (census->glibc)
+    if (!census->walked)
+        pl_census_sort(census);
+    if (census->glibc) /* blocks in chunks that were walked are not vague */
         settle_addresses(census, &window);
     free(window.word);
     return make_spans(census);

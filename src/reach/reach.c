@@ -3,16 +3,17 @@
 #include "reach/reach.h"
 
 #include <errno.h>
+#include <math.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
-#include <sys/syscall.h>
 
 #include "attach/remote.h"
+#include "reach/chunks.h"
 
 #define STOP_NS 2000000000ull
+#define REMOVE_NS 10000000000ull
 
 struct work {
     struct pl_remote remote;
@@ -20,6 +21,7 @@ struct work {
     struct pl_roots roots;
     struct pl_census_table table;
     struct pl_space space;
+    uint64_t expected_bytes; /* to be read; 0: not known yet */
     const struct pl_reach_options *options;
     struct pl_reach *reach;
 };
@@ -38,7 +40,7 @@ static bool note(struct work *work)
     work->reach->threads = (uint32_t) work->remote.tracee.count;
     if (!pl_roots_note_threads(&work->roots, &work->remote.tracee))
         return fail(work, strerror(ENOMEM));
-    bool found = pl_census_find_table(&work->table, &process, work->options->blocks_at);
+    bool found = pl_census_find_table(&work->table, &process, work->options->blocks_at, work->options->live_at);
     work->reach->read_bytes += process.read_bytes;
     pl_space_close(&process);
     return found || fail(work, "the profiler's table of blocks cannot be read");
@@ -56,34 +58,93 @@ static bool take_census(struct work *work, pid_t from)
 
 /* ---- the copy ---- */
 
-/* Says of all slabs whether a copy has them. Slabs mostly lie side by side. False: the kernel refused. */
-static bool advise_slabs(struct work *work, int advice)
+/* Copies are to have all slabs, which mostly lie side by side, and samples. False: they are too many, or the kernel
+ * refused. */
+static bool keep_tables(struct work *work)
 {
     const struct pl_census_table *table = &work->table;
-    bool good = true;
+    struct pl_machine_range range[PL_MACHINE_RANGES];
+    size_t count = 0;
     for (uint32_t i = 0, next; i < table->count; i = next) {
-        uint64_t from = table->slab[i].from, to = table->slab[i].to, result;
+        uint64_t from = table->slab[i].from, to = table->slab[i].to;
         for (next = i + 1; next < table->count && (table->slab[next].from == to || table->slab[next].to == from);
              next++) {
             from = table->slab[next].from < from ? table->slab[next].from : from;
             to = table->slab[next].to > to ? table->slab[next].to : to;
         }
-        const uint64_t argument[6] = {from, to - from, (uint64_t) advice};
-        good &= pl_remote_system_call(&work->remote, SYS_madvise, argument, &result) && result == 0;
+        if (count == PL_MACHINE_RANGES)
+            return false;
+        range[count++] = (struct pl_machine_range){from, to - from};
     }
-    return good;
+    for (uint32_t i = 0; i < table->levels; i++) {
+        if (count == PL_MACHINE_RANGES)
+            return false;
+        range[count++] = (struct pl_machine_range){table->level[i].from, table->level[i].to - table->level[i].from};
+    }
+    return pl_remote_keep(&work->remote, range, count);
 }
 
-/* Returns its pid; -1: there is none. If it has no slabs, they are read first, from the process. */
+/* Returns its pid; -1: there is none. If it has no tables, they are read first, from the process. */
 static pid_t copy_process(struct work *work)
 {
-    if (!advise_slabs(work, MADV_KEEPONFORK) && !take_census(work, work->options->pid))
+    bool kept = keep_tables(work);
+    if (!kept && !take_census(work, work->options->pid))
         return -1;
     uint64_t start_ns = pl_tracee_now_ns();
     pid_t copy = pl_remote_copy(&work->remote);
     work->reach->copying_ns = pl_tracee_now_ns() - start_ns;
-    advise_slabs(work, MADV_WIPEONFORK);
+    if (kept)
+        pl_remote_keep_no_more(&work->remote);
     return copy;
+}
+
+/* Of a process whose blocks are not all recorded, glibc knows those in between. */
+static bool settle(struct work *work)
+{
+    struct pl_reach *reach = work->reach;
+    if (reach->sampled && !work->table.granule_shift)
+        reach->census.glibc = work->options->glibc;
+    if (reach->sampled && reach->census.glibc && !pl_chunks_take(&reach->census, &work->space))
+        return false;
+    reach->complete = reach->sampled ? reach->census.walked : work->options->complete;
+    return pl_census_settle(&reach->census, &work->space);
+}
+
+static bool is_interrupted(void)
+{
+    sigset_t pending;
+    return sigpending(&pending) == 0 && (sigismember(&pending, SIGINT) == 1 || sigismember(&pending, SIGTERM) == 1 ||
+                                         sigismember(&pending, SIGHUP) == 1);
+}
+
+/* An interrupt waits until the copy has ended, so nothing more is read. When a program ends, it is for the program. */
+static bool go_on(void *context, uint64_t read_bytes)
+{
+    struct work *work = context;
+    const struct pl_reach_options *options = work->options;
+    if (options->progress && work->expected_bytes)
+        options->progress(options->what, fmin(0.99, (double) read_bytes / (double) work->expected_bytes));
+    return options->ending || !is_interrupted();
+}
+
+/* Each block is read once for verdicts, and once more for what follows. */
+static void expect_reading(struct work *work)
+{
+    const struct pl_census *census = &work->reach->census;
+    work->expected_bytes = work->space.read_bytes;
+    for (uint32_t i = 0; i < census->count; i++)
+        work->expected_bytes += census->block[i].size * (work->options->also ? 2 : 1);
+}
+
+static bool follow_all(struct work *work)
+{
+    struct pl_reach *reach = work->reach;
+    const struct pl_reach_options *options = work->options;
+    if (!settle(work) || !pl_roots_find(&work->roots, &work->space, &reach->census, reach->complete, options->inode))
+        return false;
+    expect_reading(work);
+    return pl_verdicts_reach(&reach->census, &work->roots, &work->space) &&
+           (!options->also || options->also(options->context, &reach->census, &work->roots, &work->space));
 }
 
 static bool follow(struct work *work)
@@ -94,11 +155,14 @@ static bool follow(struct work *work)
         return false;
     if (!pl_space_open(&work->space, work->copy ? work->copy : options->pid))
         return fail(work, "its mappings cannot be read");
-    bool good = pl_census_settle(&reach->census, &work->space) &&
-                pl_roots_find(&work->roots, &work->space, &reach->census, options->complete, options->inode) &&
-                pl_verdicts_reach(&reach->census, &work->roots, &work->space) &&
-                (!options->also || options->also(options->context, &reach->census, &work->roots, &work->space));
+    work->space.go_on = go_on;
+    work->space.context = work;
+    bool good = follow_all(work);
     reach->read_bytes += work->space.read_bytes;
+    if (options->progress)
+        options->progress(options->what, 1);
+    if (work->space.stopped)
+        return fail(work, "interrupted");
     return good || fail(work, strerror(ENOMEM));
 }
 
@@ -129,7 +193,8 @@ static bool note_and_copy(struct work *work, bool borrowed)
     }
     work->copy = copy;
     pl_remote_go(remote);
-    return pl_remote_give_back(remote) || fail(work, remote->problem);
+    pl_remote_give_back(remote); /* if it comes home later, or not at all: the copy is enough for us */
+    return true;
 }
 
 static bool read_all(struct work *work)
@@ -157,32 +222,21 @@ static void end_copy(struct work *work)
     if (!work->copy)
         return;
     pl_remote_end_copy(work->copy);
-    pl_remote_borrow(&work->remote, PL_NEED_CALLS, STOP_NS);
+    pl_remote_borrow(&work->remote, PL_NEED_CALLS, REMOVE_NS);
     pl_remote_forget_copy(&work->remote, work->copy);
-}
-
-/* A copy must not be left behind: interrupts wait until it has ended. */
-static void hold_interrupts(sigset_t *before)
-{
-    sigset_t interrupts;
-    sigemptyset(&interrupts);
-    sigaddset(&interrupts, SIGINT);
-    sigaddset(&interrupts, SIGTERM);
-    sigaddset(&interrupts, SIGHUP);
-    sigprocmask(SIG_BLOCK, &interrupts, before);
 }
 
 bool pl_reach_read(struct pl_reach *reach, const struct pl_reach_options *options)
 {
     struct work *work = calloc(1, sizeof *work);
     sigset_t before;
-    *reach = (struct pl_reach){.complete = options->complete};
+    *reach = (struct pl_reach){.sampled = options->live_at};
     if (!work)
         return false;
     work->space.pagemap = -1;
     work->reach = reach;
     work->options = options;
-    hold_interrupts(&before);
+    pl_remote_hold_interrupts(&before); /* a copy must not be left behind */
     bool good = pl_remote_open(&work->remote, options->pid) ? read_all(work) : fail(work, work->remote.problem);
     end_copy(work);
     pl_remote_go(&work->remote);

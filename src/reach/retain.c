@@ -73,7 +73,7 @@ static bool collect(struct making *making, struct pl_census *census, const struc
     pl_walk_roots(&walk);
     for (uint32_t i = 0; i < census->count; i++)
         walk.waiting[i] = i;
-    for (uint32_t done = 0; done < census->count && !making->full;)
+    for (uint32_t done = 0; done < census->count && !making->full && !space->stopped;)
         done += (uint32_t) pl_walk_scan(&walk, walk.waiting + done, census->count - done);
     pl_walk_end(&walk);
     return !making->full;
@@ -127,6 +127,8 @@ static void find_roots(struct making *making, uint32_t count)
         uint32_t node = making->order[i], above = making->dominator[node];
         if (node < first)
             continue;
+        if (above >= first)
+            making->retain->above[node - first] = above - first;
         if (above == 0)
             root[node - first] = PL_RETAIN_SEVERAL;
         else
@@ -164,11 +166,13 @@ static bool answer(struct making *making, uint32_t blocks)
     making->dominator = malloc(making->graph.nodes * sizeof *making->dominator);
     making->order = malloc(making->graph.nodes * sizeof *making->order);
     retain->root = malloc((blocks + 1ull) * sizeof *retain->root);
+    retain->above = malloc((blocks + 1ull) * sizeof *retain->above);
     retain->via = malloc((blocks + 1ull) * sizeof *retain->via);
     retain->from = malloc((blocks + 1ull) * sizeof *retain->from);
-    if (!making->dominator || !making->order || !retain->root || !retain->via || !retain->from)
+    if (!making->dominator || !making->order || !retain->root || !retain->above || !retain->via || !retain->from)
         return false;
     memset(retain->root, 0xff, blocks * sizeof *retain->root);
+    memset(retain->above, 0xff, blocks * sizeof *retain->above);
     memset(retain->via, 0xff, blocks * sizeof *retain->via);
     memset(retain->from, 0xff, blocks * sizeof *retain->from);
     uint32_t count = pl_dominate(&making->graph, making->dominator, making->order);
@@ -198,6 +202,7 @@ bool pl_retain_find(struct pl_retain *retain, struct pl_census *census, const st
 void pl_retain_free(struct pl_retain *retain)
 {
     free(retain->root);
+    free(retain->above);
     free(retain->via);
     free(retain->from);
     *retain = (struct pl_retain){0};

@@ -25,9 +25,10 @@ struct pl_retain_namer {
 
 struct pl_retain {
     uint32_t roots;
-    uint32_t *root; /* of each block: who retains it, or one of the above */
-    uint32_t *via;  /* of each block: the block before it on a shortest way from a root; PL_CENSUS_NONE: a root is */
-    uint32_t *from; /* of each block: the root at which that way begins; PL_RETAIN_LOST: none */
+    uint32_t *root;  /* of each block: who retains it, or one of the above */
+    uint32_t *above; /* of each block: the nearest block that is on every way to it; PL_CENSUS_NONE: there is none */
+    uint32_t *via;   /* of each block: the block before it on a shortest way from a root; PL_CENSUS_NONE: a root is */
+    uint32_t *from;  /* of each block: the root at which that way begins; PL_RETAIN_LOST: none */
     uint64_t edges;
 };
 

@@ -186,9 +186,20 @@ static bool add_mapped_blocks(struct search *search)
     return good;
 }
 
+static bool add_walked_heaps(struct search *search)
+{
+    const struct pl_census *census = search->census;
+    bool good = true;
+    for (uint32_t i = 0; i < census->heaps && good; i++)
+        good = add_heap(search, census->heap[i].from, census->heap[i].to);
+    return good;
+}
+
 static bool find_heaps(struct search *search)
 {
-    for (size_t i = 0; search->census->glibc && i < search->space->count; i++) {
+    if (!add_walked_heaps(search))
+        return false;
+    for (size_t i = 0; search->census->glibc && !search->census->walked && i < search->space->count; i++) {
         const struct pl_space_part *part = &search->space->part[i];
         bool fit = part->anonymous && part->writable && part->readable && !part->ours;
         if (fit && !strcmp(part->name, "[heap]")) {

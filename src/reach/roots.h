@@ -19,7 +19,7 @@
 
 #include "attach/tracee.h"
 #include "reach/census.h"
-#include "reach/space.h"
+#include "reach/memory/space.h"
 
 /* A thread when it was stopped. */
 struct pl_roots_thread {

@@ -81,7 +81,7 @@ static void scan_lost(struct pl_walk *walk)
 {
     uint32_t number[PL_SPACE_PIECES], next = 0;
     walk->meet = note_pointed_to;
-    while (next < walk->census->count) {
+    while (next < walk->census->count && !walk->space->stopped) {
         size_t n = 0;
         for (; next < walk->census->count && n < PL_SPACE_PIECES; next++)
             if (is_lost(&walk->census->block[next]))

@@ -42,7 +42,7 @@ static void scan_large(struct pl_walk *walk, uint32_t number)
 {
     const struct pl_census_block *block = &walk->census->block[number];
     walk->from = number;
-    for (uint64_t at = 0; at + 8 <= block->size; at += PL_SPACE_WINDOW) {
+    for (uint64_t at = 0; at + 8 <= block->size && !walk->space->stopped; at += PL_SPACE_WINDOW) {
         uint64_t left = block->size - at, bytes = left < PL_SPACE_WINDOW ? left & ~7ull : PL_SPACE_WINDOW;
         struct pl_space_piece piece = {block->address + at, bytes};
         pl_space_gather(walk->space, &piece, 1, walk->buffer);
@@ -116,7 +116,7 @@ size_t pl_walk_scan(struct pl_walk *walk, const uint32_t *number, size_t count)
 void pl_walk_drain(struct pl_walk *walk)
 {
     uint32_t number[PL_SPACE_PIECES];
-    while (walk->count) {
+    while (walk->count && !walk->space->stopped) {
         size_t n = 0;
         uint64_t bytes = 0;
         while (n < PL_SPACE_PIECES && walk->count && (!n || bytes < PL_SPACE_WINDOW / 2)) {

@@ -68,6 +68,8 @@ PL_IMAGE_VIEW(tags, struct pl_tag_record, PL_KIND_TAG)
 PL_IMAGE_VIEW(scopes, struct pl_scope_record, PL_KIND_SCOPE)
 PL_IMAGE_VIEW(verdicts, struct pl_verdict_record, PL_KIND_VERDICT)
 PL_IMAGE_VIEW(footprints, struct pl_footprint_record, PL_KIND_FOOTPRINT)
+PL_IMAGE_VIEW(residents, struct pl_resident_record, PL_KIND_RESIDENT)
+PL_IMAGE_VIEW(holders, struct pl_holder_record, PL_KIND_HOLDER)
 PL_IMAGE_VIEW(functions, struct pl_function_record, PL_KIND_FUNCTION)
 PL_IMAGE_VIEW(symbols, struct pl_symbol, PL_KIND_SYMBOL)
 #undef PL_IMAGE_VIEW

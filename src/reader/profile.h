@@ -227,6 +227,15 @@ struct pl_composition_view {
     const struct pl_composition_share *share;
 };
 
+/* What held a part of the heap: see struct pl_holder_record. Numbers are those of its records. */
+struct pl_holder_view {
+    enum pl_holder kind;
+    uint32_t parent, way;
+    uint32_t stack; /* PL_NO_STACK: not known */
+    double objects, space;
+    char name[PL_HOLDER_NAME];
+};
+
 /* A heap beside malloc's, with sites of its own. */
 struct pl_heap_view {
     enum pl_heap_kind kind;
@@ -294,8 +303,12 @@ struct pl_profile {
     struct pl_moment_view *moment;
     uint32_t compositions; /* likewise */
     struct pl_composition_view *composition;
+    uint32_t holders; /* what held the heap, if somebody has asked: 0, or number 0 is not used */
+    struct pl_holder_view *holder;
     uint32_t footprints; /* likewise: what RSS consisted of, if somebody has asked */
     struct pl_footprint_record *footprint;
+    uint32_t residents; /* likewise: how much of what was live was resident */
+    struct pl_resident_record *resident;
 
     struct pl_estimate total[PL_METRIC_COUNT]; /* alloc_* are exact: from the threads' counters */
     struct pl_spread spread;                   /* of all sites together */

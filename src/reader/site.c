@@ -27,12 +27,16 @@ _Static_assert(WORDS(struct pl_figures) <= WORDS_MAX, "the larger of the two");
 static const struct pl_packed *pack(struct pl_arena *arena, const void *from, uint32_t words)
 {
     uint32_t word[WORDS_MAX], packed[MASKS(WORDS_MAX) + WORDS_MAX], masks = MASKS(words), used = masks;
-    memcpy(word, from, words * sizeof *word);
+    const char *bytes = memcpy(word, from, words * sizeof *word);
     memset(packed, 0, masks * sizeof *packed);
-    for (uint32_t i = 0; i < words; i++) {
-        packed[i / WORD_BITS] |= (uint32_t) (word[i] != 0) << i % WORD_BITS;
-        packed[used] = word[i];
-        used += word[i] != 0;
+    for (uint32_t pair = 0; pair < words; pair += 2) { /* nearly all are zero */
+        uint64_t both;
+        memcpy(&both, bytes + pair * sizeof *word, sizeof both);
+        for (uint32_t i = pair; both != 0 && i < pair + 2; i++) {
+            packed[i / WORD_BITS] |= (uint32_t) (word[i] != 0) << i % WORD_BITS;
+            packed[used] = word[i];
+            used += word[i] != 0;
+        }
     }
     if (used == masks)
         return NULL;

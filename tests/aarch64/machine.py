@@ -23,7 +23,7 @@ GLIBC = Path(os.environ.get("PLIMSOLL_GLIBC", "/nonexistent"))
 HOURS = 2
 MEMORY = "4G"
 
-# What runs there: files of claims, with words that choose some of them.
+# What runs there: files of claims, with words that choose some of them, and unit tests.
 SUBJECTS = (
     "aarch64/pages.py",
     "exact/counts.py",
@@ -37,7 +37,9 @@ SUBJECTS = (
     "traps/startup.py sandbox",
     "glibc/switches.py",
     "glibc/behaviour.py",
+    "attach/test_remote",
     "attach/attached.py",
+    "attach/elsewhere.py",
     "attach/harm.py",
     "attach/refusals.py",
     "reach/leaks.py",
@@ -54,7 +56,8 @@ echo "@@ kernel $(uname -r) $(getconf PAGESIZE)"
 for subject in {subjects}; do
     echo "@@ begin $subject"
     set -- $subject
-    timeout 3000 python3 {tests}/$1 "${{@:2}}" </dev/null 2>&1 || true
+    case $1 in *.py) run="python3 {tests}/$1" ;; *) run=$PLIMSOLL_BUILD/tests/$1 ;; esac
+    timeout 3000 $run "${{@:2}}" </dev/null 2>&1 || true
     echo "@@ end $subject"
 done
 echo "@@ done"; sync; echo o >/proc/sysrq-trigger; sleep 100
@@ -110,7 +113,8 @@ class Archive:
 def write_archive(path):
     archive = Archive(path)
     settings = {"PLIMSOLL_BUILD": BUILD, "PLIMSOLL_SOURCE": SOURCE, "PLIMSOLL_GLIBC": GLIBC,
-                "CLAIMS_UNABLE": SOURCE / "tests/aarch64/unable-in-machine", "PATH": "/usr/bin:/bin:/usr/sbin:/sbin"}
+                "CLAIMS_UNABLE": SOURCE / "tests/aarch64/unable-in-machine", "CMOCKA_MESSAGE_OUTPUT": "TAP",
+                "PATH": "/usr/bin:/bin:/usr/sbin:/sbin"}
     exports = "\n".join(f"export {name}='{value}'" for name, value in settings.items())
     subjects = " ".join(f"'{subject}'" for subject in SUBJECTS)
     init = INIT.format(settings=exports, subjects=subjects, tests=SOURCE / "tests")

@@ -11,10 +11,12 @@ import sys
 import tempfile
 from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "lib"))
+TESTS = Path(__file__).resolve().parent.parent
+sys.path[:0] = [str(TESTS / "lib"), str(TESTS / "python")]
 from built import EMULATOR, PLIMSOLL, RUNTIME, SOURCE, SYSROOT, environment, export, runnable  # noqa: E402
-from claims import Skip, claim, main  # noqa: E402
+from claims import Skip, claim, expect, main  # noqa: E402
 from patience import PATIENCE_S  # noqa: E402
+from told import KNOWN, differences, stacks_in, told  # noqa: E402
 
 MACHINE_OFFSET, EM_AARCH64 = 20, 183
 ROOT = Path(SYSROOT or "/")
@@ -114,6 +116,16 @@ def check_twin(name):
 
 
 add_programs()
+
+
+@claim
+def stacks_of_python_code_are_those_that_python_says():
+    needed()
+    with tempfile.TemporaryDirectory(dir="/dev/shm") as place:
+        said, path = profile([BIN / "python3", KNOWN], place, PYTHONHOME=f"{SYSROOT}/usr", PYTHONDONTWRITEBYTECODE="1")
+        wanted = told(said)
+        assert len(wanted) > 50, wanted
+        expect(differences(wanted, stacks_in(export(path, "--python"))))
 
 
 @claim

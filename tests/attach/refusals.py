@@ -86,19 +86,78 @@ def a_process_that_is_traced():
         subject.is_well()
 
 
+# A program that says that it has begun, and waits.
+WAITS = "#include <stdio.h>\n#include <unistd.h>\nint main(void){puts(\"ready\");fflush(stdout);pause();}\n"
+
+
 @claim
 def a_static_program():
     if not shutil.which("cc"):
         raise Skip("there is no compiler here")
     with Place() as place:
         program = place.path / "static"
-        text = "#include <stdio.h>\n#include <unistd.h>\nint main(void){puts(\"ready\");fflush(stdout);pause();}\n"
-        done = subprocess.run(["cc", "-static", "-xc", "-", "-o", program], input=text, text=True, capture_output=True)
+        done = subprocess.run(["cc", "-static", "-xc", "-", "-o", program], input=WAITS, text=True, capture_output=True)
         if done.returncode:
             raise Skip("no static program can be linked here")
         with Subject(command=(program,)) as subject:
             refuse(place, subject.pid, "statically linked")
             subject.is_well()
+
+
+@claim
+def a_program_of_musl():
+    if not shutil.which("musl-gcc"):
+        raise Skip("musl-gcc is not installed")
+    with Place() as place:
+        program = place.path / "small"
+        subprocess.run(["musl-gcc", "-xc", "-", "-o", program], input=WAITS, text=True, check=True)
+        with Subject(command=(program,)) as subject:
+            refuse(place, subject.pid, "musl", "plimsoll run")
+            subject.is_well()
+
+
+@claim
+def the_command_itself():
+    with Place() as place:
+        done = subprocess.run(["bash", "-c", 'exec "$0" attach $$', PLIMSOLL], cwd=place.path, env=environment(),
+                              capture_output=True, text=True)
+        assert done.returncode == 1 and "this command itself" in done.stderr, done
+
+
+@claim
+def a_process_that_has_asked_not_to_be_traced():
+    if os.geteuid() != 0 or not shutil.which("setpriv"):
+        raise Skip("this needs root and setpriv")
+    nobody = ("setpriv", "--reuid=65534", "--regid=65534", "--clear-groups")
+    if subprocess.run([*nobody, "test", "-x", PLIMSOLL]).returncode:
+        raise Skip("another user cannot reach the build directory")
+    script = "import ctypes, time; ctypes.CDLL(None).prctl(4, 0); print('ready', flush=True); time.sleep(1000)"
+    with Place() as place, Subject(command=(*nobody, "/usr/bin/python3", "-c", script)) as subject:
+        os.chmod(place.path, 0o777)
+        refuse(place, subject.pid, "the kernel protects it", "run this as root", prefix=nobody)
+        subject.is_well()
+        place.cycle(subject.pid)  # root may
+        subject.is_well()
+
+
+@claim
+def a_setuid_program():
+    if os.geteuid() != 0 or not shutil.which("setpriv"):
+        raise Skip("this needs root and setpriv")
+    with Place() as place:
+        os.chmod(place.path, 0o755)
+        program = place.path / "privileged"
+        shutil.copy(SUBJECT, program)
+        program.chmod(0o4755)
+        command = ("setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", program, "ledger", 1)
+        with Subject(command=command) as subject:
+            if not subject.status("Uid").startswith("65534\t0"):
+                raise Skip("programs are not setuid here")
+            before = subject.code()
+            refuse(place, subject.pid, "setuid")
+            assert subject.code() == before
+            subject.is_well()
+            subject.order("work", 3)
 
 
 @claim

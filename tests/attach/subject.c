@@ -8,6 +8,7 @@
  *              drop      frees all of them
  *              work N    every thread N times: malloc, calloc, realloc twice, aligned_alloc, and frees
  *              load P    loads the plugin P and lets it allocate 1,000 blocks
+ *              bare      calls getppid, then allocates and frees in all ways, then calls getppid again
  *              fork      a child makes 5,000 allocations in forked_block() and exits
  *              exec P    becomes the program P
  *              spawn P   starts the program P by posix_spawn, and waits for it
@@ -32,6 +33,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <sys/syscall.h>
 #include <sys/time.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -125,6 +127,15 @@ NOINLINE void work(unsigned long times)
     }
 }
 
+/* Often enough before for the allocator to have got into the habit: then it does the same each time. */
+static void mark_work(void)
+{
+    work(20);
+    syscall(SYS_getppid);
+    work(1);
+    syscall(SYS_getppid);
+}
+
 static void *obey(void *argument)
 {
     struct kept *kept = argument;
@@ -209,6 +220,8 @@ static void keep_ledger(void)
         sscanf(line, "%*s %479s", path);
         if (!strcmp(order, "load"))
             load(path);
+        else if (!strcmp(order, "bare"))
+            mark_work();
         else if (!strcmp(order, "fork"))
             let_child_work();
         else if (!strcmp(order, "spawn"))

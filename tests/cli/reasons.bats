@@ -136,7 +136,7 @@ own='#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 void *je_malloc(size_t n) { return mmap(0, n, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0); }
-int main(void) { memset(je_malloc(64 << 20), 1, 64 << 20); free(malloc(1000)); return 0; }'
+int main(void) { memset(je_malloc(64 << 20), 1, 64 << 20); free(malloc(5000)); return 0; }'
 
 @test "an allocator that is linked in under names of its own is recognised, also behind a script" {
     cc -O0 -o own -x c - <<<"$own"
@@ -154,13 +154,13 @@ int main(void) { memset(je_malloc(64 << 20), 1, 64 << 20); free(malloc(1000)); r
     chmod +x wrapper
     for command in ./own ./wrapper; do
         expect 0 "$plimsoll" run --exact -o "$command.plim" -- "$command"
-        says "exact for the allocations that Plimsoll saw: " "heap seen 1,000 B, RSS " "allocations of this program were probably not seen"
+        says "exact for the allocations that Plimsoll saw: " "heap seen 4.9 KiB, RSS " "allocations of this program were probably not seen"
         COLUMNS=200 expect 0 "$plimsoll" report "$command.plim"
         [[ ${lines[1]} == "exact for "*"; others may not have been seen"* ]]
         [[ ${lines[2]} == *"own has an allocator linked in: allocations that go directly to it were not seen" ]]
-        shows " 1. heap seen 1,000 B, RSS " "build it so that it calls malloc"
+        shows " 1. heap seen 4.9 KiB, RSS " "build it so that it calls malloc"
         "$plimsoll" export --format json "$command.plim" >out.json
-        jq -e '.advice[0] | .kind == "outside" and (.headline | startswith("heap seen 1,000 B, RSS ")) and (.evidence | contains("own has an allocator linked in"))' out.json
+        jq -e '.advice[0] | .kind == "outside" and (.headline | startswith("heap seen 4.9 KiB, RSS ")) and (.evidence | contains("own has an allocator linked in"))' out.json
     done
 }
 
@@ -188,10 +188,10 @@ int main(void) {
     cc -O0 -o own -x c - <<<"$own"
     strip own
     expect 0 "$plimsoll" run --exact -o own.plim -- ./own
-    [[ $stderr == *"heap 1,000 B, RSS 6"*" MiB: most of this program's memory does not come from malloc"* ]]
+    [[ $stderr == *"heap 4.9 KiB, RSS 6"*" MiB: most of this program's memory does not come from malloc"* ]]
     COLUMNS=200 expect 0 "$plimsoll" report own.plim
     shows "heap mappings, not included: at most 64.0 MiB mapped at a time, 64.0 MiB at the end, resident or not"
-    shows " 1. heap 1,000 B, RSS 6" "most of this program's memory does not come from malloc"
+    shows " 1. heap 4.9 KiB, RSS 6" "most of this program's memory does not come from malloc"
     [[ $output == *"report --heap mappings own.plim shows the code that maps memory"* ]]
     [[ $output == *"when the heap was largest"* && $output != *"begin here"* ]]
     expect 0 "$plimsoll" report --advice --heap mappings own.plim
@@ -200,7 +200,7 @@ int main(void) {
     [[ $output == *"held 64.0 MiB"* && $output != *"begin here"* ]]
     expect 0 "$plimsoll" run -q --exact --no-mappings -o own.plim -- ./own
     COLUMNS=200 expect 0 "$plimsoll" report own.plim
-    shows " 1. heap 1,000 B, RSS 6" "plimsoll report --memory PID shows what RSS consists of"
+    shows " 1. heap 4.9 KiB, RSS 6" "plimsoll report --memory PID shows what RSS consists of"
     expect 3 "$plimsoll" run --exact -- "$(program cli-leaky)"
     [[ $stderr != *"come from malloc"* ]]
 }

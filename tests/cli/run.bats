@@ -270,6 +270,8 @@ os.execv(sys.argv[1], [sys.argv[1], "run", "-q", "--", "sh", "-c", "exit 9"])' "
     says "only totals are exact: " "the profile reached its limit of 1 MiB (--max-file)" "run --max-file 4M allows more"
     expect 0 "$plimsoll" report out.plim
     shows "only totals are exact: the stacks of " "allocations are not known" "run --max-file 4M allows"
+    expect 1 "$plimsoll" check out.plim --max-allocated 1K --max-never-freed 1
+    [[ $output == *"allocated "*"worst of the known stacks: "*"never freed "* && $output != *"(no room"* ]]
     expect 0 bash -c 'ulimit -f 400; exec "$@"' bash "$plimsoll" run --exact --no-symbols -o limited.plim -- "${churn[@]}"
     says "reached the limit on file sizes, 400 KiB (ulimit -f)" "ulimit -f unlimited removes it"
     [[ $stderr != *"--max-file"* ]]
@@ -615,6 +617,7 @@ traced() {
 
 @test "a child that gives itself a title has it in its profile" {
     expect 0 "$plimsoll" run -o titled.plim -- perl -e 'if (!fork) { $0 = "queue: worker 1"; exit } wait'
+    [[ $stderr =~ "perl "[0-9]+" (queue: worker 1): "[0-9]+" B in "[0-9]+" calls; peak "[0-9]+" B: titled.plim." ]]
     COLUMNS=200 expect 0 "$plimsoll" report titled.plim
     [[ ${lines[0]} == "perl -e "* ]]
     COLUMNS=200 expect 0 "$plimsoll" report titled.plim.*

@@ -105,8 +105,9 @@ on_terminal() {
 @test "words that other profilers use lead to our commands" {
     expect 2 "$plimsoll" record ./app
     says "record: no such command; did you mean \`plimsoll run\`?"
-    expect 2 "$plimsoll" retained app.plim
-    says "retained app.plim: not a PID"
+    expect 0 "$plimsoll" run -q --exact -o app.plim -- true
+    expect 1 "$plimsoll" retained app.plim
+    says "app.plim does not say what holds the heap: $plimsoll retained PID --output FILE stores that of a running process"
 }
 
 @test "a process that runs without Plimsoll is named, with what to do" {

@@ -9,6 +9,7 @@ requests that contain none are not decoded.
 import contextlib
 import gzip
 import os
+import re
 import signal
 import shutil
 import subprocess
@@ -92,27 +93,70 @@ def an_agent_sends_every_process_and_all_of_those_that_begin_later():
         assert {profile.resource["process.pid"] for profile in heard.of(new.service)} == {str(new.pid)}
 
 
+def run_brief(name, out):
+    """A process that makes three steps and ends. Returns the number of its allocations."""
+    program = place() / name
+    shutil.copy(STEPS, program)
+    settings = environment(LD_PRELOAD=RUNTIME, PLIMSOLL_SAMPLE="exact", PLIMSOLL_LIVE_DIR=place(), PLIMSOLL_OUT=out)
+    subprocess.run([program], input=b"3\n", stdout=subprocess.DEVNULL, check=True, env=settings)
+    return export(out)["totals"]["alloc_objects"]["value"]
+
+
 @claim
 def processes_that_end_at_once_are_added_up_by_service():
     name = f"brief of {os.getpid()}"[-15:]  # a process's name has no more characters
-    program = place() / name
-    shutil.copy(STEPS, program)
     expected = 0
     with Store() as store, Agent(store, every="2s"):
         heard = Heard(store)
         with Steps() as steps:  # so we know that the agent watches the directory
             heard.until(lambda: heard.of(steps.service))
         for number in range(SHORT):
-            out = place() / f"{name}.{number}.plim"
-            settings = environment(LD_PRELOAD=RUNTIME, PLIMSOLL_SAMPLE="exact", PLIMSOLL_LIVE_DIR=place(), PLIMSOLL_OUT=out)
-            subprocess.run([program], input=b"3\n", stdout=subprocess.DEVNULL, check=True, env=settings)
-            expected += export(out)["totals"]["alloc_objects"]["value"]
+            expected += run_brief(name, place() / f"{name}.{number}.plim")
         heard.until(lambda: heard.sum_of(name) >= expected)
         with Steps() as steps:
             heard.until(lambda: heard.of(steps.service))
         assert heard.sum_of(name) == expected, (heard.sum_of(name), expected)
         summed = [profile.resource for profile in heard.of(name)]
         assert any("plimsoll.processes" in resource for resource in summed), summed
+
+
+@claim
+def short_processes_that_nobody_could_read_are_counted():
+    """The agent is stopped while they live: it hears of their profiles when these are gone."""
+    elsewhere = place() / "elsewhere"  # where the agent does not look
+    elsewhere.mkdir()
+    with Store() as store, Agent(store) as agent:
+        heard = Heard(store)
+        with Steps() as steps:  # so we know that the agent watches the directory
+            heard.until(lambda: heard.of(steps.service))
+        agent.process.send_signal(signal.SIGSTOP)
+        for number in range(3):
+            run_brief(f"gone of {os.getpid()}"[-15:], elsewhere / f"{number}.plim")
+        agent.process.send_signal(signal.SIGCONT)
+        with Steps() as steps:
+            heard.until(lambda: heard.of(steps.service))
+        _, said = agent.end()
+    counts = re.findall("up to ([0-9]+) short processes ended before they could be read", said)
+    assert sum(map(int, counts)) >= 3, said
+
+
+@claim
+def processes_of_a_run_that_has_just_begun_are_not_missed():
+    """`run` makes a directory of its own: the agent, stopped meanwhile, finds what is in it already."""
+    name = f"first of {os.getpid()}"[-15:]
+    program = place() / name
+    shutil.copy(STEPS, program)
+    with Store() as store, Agent(store) as agent:
+        heard = Heard(store)
+        with Steps() as steps:
+            heard.until(lambda: heard.of(steps.service))
+        agent.process.send_signal(signal.SIGSTOP)
+        command = [PLIMSOLL, "run", "-q", "--sample", "exact", "--live-dir", place(), "-o", place() / "first.plim", program]
+        with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=environment()) as run:
+            assert run.stdout.readline() == b"ready\n"
+            agent.process.send_signal(signal.SIGCONT)
+            heard.until(lambda: heard.of(name))
+            run.stdin.close()
 
 
 @claim

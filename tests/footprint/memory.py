@@ -167,6 +167,28 @@ for program in PROGRAMS:
     claims.add(f"the memory of {program} is explained", functools.partial(check_program, program, ["--exact"]))
 
 
+def present_pages(pid):
+    """Pages that the kernel has put into its page tables, and how much these take."""
+    pages = 0
+    with open(f"/proc/{pid}/pagemap", "rb", buffering=0) as pagemap, open(f"/proc/{pid}/maps") as maps:
+        for line in maps:
+            start, end = (int(word, 16) for word in line.split()[0].split("-"))
+            if start < 1 << 47:
+                pagemap.seek(start // 4096 * 8)
+                pages += sum(entry >> 7 for entry in pagemap.read((end - start) // 4096 * 8)[7::8])
+    return pages
+
+
+@claim
+def reading_puts_no_page_into_the_process():
+    with holds(["--exact"]) as held:
+        before = present_pages(held.pid)
+        for view in ("--resident", "--memory"):
+            assert plimsoll("report", view, held.pid).returncode == 0
+        # The upper levels of the table of blocks are read whole: a few pages, once.
+        assert present_pages(held.pid) - before < 64, (before, present_pages(held.pid))
+
+
 @claim
 def a_process_that_is_not_profiled_is_refused():
     done = plimsoll("report", "--memory", os.getpid())

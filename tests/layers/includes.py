@@ -19,7 +19,7 @@ MAY_READ = {
     "page": {"page", "export", "analysis", "reader", "format"},
     "attach": {"attach", "core", "format"},
     "reach": {"reach", "attach", "core", "format"},
-    "footprint": {"footprint", "reach", "core", "format"},
+    "footprint": {"footprint", "reach", "attach", "core", "format"},
     "cli": {"cli", "footprint", "reach", "attach", "core", "page", "export", "analysis", "reader", "format"},
 }
 

@@ -49,10 +49,10 @@ def finish(process, timeout_s, kill=subprocess.Popen.kill):
     return subprocess.CompletedProcess(process.args, process.returncode, stdout, stderr)
 
 
-def export(path):
+def export(path, *options):
     """The JSON export of a profile."""
     where = ["--sysroot", SYSROOT] if SYSROOT else []
-    command = [PLIMSOLL, "export", *where, "--format", "json", path]
+    command = [PLIMSOLL, "export", *where, "--format", "json", *options, path]
     done = subprocess.run(command, capture_output=True, env=environment())
     assert done.returncode == 0, f"export: status {done.returncode}: {done.stderr.decode()}"
     return json.loads(done.stdout)

@@ -318,7 +318,7 @@ def a_merged_peak_is_called_a_sum_of_peaks_everywhere():
 
         for words in (("report",), ("report", "--peak"), ("report", "--metric", "peak"), ("report", "--by", "thread")):
             text = shown(*words)
-            assert "heap was largest" not in text and "t the peak" not in text, f"{words}: {text}"
+            assert "the heap was largest" not in text and "t the peak" not in text, f"{words}: {text}"
         assert "At their peaks" in shown("report", "--peak")
         for form in ("svg", "dot"):
             text = shown("export", "--format", form, "--metric", "peak")

@@ -54,8 +54,21 @@ def run(directory, *command):
     assert done.returncode == 0, f"{' '.join(map(str, command))}: status {done.returncode}: {said}"
 
 
+def record_held(directory):
+    """What holds the heap is known only of a running process."""
+    command = [PLIMSOLL, "run", *EXACT, "-q", "-o", "held.part", "--", BUILD / "tests/reach/holds"]
+    process = subprocess.Popen([str(word) for word in command], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                               env=environment(), cwd=directory)
+    while process.stdout.readline() not in (b"ready\n", b""):
+        pass
+    holder = Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text().split()[0]
+    run(directory, PLIMSOLL, "retained", holder, "-o", "held.plim")
+    process.communicate()
+
+
 def record(directory):
     """Every profile, by its name."""
+    record_held(directory)
     for name, (options, program) in RECORDED.items():
         run(directory, PLIMSOLL, "run", *options, "-o", f"{name}.plim", "--", *program)
     for name, scenario in FORGED.items():

@@ -93,6 +93,28 @@ export const claims = {
     near(await data(view, "#ages-chart", "total"), sum(totals.ages), "ages");
   },
 
+  "the map of what roots hold has the figures of the export, and a click shows the way to the blocks": async (sight) => {
+    const holders = sight.exported("held").holders;
+    const view = await sight.open("held", { hash: "tab=held" });
+    near(await data(view, "#treemap", "total"), sum(holders.map((holder) => holder.bytes)), "all");
+    const root = view.page.locator("#treemap .treebox", { hasText: /^tree_root/ });
+    await root.click({ position: { x: 12, y: 8 } }); /* its name: the rest of it are other boxes */
+    const detail = view.page.locator("#held-detail");
+    await detail.waitFor();
+    assert.match(await detail.innerText(), /tree_root[^]*retains 31\.9 KiB in 511 blocks/);
+    const below = view.page.locator('#treemap [aria-label^="tree_root"][aria-label*="→ make_node:"]');
+    await below.click();
+    assert.match((await view.text("#held-way")).replace(/\s+/g, " "), /tree_root.*make_node/);
+    await below.click();
+    await detail.waitFor({ state: "detached" });
+  },
+
+  "roots that are too small for a box of their own are one box": async (sight) => {
+    const view = await sight.open("held", { hash: "tab=held", width: 160, height: 844 });
+    await view.page.locator('#treemap [aria-label*=" more:"]').first().waitFor({ state: "attached" });
+    near(await data(view, "#treemap", "total"), sum(sight.exported("held").holders.map((holder) => holder.bytes)), "all");
+  },
+
   "the tag tree has a line for untagged memory even if little of it is live": async (sight) => {
     const view = await sight.open("tags sampled", { hash: "tab=tags&metric=live" });
     const said = (await view.text("#tag-tree")).replace(/\s+/g, " ");

@@ -2,6 +2,7 @@
 """leaks - `plimsoll leaks PID` says of each block what has become of it, and leaves no trace in the process."""
 
 import os
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -79,6 +80,25 @@ def a_program_that_waits_for_its_children_does_not_see_the_copy():
 
 
 @claim
+def an_interrupt_ends_the_look_and_the_copy():
+    script = (
+        "import ctypes\n"
+        "libc=ctypes.CDLL(None); libc.malloc.restype=ctypes.c_void_p\n"
+        "room=libc.malloc(100<<20); ctypes.memset(ctypes.c_void_p(room),1,100<<20)\n"
+    )
+    with python(script) as process:
+        look = subprocess.Popen([PLIMSOLL, "leaks", str(process.pid)], stdout=subprocess.PIPE, text=True)
+        while not children(process.pid) and look.poll() is None:
+            pass
+        look.send_signal(signal.SIGINT)
+        said = look.communicate()[0]
+        assert look.returncode == -signal.SIGINT and not said, (look.returncode, said)
+        assert children(process.pid) == []
+        done = plimsoll("leaks", process.pid)
+        assert done.returncode == 0, done.stderr
+
+
+@claim
 def memory_that_forks_leave_out_is_read_while_the_process_stands_still():
     script = (
         "import ctypes,mmap\n"
@@ -128,8 +148,6 @@ def a_process_that_cannot_be_asked_is_refused_with_the_reason():
     ended = subprocess.Popen(["true"])
     ended.wait()
     expect_refusal(1, "there is no process", str(ended.pid))
-    with Process(PLIMSOLL, "run", "--sample", "1M", "-q", "-o", "s.plim", "--", KEEPS) as process:
-        expect_refusal(1, "is sampled", str(process.pid))
     claims.expect(refusals)
 
 

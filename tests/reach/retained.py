@@ -1,10 +1,12 @@
 # SPDX-License-Identifier: MIT
 """retained - `plimsoll retained PID` says of each root what it retains, as the ledger of the program does."""
 
+import json
 import re
 import subprocess
 import sys
 import tempfile
+from pathlib import Path
 
 from looking import BUILD, PLIMSOLL, children, plimsoll, python
 
@@ -81,6 +83,36 @@ def ways_lead_from_a_root_to_the_blocks_of_a_site():
         assert refused.returncode == 1 and "no live block" in refused.stderr, refused.stderr
 
 
+def name_of(holder):
+    return holder["name"].split("  ")[0]
+
+
+@claim
+def what_is_stored_is_what_was_found():
+    with Holder() as holder:
+        path = Path(holder.place.name) / "held.plim"
+        options = ("--all-digits", "--top", "100")
+        now = plimsoll("retained", holder.pid, *options, "-o", path)
+        assert now.returncode == 0, now.stderr
+        then = plimsoll("retained", path, *options)
+        assert then.returncode == 0, then.stderr
+        assert roots(then.stdout) == roots(now.stdout) and roots(now.stdout), then.stdout + now.stdout
+        again = plimsoll("retained", holder.pid, "-o", path)
+        assert again.returncode == 1 and "already exists" in again.stderr, again.stderr
+        holders = json.loads(plimsoll("export", "--format", "json", path).stdout)["holders"]
+    sums, line = {}, []
+    for each in holders:
+        line.append(name_of(each) if each["kind"] == "root" else line[each["parent"]])
+        if each["kind"] != "way":
+            space, blocks = sums.get(line[-1], (0, 0))
+            sums[line[-1]] = (space + each["bytes"], blocks + each["blocks"])
+        if each["way"] is not None:
+            assert holders[each["way"]]["kind"] == "way" and holders[each["way"]]["stack"] is not None, each
+    for root, figures in holder.ledger.items():
+        assert root not in sums or sums[root] == figures, (root, figures, sums)
+    assert {"tree_root", "table_root", "ring_root"} <= set(sums), sums
+
+
 @claim
 def the_process_goes_on():
     with Holder() as holder:
@@ -99,8 +131,14 @@ def an_interpreter_without_symbols_is_answered_too():
 
 @claim
 def what_cannot_be_asked_is_refused():
-    for words, status, text in ((("retained",), 2, "needs the PID"), (("retained", "x.plim"), 2, "not a PID"),
-                                (("retained", "1", "2"), 2, "takes one")):
+    place = tempfile.TemporaryDirectory(prefix="plimsoll-retained.")
+    plain = Path(place.name) / "plain.plim"
+    assert plimsoll("run", "--exact", "-q", "-o", plain, "--", "true").returncode == 0
+    for words, status, text in ((("retained",), 2, "needs the PID"), (("retained", "x.plim"), 1, "there is no file"),
+                                (("retained", "1", "2"), 2, "takes one"),
+                                (("retained", "x.plim", "-o", "y.plim"), 2, "--output is for a PID"),
+                                (("retained", "x.plim", "--site", "y"), 2, "--site is for a PID"),
+                                (("retained", plain), 1, "does not say what holds the heap")):
         done = plimsoll(*words)
         assert done.returncode == status and text in done.stderr, (words, done.stderr)
 

@@ -198,6 +198,36 @@ static void a_dump_of_another_process_or_of_another_machine_is_not_used(void **s
     unlink(made(JIT_DUMP));
 }
 
+/* A record of lines with this file name, in which `after` bytes follow the last entry; the code's name has a line, too.
+ */
+static const char *with_file(const char *file, size_t bytes, const char *after, size_t after_bytes)
+{
+    static struct dump dump;
+    begin(&dump, JIT_PID);
+    put_record(&dump, 2, 16 + 16 + bytes + after_bytes, 0);
+    put_words(&dump, (const uint64_t[]){0x10000, 1, 0x10000, 12}, 4);
+    put(&dump, file, bytes);
+    put(&dump, after, after_bytes);
+    put_load(&dump, 1000, 0x10000, 0, "JS:*keep /b.js:7:1");
+    save(made(JIT_DUMP), dump.byte, dump.bytes);
+    const char *found = at(0x10000, 2000);
+    unlink(made(JIT_DUMP));
+    return found;
+}
+
+/* As V8 of Node 20 writes it: the name of the file has been freed. */
+static void lines_are_not_used_if_their_record_makes_no_sense(void **state)
+{
+    (void) state;
+    assert_string_equal(with_file("/a.js", 6, "", 0), "keep /a.js:12");
+    assert_string_equal(with_file("/\xc3\xa4.js", 7, "\0\0\0\0\0\0", 7), "keep /\xc3\xa4.js:12");
+    assert_string_equal(with_file("p5Y`\x05", 6, "", 0), "keep /b.js:7");
+    assert_string_equal(with_file("8\xf0\xc9I\xefU", 7, "", 0), "keep /b.js:7");
+    assert_string_equal(with_file("p5Y", 4, "\0\0\0\0a)J", 8), "keep /b.js:7");
+    assert_string_equal(with_file("p5Y", 4, "\0\0\0a)J", 7), "keep /b.js:7");
+    assert_string_equal(with_file("/a.js", 5, "", 0), "keep /b.js:7"); /* no NUL */
+}
+
 static void where_a_dump_knows_nothing_a_map_is_asked(void **state)
 {
     (void) state;
@@ -316,6 +346,7 @@ int main(void)
         cmocka_unit_test(names_of_python_and_java_are_split_and_others_stay),
         cmocka_unit_test(the_last_code_before_it_was_seen_counts),
         cmocka_unit_test(a_dump_of_another_process_or_of_another_machine_is_not_used),
+        cmocka_unit_test(lines_are_not_used_if_their_record_makes_no_sense),
         cmocka_unit_test(where_a_dump_knows_nothing_a_map_is_asked),
         cmocka_unit_test(names_of_a_map_are_told_apart_by_versions_if_there_is_one_for_each),
         cmocka_unit_test(broken_dumps_and_maps_are_harmless),

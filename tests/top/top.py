@@ -202,6 +202,23 @@ def a_row_expands_to_its_stack_in_place():
             assert "alpha" in lines[[i for i, line in enumerate(lines) if "└ main" in line][0] - 1], seen
             terminal.keys("Enter")
             await_true(lambda: "└" not in terminal.screen())
+            terminal.keys("2", "Enter")  # before the table is drawn: its first row
+            seen = terminal.shows(r"└ \w+")
+            assert "FUNCTION" in seen and "└" in seen.splitlines()[6], seen
+
+
+@claim
+def on_a_narrow_screen_the_chosen_row_has_its_whole_name():
+    whole = r"^alpha  \S*steered\.c:\d+$"
+    with LedgerPlace() as place, Steered(place) as program:
+        prepare(program)
+        with Terminal(place, program.pid) as terminal:
+            seen = terminal.shows(whole)
+            assert re.search(whole, seen.splitlines()[22]) and "…" in seen, seen
+            terminal.keys("Down")
+            terminal.shows(r"^beta  \S*steered\.c:\d+$")
+            terminal.tmux("resize-window", "-x", 140, "-y", 24)
+            await_true(lambda: not re.search(r"^(alpha|beta)", terminal.screen(), re.M) and "alpha" in terminal.screen())
 
 
 @claim
@@ -258,6 +275,7 @@ def help_lists_the_keys():
             terminal.keys("?")
             seen = terminal.shows("^Keys")
             assert "freeze" not in seen and "stop refreshing" in seen, seen
+            assert "…" not in seen and "~ marks other estimates." in seen, seen  # it fits
             terminal.keys("q")  # any key ends help
             terminal.shows("LIVE")
 

@@ -24,6 +24,7 @@ export const TABS = [
   "sizes",
   "lifetimes",
   "memory",
+  "held",
   "source",
 ] as const;
 export type Tab = (typeof TABS)[number];

@@ -7,6 +7,7 @@ import type { Profile } from "./data/profile";
 import type { ViewProps } from "./look";
 import type { Tab } from "./state";
 import { Changes } from "./views/tables/changes";
+import { Held } from "./views/held/held";
 import { Functions } from "./views/tables/functions";
 import { Leaks } from "./views/tables/leaks";
 import { Memory } from "./views/memory/memory";
@@ -41,6 +42,12 @@ const ROWS: readonly Row[] = [
     title: "Memory",
     view: Memory,
     offered: (profile) => one(profile) && profile.header.memory.length > 0,
+  },
+  {
+    tab: "held",
+    title: "Held by",
+    view: Held,
+    offered: (profile) => one(profile) && profile.header.holders.length > 0,
   },
   { tab: "source", title: "Source", view: Source, offered: (profile) => profile.header.sources.length > 0 },
 ];

@@ -67,12 +67,12 @@ const SUMMED: BuiltSite[] = [
   ["main", "f f.c:1", "insert", "malloc"],
   ["main", "g g.c:7", "f f.c:1", "make_shared", "malloc"],
   ["main", "f f.c:2", "malloc"],
-].map((stack) => ({ stack, calls: 10, bytes: 1000, live: { blocks: 10, bytes: 1000 } }));
+].map((stack) => ({ stack, calls: 10, bytes: 10_240, live: { blocks: 10, bytes: 10_240 } }));
 
 test("the sum of a line is not called after one of its sites, and does not count other lines", () => {
   const [first] = findFindings(buildProfile({ sites: SUMMED, functions: FUNCTIONS }));
   assert.deepEqual([first.name, first.place, first.via], ["f", "f.c:1", ""]);
-  assert.match(first.headline, /^held 2\.0 KiB: 66\.7% of .*, 100 B a block on average, in 2 sites$/);
+  assert.match(first.headline, /^held 20\.0 KiB: 66\.7% of .*, 1\.0 KiB a block on average, in 2 sites$/);
 });
 
 test("a line of one site is called after the library function that it calls", () => {
@@ -91,7 +91,7 @@ test("findings about one function differ in the library function that it calls",
 
 test("a function without a name that has advice is not listed again for its weight", () => {
   const sites: BuiltSite[] = [
-    { stack: ["main", "perl+0x1113", "malloc"], calls: 5, bytes: 500, live: { blocks: 5, bytes: 500 } },
+    { stack: ["main", "perl+0x1113", "malloc"], calls: 5, bytes: 5000, live: { blocks: 5, bytes: 5000 } },
   ];
   const { node } = buildProfile({ sites, functions: FUNCTIONS }).sites;
   const found = (gain_bytes: number) => {
@@ -99,9 +99,9 @@ test("a function without a name that has advice is not listed again for its weig
     const profile = buildProfile({ sites, functions: FUNCTIONS, header: { advice } });
     return findFindings(profile).map(({ kind, name }) => `${kind} ${name}`);
   };
-  assert.deepEqual(found(500), ["leak perl+0x1113"]);
+  assert.deepEqual(found(5000), ["leak perl+0x1113"]);
   /* Unless the leak is the smaller part. */
-  assert.deepEqual(found(100), ["leak perl+0x1113", "live perl+0x1113"]);
+  assert.deepEqual(found(1000), ["leak perl+0x1113", "live perl+0x1113"]);
 });
 
 function leakAt(node: number, blocks: number, bytes: number): Leak {
@@ -112,12 +112,12 @@ function leakAt(node: number, blocks: number, bytes: number): Leak {
 
 test("suppressed memory is no finding", () => {
   const sites: BuiltSite[] = [
-    { stack: ["main", "kept"], calls: 9, bytes: 900, live: { blocks: 9, bytes: 900 } },
-    { stack: ["main", "other"], calls: 5, bytes: 500, live: { blocks: 5, bytes: 500 } },
+    { stack: ["main", "kept"], calls: 9, bytes: 9000, live: { blocks: 9, bytes: 9000 } },
+    { stack: ["main", "other"], calls: 5, bytes: 5000, live: { blocks: 5, bytes: 5000 } },
   ];
   const { node } = buildProfile({ sites }).sites;
-  const suppressed = { stacks: 1, blocks: 9, bytes: 900 };
-  const leaks = { ending: "exited", suppressed, items: [leakAt(node[1], 5, 500)], items_left_out: 0 } as const;
+  const suppressed = { stacks: 1, blocks: 9, bytes: 9000 };
+  const leaks = { ending: "exited", suppressed, items: [leakAt(node[1], 5, 5000)], items_left_out: 0 } as const;
   const named = (header: object) => findFindings(buildProfile({ sites, header })).map(({ name }) => name);
   assert.ok(named({}).includes("kept"));
   assert.deepEqual(new Set(named({ leaks })), new Set(["other"]));
@@ -168,4 +168,8 @@ test("few calls and few bytes are no findings, whatever their share", () => {
     ).filter(({ name }) => name === "call");
   assert.deepEqual(found(9000, 100).map(({ kind }) => kind), []);
   assert.deepEqual(found(11000, 100).map(({ kind }) => kind), ["calls"]);
+  const held = (bytes: number) =>
+    findFindings(buildProfile({ sites: [{ ...HOLDER, bytes, live: { blocks: 10, bytes } }] }));
+  assert.deepEqual(held(4000), []);
+  assert.ok(held(5000).length > 0);
 });

@@ -164,11 +164,9 @@ static bool is_worth_it(const struct pl_advice_work *work, const struct pl_advic
     return false;
 }
 
-/* Stacks that did not fit into the file, and sizes without stacks, have no function to name. */
 static bool is_named(const struct pl_advice_work *work, uint32_t path)
 {
-    uint32_t location = work->paths->path[path].location[0];
-    return location != work->locations->overflow && location != work->locations->other_sizes;
+    return !pl_locations_stands_in(work->locations, work->paths->path[path].location[0]);
 }
 
 /* The place of sorted[from] .. sorted[to - 1]. */

@@ -288,6 +288,9 @@ static void renumber_stacks(const struct work *work)
         for (uint32_t i = 0; i < profile->heap[h].sites; i++)
             if (profile->heap[h].site[i].stack != PL_NO_STACK)
                 profile->heap[h].site[i].stack = work->became[profile->heap[h].site[i].stack];
+    for (uint32_t i = 1; i < profile->holders; i++)
+        if (profile->holder[i].stack != PL_NO_STACK)
+            profile->holder[i].stack = work->became[profile->holder[i].stack];
 }
 
 /* --- sites --- */

@@ -8,6 +8,7 @@
 #include <sys/syscall.h>
 #include <sys/uio.h>
 
+#include "attach/machine/visits.h"
 #include "attach/tracee.h"
 
 #ifndef NT_ARM_SVE
@@ -122,10 +123,8 @@ struct frame {
 
 /* The beginning of a visit; its code follows. */
 struct visit {
-    uint64_t mark;
-    uint64_t blocked; /* signals that the visit blocks */
-    uint64_t memory;  /* once the thread has made its first call */
-    uint64_t all;     /* signals */
+    struct pl_visit_head head;
+    uint64_t all; /* signals */
     uint64_t seconds[2];
     struct frame frame;
 };
@@ -136,9 +135,6 @@ _Static_assert(sizeof(struct frame) == 1136, "the code has this number");
 _Static_assert(offsetof(struct visit, frame) == 48, "a stack pointer is a multiple of 16");
 _Static_assert(offsetof(struct frame, sp) == 560, "the code has this number");
 
-#define MARK "0x74697369766c70" /* "plvisit" */
-#define MEMORY "0x40000"
-#define MEMORY_BYTES 0x40000ull
 #define VECTORS_MAGIC 0x46508001u
 
 /*
@@ -147,9 +143,9 @@ _Static_assert(offsetof(struct frame, sp) == 560, "the code has this number");
  * is alive does not let it come so far (pl_machine_leave).
  */
 asm(".pushsection .rodata\n"
-    ".balign 16\n"
+    ".globl " PL_VISIT_LABELS ".hidden " PL_VISIT_LABELS ".balign 16\n"
     "pl_visit_begin:\n"
-    "    .quad " MARK "\n"
+    "    .quad " PL_VISIT_MARK "\n"
     "9:  .quad 0xfffffffeffffffff\n" /* all but SIGSETXID, 33 */
     "    .quad 0\n"
     "8:  .quad 0xffffffffffffffff\n"
@@ -164,7 +160,7 @@ asm(".pushsection .rodata\n"
     "    svc #0\n"
     "    mov x8, #222\n" /* mmap(PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE) */
     "    mov x0, #0\n"
-    "    mov x1, #" MEMORY "\n"
+    "    mov x1, #" PL_VISIT_MEMORY "\n"
     "    mov x2, #3\n"
     "    mov x3, #0x4022\n"
     "    mov x4, #-1\n"
@@ -173,7 +169,7 @@ asm(".pushsection .rodata\n"
     "    cmn x0, #1, lsl #12\n"
     "    b.hi 3f\n"
     "    mov x19, x0\n"
-    "    mov x16, #" MEMORY "\n"
+    "    mov x16, #" PL_VISIT_MEMORY "\n"
     "    add x16, x19, x16\n"
     "    mov sp, x16\n"
     "    mov x29, #0\n"
@@ -202,7 +198,7 @@ asm(".pushsection .rodata\n"
     "    mov sp, x16\n"
     "    mov x8, #215\n" /* munmap */
     "    mov x0, x19\n"
-    "    mov x1, #" MEMORY "\n"
+    "    mov x1, #" PL_VISIT_MEMORY "\n"
     "    svc #0\n"
     "3:  mov x8, #135\n" /* the door: rt_sigprocmask(SIG_BLOCK, nothing) */
     "    mov x0, #0\n"
@@ -246,52 +242,28 @@ asm(".pushsection .rodata\n"
     "    mov x8, #94\n" /* exit_group(0) */
     "    mov x0, #0\n"
     "    svc #0\n"
+    "pl_visit_wiper:\n"
+    "    hint #34\n"
+    "    add x20, x19, #80\n" /* ranges: address and bytes, then 0 */
+    "1:  ldp x0, x1, [x20], #16\n"
+    "    cbz x0, 2f\n"
+    "    mov x2, #18\n"  /* MADV_WIPEONFORK */
+    "    mov x8, #233\n" /* madvise */
+    "    svc #0\n"
+    "    b 1b\n"
+    "2:  ret\n"
     "pl_visit_end:\n"
     ".popsection\n");
-/* Hidden: the linker mixes up entries for local labels in the table of addresses. */
-extern HIDDEN const uint8_t pl_visit_begin[], pl_visit_entry[], pl_visit_marker[], pl_visit_door[],
-    pl_visit_system_call[], pl_visit_copier[], pl_visit_end[];
-
-/* The code has these offsets. */
-#define AT(member, offset) _Static_assert(offsetof(struct pl_machine_memory, member) == (offset), #member)
-AT(function, 0);
-AT(argument, 8);
-AT(result, 64);
-AT(abandoned, 72);
-#undef AT
-
-static uint64_t offset_of(const uint8_t *label)
-{
-    return (uint64_t) (label - pl_visit_begin);
-}
-
 bool pl_machine_able(void)
 {
     return true;
-}
-
-size_t pl_machine_visit_bytes(void)
-{
-    return offset_of(pl_visit_end);
-}
-
-size_t pl_machine_visit_code(void)
-{
-    return offset_of(pl_visit_entry);
-}
-
-uint64_t pl_machine_blocked(void)
-{
-    struct visit visit;
-    memcpy(&visit, pl_visit_begin, sizeof visit);
-    return visit.blocked;
 }
 
 void pl_machine_fill_visit(void *at, const struct pl_machine_registers *registers, uint64_t signals, uint64_t memory)
 {
     struct visit visit;
     memcpy(&visit, pl_visit_begin, sizeof visit);
-    visit.memory = memory;
+    visit.head.memory = memory;
     visit.frame.signals = signals;
     memcpy(visit.frame.regs, registers->user.regs, sizeof visit.frame.regs);
     visit.frame.sp = registers->user.sp;
@@ -306,25 +278,11 @@ void pl_machine_fill_visit(void *at, const struct pl_machine_registers *register
     memcpy(at, &visit, sizeof visit);
 }
 
-bool pl_machine_is_visit(const void *there, size_t bytes)
-{
-    return bytes >= sizeof(uint64_t) && !memcmp(there, pl_visit_begin, sizeof(uint64_t));
-}
-
-bool pl_machine_is_on_visit(const void *there, uint64_t at, const struct pl_machine_registers *registers)
-{
-    struct visit visit;
-    memcpy(&visit, there, sizeof visit);
-    uint64_t code = at + offset_of(pl_visit_entry), bytes = offset_of(pl_visit_end) - offset_of(pl_visit_entry);
-    return pl_machine_pc(registers) - code <= bytes ||
-           (visit.memory && pl_machine_sp(registers) - visit.memory <= MEMORY_BYTES);
-}
-
 #define STATE_BRANCH_TYPE 0xc00u /* what a branch to the pc may lead to */
 
 void pl_machine_send(struct pl_machine_registers *registers, uint64_t visit)
 {
-    registers->user.pc = visit + offset_of(pl_visit_entry);
+    registers->user.pc = visit + pl_visit_offset(pl_visit_entry);
     registers->user.pstate &= ~(unsigned long long) STATE_BRANCH_TYPE;
 }
 
@@ -333,24 +291,14 @@ enum pl_machine_place pl_machine_place(const struct pl_machine_registers *regist
 {
     if (registers->user.regs[7])
         return PL_PLACE_OTHER;
-    return registers->user.pc == visit + offset_of(pl_visit_marker) ? PL_PLACE_MARKER
-           : registers->user.pc == visit + offset_of(pl_visit_door) ? PL_PLACE_DOOR
-                                                                    : PL_PLACE_OTHER;
+    return registers->user.pc == visit + pl_visit_offset(pl_visit_marker) ? PL_PLACE_MARKER
+           : registers->user.pc == visit + pl_visit_offset(pl_visit_door) ? PL_PLACE_DOOR
+                                                                          : PL_PLACE_OTHER;
 }
 
 uint64_t pl_machine_memory(const struct pl_machine_registers *registers)
 {
     return registers->user.regs[19];
-}
-
-uint64_t pl_machine_system_call(uint64_t visit)
-{
-    return visit + offset_of(pl_visit_system_call);
-}
-
-uint64_t pl_machine_copier(uint64_t visit)
-{
-    return visit + offset_of(pl_visit_copier);
 }
 
 /* ---- going home ---- */

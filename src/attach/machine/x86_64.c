@@ -7,6 +7,7 @@
 #include <sys/syscall.h>
 #include <sys/uio.h>
 
+#include "attach/machine/visits.h"
 #include "attach/tracee.h"
 
 /* ---- registers ---- */
@@ -81,16 +82,11 @@ bool pl_machine_can_restore(const struct pl_machine_registers *registers)
 
 /* The beginning of a visit; its code follows. */
 struct visit {
-    uint64_t mark;
-    uint64_t blocked; /* signals that the visit blocks */
+    struct pl_visit_head head;
     uint64_t signals; /* signals that are blocked otherwise */
-    uint64_t memory;  /* once the thread has made its first call */
     uint64_t rax, rcx, rdx, rbx, rsi, rdi, rbp, rsp, r8, r9, r10, r11, r12, r13, r14, r15, rip, flags;
 };
 
-#define MARK "0x74697369766c70" /* "plvisit" */
-#define MEMORY "0x40000"
-#define MEMORY_BYTES 0x40000ull
 #define EXTENDED "4096"
 #define EXTENDED_MOST 32768
 
@@ -100,12 +96,12 @@ struct visit {
  * red zone.
  */
 asm(".pushsection .rodata\n"
-    ".balign 16\n"
+    ".globl " PL_VISIT_LABELS ".hidden " PL_VISIT_LABELS ".balign 16\n"
     "pl_visit_begin:\n"
-    "    .quad " MARK "\n"
+    "    .quad " PL_VISIT_MARK "\n"
     "9:  .quad 0xfffffffeffffffff\n" /* all but SIGSETXID, 33 */
-    "8:  .quad 0\n"
     "    .quad 0\n"
+    "8:  .quad 0\n"
     "7:  .fill 18, 8, 0\n"
     "6:  .quad 30, 0\n" /* seconds */
     "5:  .long 0x1f80\n"
@@ -118,7 +114,7 @@ asm(".pushsection .rodata\n"
     "    syscall\n"
     "    mov $9, %eax\n" /* mmap(PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE) */
     "    xor %edi, %edi\n"
-    "    mov $" MEMORY ", %esi\n"
+    "    mov $" PL_VISIT_MEMORY ", %esi\n"
     "    mov $3, %edx\n"
     "    mov $0x4022, %r10d\n"
     "    mov $-1, %r8\n"
@@ -127,7 +123,7 @@ asm(".pushsection .rodata\n"
     "    mov %rax, %rbx\n"
     "    cmp $-4096, %rax\n"
     "    ja 3f\n"
-    "    lea " MEMORY "(%rbx), %rsp\n"
+    "    lea " PL_VISIT_MEMORY "(%rbx), %rsp\n"
     "    mov $-1, %eax\n"
     "    mov $-1, %edx\n"
     "    xsave64 " EXTENDED "(%rbx)\n"
@@ -164,7 +160,7 @@ asm(".pushsection .rodata\n"
     "    mov 7b+56(%rip), %rsp\n"
     "    mov $11, %eax\n" /* munmap */
     "    mov %rbx, %rdi\n"
-    "    mov $" MEMORY ", %esi\n"
+    "    mov $" PL_VISIT_MEMORY ", %esi\n"
     "    syscall\n"
     "3:  mov $14, %eax\n" /* the door: rt_sigprocmask(SIG_SETMASK, signals) */
     "    mov $2, %edi\n"
@@ -220,19 +216,21 @@ asm(".pushsection .rodata\n"
     "    mov $231, %eax\n" /* exit_group(0) */
     "    xor %edi, %edi\n"
     "    syscall\n"
+    "pl_visit_wiper:\n"
+    "    lea 80(%rbx), %rbp\n" /* ranges: address and bytes, then 0 */
+    "1:  mov (%rbp), %rdi\n"
+    "    test %rdi, %rdi\n"
+    "    jz 2f\n"
+    "    mov 8(%rbp), %rsi\n"
+    "    mov $18, %edx\n" /* MADV_WIPEONFORK */
+    "    mov $28, %eax\n" /* madvise */
+    "    syscall\n"
+    "    add $16, %rbp\n"
+    "    jmp 1b\n"
+    "2:  ret\n"
     "pl_visit_end:\n"
     ".popsection\n");
-extern const uint8_t pl_visit_begin[], pl_visit_entry[], pl_visit_marker[], pl_visit_door[], pl_visit_system_call[],
-    pl_visit_copier[], pl_visit_end[];
-
 /* The code has these offsets. */
-#define AT(member, offset) _Static_assert(offsetof(struct pl_machine_memory, member) == (offset), #member)
-AT(function, 0);
-AT(argument, 8);
-AT(result, 64);
-AT(abandoned, 72);
-AT(text, 80);
-#undef AT
 #define AT(member, offset)                                                                                             \
     _Static_assert(offsetof(struct visit, member) - offsetof(struct visit, rax) == (offset), #member)
 AT(rsp, 56);
@@ -240,12 +238,6 @@ AT(r15, 120);
 AT(rip, 128);
 AT(flags, 136);
 #undef AT
-_Static_assert(sizeof(struct pl_machine_memory) == 4096, "the extended state follows");
-
-static uint64_t offset_of(const uint8_t *label)
-{
-    return (uint64_t) (label - pl_visit_begin);
-}
 
 /* All processors since 2011 have xsave. Its area for all states that the kernel has enabled must fit. */
 bool pl_machine_able(void)
@@ -254,23 +246,6 @@ bool pl_machine_able(void)
     if (!__get_cpuid(1, &eax, &ebx, &ecx, &edx) || !(ecx & bit_OSXSAVE))
         return false;
     return __get_cpuid_count(0xd, 0, &eax, &ebx, &ecx, &edx) && ebx <= EXTENDED_MOST;
-}
-
-size_t pl_machine_visit_bytes(void)
-{
-    return offset_of(pl_visit_end);
-}
-
-size_t pl_machine_visit_code(void)
-{
-    return offset_of(pl_visit_entry);
-}
-
-uint64_t pl_machine_blocked(void)
-{
-    struct visit visit;
-    memcpy(&visit, pl_visit_begin, sizeof visit);
-    return visit.blocked;
 }
 
 /* After the kernel's own rules for a signal without a handler. */
@@ -294,23 +269,9 @@ void pl_machine_fill_visit(void *at, const struct pl_machine_registers *register
 #undef KEEP
     visit.flags = user.eflags;
     visit.signals = signals;
-    visit.memory = memory;
+    visit.head.memory = memory;
     memcpy(at, pl_visit_begin, pl_machine_visit_bytes());
     memcpy(at, &visit, sizeof visit);
-}
-
-bool pl_machine_is_visit(const void *there, size_t bytes)
-{
-    return bytes >= sizeof(uint64_t) && !memcmp(there, pl_visit_begin, sizeof(uint64_t));
-}
-
-bool pl_machine_is_on_visit(const void *there, uint64_t at, const struct pl_machine_registers *registers)
-{
-    struct visit visit;
-    memcpy(&visit, there, sizeof visit);
-    uint64_t code = at + offset_of(pl_visit_entry), bytes = offset_of(pl_visit_end) - offset_of(pl_visit_entry);
-    return pl_machine_pc(registers) - code <= bytes ||
-           (visit.memory && pl_machine_sp(registers) - visit.memory <= MEMORY_BYTES);
 }
 
 #define FLAG_TRAP 0x100u
@@ -320,7 +281,7 @@ bool pl_machine_is_on_visit(const void *there, uint64_t at, const struct pl_mach
 void pl_machine_send(struct pl_machine_registers *registers, uint64_t visit)
 {
     struct user_regs_struct *user = &registers->user;
-    user->rip = visit + offset_of(pl_visit_entry);
+    user->rip = visit + pl_visit_offset(pl_visit_entry);
     user->orig_rax = ~0ull; /* no system call: the kernel must not move rip */
     user->eflags &= ~(unsigned long long) (FLAG_TRAP | FLAG_DIRECTION | FLAG_ALIGNMENT);
 }
@@ -331,9 +292,9 @@ enum pl_machine_place pl_machine_place(const struct pl_machine_registers *regist
     const long not_made_yet = -38; /* -ENOSYS */
     if ((long) user->rax != not_made_yet)
         return PL_PLACE_OTHER;
-    return user->rip == visit + offset_of(pl_visit_marker) ? PL_PLACE_MARKER
-           : user->rip == visit + offset_of(pl_visit_door) ? PL_PLACE_DOOR
-                                                           : PL_PLACE_OTHER;
+    return user->rip == visit + pl_visit_offset(pl_visit_marker) ? PL_PLACE_MARKER
+           : user->rip == visit + pl_visit_offset(pl_visit_door) ? PL_PLACE_DOOR
+                                                                 : PL_PLACE_OTHER;
 }
 
 bool pl_machine_asks_for_handlers(void)
@@ -354,14 +315,4 @@ bool pl_machine_leave(pid_t tid, const struct pl_machine_registers *before, uint
 uint64_t pl_machine_memory(const struct pl_machine_registers *registers)
 {
     return registers->user.rbx;
-}
-
-uint64_t pl_machine_system_call(uint64_t visit)
-{
-    return visit + offset_of(pl_visit_system_call);
-}
-
-uint64_t pl_machine_copier(uint64_t visit)
-{
-    return visit + offset_of(pl_visit_copier);
 }

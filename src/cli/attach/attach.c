@@ -214,29 +214,9 @@ static int detach_main(int argc, char **argv)
 
 /* --- attaching --- */
 
-/* True: the time is over, or somebody has interrupted us. False: the process has ended. */
-static bool sleep_while_it_runs(pid_t pid, uint64_t ns)
-{
-    sigset_t interrupts;
-    uint64_t until_ns = pl_proc_now_ns() + ns;
-    sigemptyset(&interrupts);
-    sigaddset(&interrupts, SIGINT);
-    sigaddset(&interrupts, SIGTERM);
-    sigaddset(&interrupts, SIGHUP);
-    sigprocmask(SIG_BLOCK, &interrupts, NULL);
-    for (uint64_t now_ns; (now_ns = pl_proc_now_ns()) < until_ns;) {
-        uint64_t left_ns = until_ns - now_ns < 100000000u ? until_ns - now_ns : 100000000u;
-        if (sigtimedwait(&interrupts, NULL, &(struct timespec){0, (long) left_ns}) > 0)
-            return true;
-        if (kill(pid, 0) && errno == ESRCH)
-            return false;
-    }
-    return true;
-}
-
 static enum pl_exit profile_for(pid_t pid)
 {
-    if (sleep_while_it_runs(pid, given.for_ns))
+    if (pl_proc_await(pid, given.for_ns))
         return detach(pid);
     pl_say("process %d has ended", pid);
     char *left = pl_proc_left_by(pid);

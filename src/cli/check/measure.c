@@ -175,6 +175,14 @@ static void measure_suspects(struct pl_measure *measure, enum pl_metric metric)
 
 /* --- the site that contributes most --- */
 
+/* `unknown`: more than that belongs to stacks that are not in the profile, or to sizes that were excluded. */
+static char *print_worst(const char *name, const char *figure, bool unknown)
+{
+    if (!name)
+        return pl_say_print("their stacks are not known");
+    return pl_say_print("%s%s (%s)", unknown ? "worst of the known stacks: " : "worst: ", name, figure);
+}
+
 /* No site has more than all together: of calls and bytes that total is exact, and the site's figure may not be. */
 static char *print_share(const struct pl_measure *measure, enum pl_metric metric, struct pl_estimate site)
 {
@@ -190,19 +198,26 @@ static char *print_share(const struct pl_measure *measure, enum pl_metric metric
     return pl_say_print("%s", figure);
 }
 
+static bool has_function(const struct pl_measure *measure, const struct pl_path *path)
+{
+    return path->count && !pl_locations_stands_in(measure->locations, path->location[0]);
+}
+
 /* By this metric, in the part. */
 static char *worst_of_metric(struct pl_measure *measure, enum pl_metric metric)
 {
     struct pl_paths paths = pl_paths_new(measure->part, locations_of(measure), PL_SHAPE_OWN, 0);
-    const struct pl_path *worst = NULL;
-    for (uint32_t i = 0; i < paths.count; i++)
-        if (paths.path[i].count && (!worst || paths.path[i].metric[metric].value > worst->metric[metric].value))
-            worst = &paths.path[i];
+    const struct pl_path *worst = NULL, *unknown = NULL;
+    for (uint32_t i = 0; i < paths.count; i++) {
+        const struct pl_path **which = has_function(measure, &paths.path[i]) ? &worst : &unknown;
+        if (!*which || paths.path[i].metric[metric].value > (*which)->metric[metric].value)
+            *which = &paths.path[i];
+    }
     if (!worst || !(worst->metric[metric].value > 0))
         return NULL;
     char *name = name_location(&measure->locations->location[worst->location[0]]);
     char *figure = print_share(measure, metric, worst->metric[metric]);
-    char *text = pl_say_print("worst: %s (%s)", name, figure);
+    char *text = print_worst(name, figure, unknown && unknown->metric[metric].value > worst->metric[metric].value);
     free(figure);
     free(name);
     return text;
@@ -217,18 +232,24 @@ static char *name_leftover(const struct pl_measure *measure, const struct pl_lef
 static char *worst_left(struct pl_measure *measure, enum pl_metric metric)
 {
     const struct pl_leftovers *left = measure->leftovers;
-    const struct pl_leftover *worst = left->item;
+    const struct pl_leftover *worst = NULL, *unknown = NULL;
     char figure[2 * PL_FIGURE_BYTES], blocks[2 * PL_FIGURE_BYTES];
-    for (uint32_t i = 0; i < left->count; i++)
-        if (left->item[i].metric[metric].value > worst->metric[metric].value)
-            worst = &left->item[i];
+    for (uint32_t i = 0; i < left->count; i++) {
+        const struct pl_path *path = &measure->left_paths.path[left->item[i].group];
+        const struct pl_leftover **which = has_function(measure, path) ? &worst : &unknown;
+        if (!*which || left->item[i].metric[metric].value > (*which)->metric[metric].value)
+            *which = &left->item[i];
+    }
     if (!left->count)
         return NULL;
-    char *name = name_leftover(measure, worst);
-    pl_figure_estimate(figure, metric, &worst->metric[metric]);
     pl_figure_estimate(blocks, PL_METRIC_INUSE_OBJECTS, &left->left_metric[PL_METRIC_INUSE_OBJECTS]);
-    char *text = pl_say_print("in %s block%s%s; worst: %s (%s)", blocks, pl_figure_plural(blocks),
-                              left->rules_used ? " (after suppressions)" : "", name, figure);
+    pl_figure_estimate(figure, metric, worst ? &worst->metric[metric] : &unknown->metric[metric]);
+    char *name = worst ? name_leftover(measure, worst) : NULL;
+    char *which =
+        print_worst(name, figure, unknown && (!worst || unknown->metric[metric].value > worst->metric[metric].value));
+    char *text = pl_say_print("in %s block%s%s; %s", blocks, pl_figure_plural(blocks),
+                              left->rules_used ? " (after suppressions)" : "", which);
+    free(which);
     free(name);
     return text;
 }

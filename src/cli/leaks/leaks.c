@@ -18,7 +18,6 @@
 #include "cli/report/print.h"
 #include "cli/select.h"
 #include "cli/subject.h"
-#include "reader/write/copy.h"
 
 #define TOP 20
 #define DEPTH 6
@@ -132,29 +131,12 @@ static struct pl_subject_options how_to_read(void)
 /* An empty file that nobody sees, or the one that the user wants. */
 static int make_file(void)
 {
-    if (!given.output)
-        return memfd_create("plimsoll leaks", MFD_CLOEXEC);
-    return open(given.output, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOCTTY, 0600);
+    return given.output ? pl_look_make_file(given.output) : memfd_create("plimsoll leaks", MFD_CLOEXEC);
 }
 
-static enum pl_exit refuse_output(void)
-{
-    if (given.output && errno == EEXIST)
-        return pl_say_failure("%s already exists, and a snapshot never replaces a file", given.output);
-    return pl_say_failure("cannot write %s: %m", given.output ? given.output : "a copy of the profile");
-}
-
-/* A copy of the profile as it is now, so after the look: it has every stack that a block was allocated from. */
 static int copy_profile(const char *live, const struct pl_look *look, int fd, const char *path, char why[PL_WHY_BYTES])
 {
-    struct pl_copy *copy;
-    int result = pl_copy_take(live, &copy, why);
-    if (result != 0)
-        return result;
-    result = pl_copy_write(copy, "", fd);
-    if (result != 0)
-        snprintf(why, PL_WHY_BYTES, "cannot write %.300s: %s", path, strerror(-result));
-    pl_copy_free(copy);
+    int result = pl_look_copy_profile(live, fd, path, why);
     return result == 0 ? pl_annotate_look(path, look, why) : result;
 }
 
@@ -179,7 +161,7 @@ static enum pl_exit store_and_print(pid_t pid, const char *live, const struct pl
     char why[PL_WHY_BYTES];
     int fd = make_file();
     if (fd < 0)
-        return refuse_output();
+        return given.output ? pl_look_refuse_file(given.output) : pl_say_failure("cannot copy the profile: %m");
     char *path = given.output ? pl_say_print("%s", given.output) : pl_say_print("/proc/self/fd/%d", fd);
     enum pl_exit status = copy_profile(live, &taken->look, fd, path, why)
                               ? pl_say_failure("%s", why)
@@ -194,9 +176,7 @@ static enum pl_exit store_and_print(pid_t pid, const char *live, const struct pl
 static enum pl_exit look_and_print(pid_t pid, const char *live, const char *subject)
 {
     struct pl_look_taken taken;
-    pl_term_busy("plimsoll: following pointers");
     bool good = pl_look_take(&taken, pid, live, PL_LOOKED_RUNNING);
-    pl_term_busy(NULL);
     enum pl_exit status = good ? store_and_print(pid, live, &taken, subject) : pl_say_failure("%s", taken.problem);
     pl_look_free(&taken);
     return status;
@@ -212,7 +192,7 @@ static enum pl_exit print_stored(int argc, char **argv)
     if (status != PL_EXIT_OK)
         return status;
     if (profile->looked == PL_LOOKED_NOT)
-        status = pl_say_failure("%s does not say what points where: %s run --exact --leaks -- PROGRAM stores that when "
+        status = pl_say_failure("%s does not say what points where: %s run --leaks -- PROGRAM stores that when "
                                 "PROGRAM ends, %s leaks PID while it runs; %s report --leaks %s shows what was never "
                                 "freed",
                                 argv[0], pl_say_self(), pl_say_self(), pl_say_self(), argv[0]);
@@ -254,15 +234,22 @@ const struct pl_command pl_command_leaks = {
         "are listed by the site that allocated them, with the address of one. A block that only lost blocks point to "
         "is lost with them, and is listed apart.\n"
         "\n"
-        "`run --exact --leaks` does the same when a program ends, and stores the result in its profile; with --output, "
+        "`run --leaks` does the same when a program ends, and stores the result in its profile; with --output, "
         "this command stores it in a snapshot. Of such a FILE, `leaks` prints the result again, and `report`, `diff`, "
         "`export` and `check` have the metric `lost`.\n"
         "\n"
         "A block that is held only by pointers to the middle of it, or of another such block, is probably in use, "
         "because programs do point to parts of objects; --inner lists such blocks.\n"
         "\n"
-        "The process must be profiled in exact mode, because only then all blocks are known: `run --exact`, or `attach "
-        "--exact`. It stands still while it makes a copy of itself, and the copy is read while it goes on; the last "
+        "In exact mode the verdict is on every block. Where blocks are sampled, it is on each sample, and the figures "
+        "are "
+        "estimates with a 95% confidence interval; blocks that auto mode had counted before it began to sample are "
+        "exact. The pointers of the blocks in between are followed as well, if the allocator is glibc's, whose heaps "
+        "say "
+        "where they are. With another one, only blocks are found that nothing at all points to, so that more may be "
+        "lost.\n"
+        "\n"
+        "The process stands still while it makes a copy of itself, and the copy is read while it goes on; the last "
         "lines say for how long. You need the right to trace the process, like a debugger. Contents of memory are "
         "neither written nor shown.\n"
         "\n"

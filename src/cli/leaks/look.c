@@ -2,14 +2,22 @@
 /* look.c - see look.h. */
 #include "cli/leaks/look.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "analysis/advice/sizing.h"
 #include "cli/proc.h"
 #include "cli/say.h"
+#include "cli/term.h"
+#include "core/blocks/live.h"
+#include "reader/base/arena.h"
+#include "reader/image.h"
+#include "reader/write/copy.h"
 
 __attribute__((format(printf, 2, 3))) static bool fail(struct pl_look_taken *taken, const char *format, ...)
 {
@@ -42,16 +50,18 @@ bool pl_look_prepare(struct pl_look_taken *taken, pid_t pid, const char *live, s
     if (pl_profile_open(live, &profile, why) != 0)
         return fail(taken, "cannot read %.300s: %.400s", live, why);
     const struct pl_header header = profile->header;
-    *out = (struct pl_reach_options){.pid = pid, .blocks_at = header.blocks_at, .complete = is_complete(profile)};
+    *out = (struct pl_reach_options){.pid = pid,
+                                     .blocks_at = header.blocks_at,
+                                     .live_at = profile->exact ? 0 : header.live_at,
+                                     .complete = is_complete(profile),
+                                     .glibc = !strcmp(pl_sizing_of(profile)->name, "glibc"),
+                                     .progress = pl_term_progress,
+                                     .what = (void *) (uintptr_t) "plimsoll: following pointers"};
     out->inode = stat(live, &status) == 0 ? status.st_ino : 0;
     bool exact = profile->exact;
     pl_profile_close(profile);
-    if (!exact)
-        return fail(taken,
-                    "process %d is sampled, and only in exact mode are all of its blocks known: %s run --exact -- "
-                    "PROGRAM, or %s attach %d --exact",
-                    pid, pl_say_self(), pl_say_self(), pid);
-    if (!header.blocks_at || header.blocks_layout != PL_REACH_LAYOUT)
+    if (!header.blocks_at || header.blocks_layout != PL_REACH_LAYOUT ||
+        (!exact && (!header.live_at || header.live_layout != PL_LIVE_LAYOUT)))
         return fail(taken,
                     "process %d is profiled by another version of Plimsoll, which keeps its blocks in another way; use "
                     "the plimsoll that started it",
@@ -68,23 +78,68 @@ static uint64_t since_start(const char *live)
 
 static bool make_records(struct pl_look_taken *taken, const char *live)
 {
-    int profile = open(live, O_RDONLY | O_CLOEXEC);
-    bool made = profile >= 0 && pl_records_make(&taken->records, &taken->reach.census, profile);
-    if (profile >= 0)
-        close(profile);
-    return made || fail(taken, "cannot read %.300s: %m", live);
+    struct pl_arena *arena = pl_arena_new();
+    struct pl_records_source from = {.profile = open(live, O_RDONLY | O_CLOEXEC)};
+    struct pl_image_source source = {.name = live, .fd = from.profile};
+    struct pl_image image;
+    char why[PL_WHY_BYTES];
+    bool made = false;
+    if (from.profile < 0) {
+        fail(taken, "cannot read %.300s: %m", live);
+    } else if (pl_image_take(&source, arena, &image, why) != 0) {
+        fail(taken, "cannot read %.300s: %.400s", live, why);
+    } else {
+        from.row = pl_image_rows(&image);
+        from.rows = pl_image_count(&image, PL_KIND_ROW);
+        made = pl_records_make(&taken->records, &taken->reach.census, &from) ||
+               fail(taken, "cannot look for leaks: %s", strerror(ENOMEM));
+    }
+    if (from.profile >= 0)
+        close(from.profile);
+    pl_arena_free(arena);
+    return made;
+}
+
+bool pl_look_began_to_sample(const struct pl_reach_options *how, const char *live)
+{
+    struct pl_profile *profile;
+    char why[PL_WHY_BYTES];
+    if (how->live_at || pl_profile_open(live, &profile, why) != 0)
+        return false;
+    bool exact = profile->exact;
+    pl_profile_close(profile);
+    return !exact;
+}
+
+static bool read_once(struct pl_look_taken *taken, const struct pl_reach_options *how)
+{
+    return pl_reach_read(&taken->reach, how) ||
+           fail(taken, "cannot look for leaks in process %d: %s", how->pid, taken->reach.problem);
+}
+
+static bool read_process(struct pl_look_taken *taken, pid_t pid, const char *live, enum pl_looked looked)
+{
+    struct pl_reach_options how;
+    if (!pl_look_prepare(taken, pid, live, &how))
+        return false;
+    how.ending = looked != PL_LOOKED_RUNNING;
+    how.progress = how.ending ? NULL : how.progress;
+    if (!read_once(taken, &how))
+        return false;
+    if (!pl_look_began_to_sample(&how, live))
+        return true;
+    pl_reach_free(&taken->reach);
+    if (!pl_look_prepare(taken, pid, live, &how))
+        return false;
+    how.ending = looked != PL_LOOKED_RUNNING;
+    how.progress = how.ending ? NULL : how.progress;
+    return read_once(taken, &how);
 }
 
 bool pl_look_take(struct pl_look_taken *taken, pid_t pid, const char *live, enum pl_looked looked)
 {
-    struct pl_reach_options how;
     *taken = (struct pl_look_taken){.look = {.looked = looked, .ns = since_start(live)}};
-    if (!pl_look_prepare(taken, pid, live, &how))
-        return false;
-    how.ending = looked != PL_LOOKED_RUNNING;
-    bool good = pl_reach_read(&taken->reach, &how)
-                    ? make_records(taken, live)
-                    : fail(taken, "cannot look for leaks in process %d: %s", pid, taken->reach.problem);
+    bool good = read_process(taken, pid, live, looked) && make_records(taken, live);
     pl_reach_free(&taken->reach);
     taken->look.partly = !taken->reach.complete;
     taken->look.record = taken->records.record;
@@ -95,4 +150,29 @@ bool pl_look_take(struct pl_look_taken *taken, pid_t pid, const char *live, enum
 void pl_look_free(struct pl_look_taken *taken)
 {
     pl_records_free(&taken->records);
+}
+
+int pl_look_make_file(const char *output)
+{
+    return open(output, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOCTTY, 0600);
+}
+
+enum pl_exit pl_look_refuse_file(const char *output)
+{
+    if (errno == EEXIST)
+        return pl_say_failure("%s already exists, and a snapshot never replaces a file", output);
+    return pl_say_failure("cannot write %s: %m", output);
+}
+
+int pl_look_copy_profile(const char *live, int fd, const char *path, char why[PL_WHY_BYTES])
+{
+    struct pl_copy *copy;
+    int result = pl_copy_take(live, &copy, why);
+    if (result != 0)
+        return result;
+    result = pl_copy_write(copy, "", fd);
+    if (result != 0)
+        snprintf(why, PL_WHY_BYTES, "cannot write %.300s: %s", path, strerror(-result));
+    pl_copy_free(copy);
+    return result;
 }

@@ -5,6 +5,7 @@
 #ifndef PL_CLI_LOOK_H
 #define PL_CLI_LOOK_H
 
+#include "cli/say.h"
 #include "reach/reach.h"
 #include "reach/records.h"
 #include "reader/write/annotate.h"
@@ -22,6 +23,19 @@ bool pl_look_take(struct pl_look_taken *taken, pid_t pid, const char *live, enum
 
 /* What must be known before the process is looked at, by pl_reach_read(). False: see `problem`. */
 bool pl_look_prepare(struct pl_look_taken *taken, pid_t pid, const char *live, struct pl_reach_options *out);
+
+/* In auto mode, a process may have begun to sample just before it was stopped: then unrecorded blocks were taken for
+ * free memory. */
+bool pl_look_began_to_sample(const struct pl_reach_options *how, const char *live);
+
 void pl_look_free(struct pl_look_taken *taken);
+
+/* Makes the file that --output names, and refuses if there is one. -1: see errno. */
+int pl_look_make_file(const char *output);
+enum pl_exit pl_look_refuse_file(const char *output);
+
+/* Writes a copy of the profile as it is now, so after the look: it has every stack that a block was allocated from. 0,
+ * or a negative errno and a line in `why`. */
+int pl_look_copy_profile(const char *live, int fd, const char *path, char why[PL_WHY_BYTES]);
 
 #endif

@@ -14,8 +14,8 @@
 /* `inner`: also list blocks that are held only by pointers to their middle. */
 void pl_lost_put(const struct pl_view *view, bool inner);
 
-/* "1.9 MiB in 1,180 blocks". The caller frees it. */
-char *pl_lost_amount(double space, double objects);
+/* "1.9 MiB in 1,180 blocks", or "1.9 MiB ± 0.2 MiB in 1,180 ± 130 blocks". The caller frees it. */
+char *pl_lost_amount(const struct pl_estimate *space, const struct pl_estimate *objects);
 
 /* "when it exited", "before SIGTERM ended it", "while it ran": when somebody looked. */
 const char *pl_lost_when(const struct pl_profile *profile);

@@ -14,6 +14,7 @@
 
 #include "analysis/figure.h"
 #include "analysis/path.h"
+#include "cli/leaks/holders.h"
 #include "cli/leaks/look.h"
 #include "cli/leaks/rootnames.h"
 #include "cli/option.h"
@@ -21,6 +22,7 @@
 #include "cli/report/print.h"
 #include "cli/select.h"
 #include "cli/subject.h"
+#include "reader/write/annotate.h"
 
 #define TOP 20
 #define SITES 3 /* of each root */
@@ -31,7 +33,7 @@
 
 static struct {
     uint64_t top;
-    const char *site, *names, *sysroot;
+    const char *site, *names, *sysroot, *output;
     bool full_names, no_symbols, force, all_digits;
     int colour;
 } given;
@@ -40,6 +42,9 @@ static struct {
 static const struct pl_option options[] = {
     {.name = "site", .takes = "NAME", .help = "show how roots lead to blocks that functions with NAME in their names "
      "have allocated", .type = &pl_type_text, .into = &given.site},
+    {.name = "output", .letter = 'o', .takes = "FILE", .fallback = "none",
+     .help = "also store what each root retains, with a snapshot of the profile of process PID, in FILE",
+     .type = &pl_type_text, .into = &given.output},
     {.name = "top", .letter = 'n', .takes = "N", .fallback = "20", .help = "number of roots to show",
      .type = &pl_type_count, .into = &given.top, .min = 1, .max = UINT32_MAX},
     PL_OPTION_MORE,
@@ -64,8 +69,12 @@ struct held {
     struct pl_rootnames names;
     const struct pl_profile *profile;
     struct pl_paths paths;
-    uint32_t *path; /* by block */
+    uint32_t *path;     /* by block */
+    uint32_t *of_stack; /* the path of each stack */
+    uint32_t *known;    /* place -> its site in the profile */
+    int file;           /* the live profile; -1: none */
 };
+#define PATH_OTHERS UINT32_MAX /* blocks of many sites, with few bytes each */
 
 /* Blocks of one path that one root retains. Root names->count stands for several roots. */
 struct share {
@@ -130,27 +139,35 @@ static int by_size(const void *left, const void *right, void *context)
 
 /* --- from blocks to sites --- */
 
+#define UNKNOWN UINT32_MAX
+
+static uint32_t site_of(void *context, uint32_t block)
+{
+    struct held *held = context;
+    uint32_t *known = &held->known[held->reach.census.block[block].place];
+    if (*known == UNKNOWN)
+        *known = pl_records_site(held->file, held->reach.census.block[block].place);
+    return *known;
+}
+
+static uint32_t path_of_stack(const struct held *held, uint32_t stack)
+{
+    return held->of_stack[stack < held->profile->stacks ? stack : held->profile->stacks];
+}
+
 static void find_paths(struct held *held, const char *live)
 {
     const struct pl_profile *profile = held->profile;
     const struct pl_census *census = &held->reach.census;
-    uint32_t *of_stack = pl_paths_of_stacks(profile, &held->paths);
-    uint32_t *known = pl_say_memory(calloc(PL_REACH_PLACES, sizeof *known)); /* stack + 1; 0: not looked up yet */
-    int file = open(live, O_RDONLY | O_CLOEXEC);
+    held->known = pl_say_memory(malloc(PL_REACH_PLACES * sizeof *held->known));
+    memset(held->known, 0xff, PL_REACH_PLACES * sizeof *held->known);
+    held->file = open(live, O_RDONLY | O_CLOEXEC);
     held->path = pl_say_memory(malloc((census->count + 1ull) * sizeof *held->path));
     for (uint32_t i = 0; i < census->count; i++) {
-        uint32_t place = census->block[i].place;
-        if (!known[place]) {
-            uint32_t site = pl_records_site(file, place);
-            uint32_t stack = site && site < profile->records ? profile->stack_of_record[site] : PL_NO_STACK;
-            known[place] = (stack < profile->stacks ? stack : profile->stacks) + 1;
-        }
-        held->path[i] = of_stack[known[place] - 1];
+        uint32_t site = site_of(held, i);
+        held->path[i] =
+            path_of_stack(held, site && site < profile->records ? profile->stack_of_record[site] : PL_NO_STACK);
     }
-    if (file >= 0)
-        close(file);
-    free(known);
-    free(of_stack);
 }
 
 /* --- output --- */
@@ -168,6 +185,8 @@ static char *print_path(const struct pl_view *view, const struct held *held, uin
 {
     char place[PL_PRINT_FILE_LINE_BYTES];
     const struct pl_path *which = path < held->paths.count ? &held->paths.path[path] : NULL;
+    if (path == PATH_OTHERS)
+        return pl_say_print("others");
     if (!which || !which->count)
         return pl_say_print("%s", pl_locations_no_stack(view->profile));
     const struct pl_location *location = &view->locations->location[which->location[0]];
@@ -184,8 +203,10 @@ static void put_root(const struct held *held, uint32_t root, uint64_t space, uin
     pl_figure_count(blocks, (double) objects);
     pl_figure_percent(share, whole > 0 ? (double) space / whole : 0);
     const struct pl_root *which = root < held->names.count ? &held->names.root[root] : NULL;
-    printf("%10s  %6s  %9s  %s%s%s\n", bytes, share, blocks, which ? which->name : "(several roots)",
-           which && *which->detail ? "  " : "", which ? which->detail : "");
+    char *name = pl_say_clean(which ? which->name : PL_HOLDERS_SEVERAL);
+    printf("%10s  %6s  %9s  %s%s%s\n", bytes, share, blocks, name, which && *which->detail ? "  " : "",
+           which ? which->detail : "");
+    free(name);
 }
 
 static void put_roots(const struct pl_view *view, const struct held *held, struct shares *shares, uint32_t roots)
@@ -307,7 +328,7 @@ static char *describe_way(const struct pl_view *view, const struct held *held, u
         else
             link[links++] = held->path[at];
     }
-    char *text = pl_say_print("%s", held->names.root[held->retain.from[block]].name);
+    char *text = pl_say_clean(held->names.root[held->retain.from[block]].name);
     while (links--) {
         char *longer = pl_say_print("%s%s → %s", text, left_out && links == LINKS_MAX - 2 ? " → …" : "",
                                     function_of(view, held, link[links]));
@@ -368,6 +389,54 @@ static bool find_holders(void *context, struct pl_census *census, const struct p
     return pl_retain_find(&held->retain, census, roots, space, &namer);
 }
 
+static enum pl_exit print_now(const struct pl_view *view, struct held *held, const char *live)
+{
+    struct shares shares = {0};
+    find_paths(held, live);
+    if (given.site)
+        return put_ways(view, held);
+    add_up(held, &shares);
+    put_roots(view, held, &shares, held->retain.roots);
+    put_rest(view, held);
+    free(shares.slot);
+    free(shares.share);
+    return PL_EXIT_OK;
+}
+
+/* What an earlier look has stored, in the form of a new one. */
+static void take_stored(struct held *held, struct shares *shares)
+{
+    const struct pl_profile *profile = held->profile;
+    uint32_t *root = pl_say_memory(calloc(profile->holders + 1ull, sizeof *root));
+    held->names.root = pl_say_memory(calloc(profile->holders + 1ull, sizeof *held->names.root));
+    for (uint32_t i = 1; i < profile->holders; i++) {
+        struct pl_holder_view *holder = &profile->holder[i];
+        root[i] = root[holder->parent];
+        if (holder->kind == PL_HOLDER_ROOT) {
+            root[i] = held->names.count;
+            held->names.root[held->names.count++] = (struct pl_root){.name = holder->name, .detail = ""};
+        } else if (holder->kind != PL_HOLDER_WAY) {
+            bool rest = holder->kind == PL_HOLDER_REST;
+            struct share *share = share_of(shares, root[i], rest ? PATH_OTHERS : path_of_stack(held, holder->stack));
+            share->objects += (uint64_t) holder->objects;
+            share->space += (uint64_t) holder->space;
+        }
+    }
+    free(root);
+}
+
+static enum pl_exit print_then(const struct pl_view *view, struct held *held)
+{
+    struct shares shares = {0};
+    take_stored(held, &shares);
+    put_roots(view, held, &shares, held->names.count);
+    free(shares.slot);
+    free(shares.share);
+    free(held->names.root);
+    return PL_EXIT_OK;
+}
+
+/* `live`: a process was looked at now, and this is its profile; NULL: what is stored is printed. */
 static enum pl_exit print_held(struct held *held, const char *live, const char *subject)
 {
     struct pl_groups threads;
@@ -389,31 +458,63 @@ static enum pl_exit print_held(struct held *held, const char *live, const char *
         .full_names = given.full_names,
     };
     held->paths = pl_paths_new(held->profile, view.locations, PL_SHAPE_SITE, DEPTH);
-    find_paths(held, live);
+    held->of_stack = pl_paths_of_stacks(held->profile, &held->paths);
     pl_head_print(&view);
-    if (given.site) {
-        status = put_ways(&view, held);
-    } else {
-        struct shares shares = {0};
-        add_up(held, &shares);
-        put_roots(&view, held, &shares, held->retain.roots);
-        put_rest(&view, held);
-        free(shares.slot);
-        free(shares.share);
-    }
-    free(held->path);
+    status = live ? print_now(&view, held, live) : print_then(&view, held);
+    free(held->of_stack);
     pl_locations_free(view.locations);
     pl_groups_free(&threads);
     return status;
 }
 
+static struct pl_subject_options how_to_read(void)
+{
+    return (struct pl_subject_options){.command = "retained",
+                                       .force = given.force,
+                                       .sysroot = given.sysroot,
+                                       .no_symbols = given.no_symbols,
+                                       .names = {.file = given.names, .full = given.full_names}};
+}
+
+/* --- keeping it --- */
+
+static int write_output(struct held *held, const char *live, int fd, char why[PL_WHY_BYTES])
+{
+    const struct pl_holders_source source = {
+        .census = &held->reach.census,
+        .retain = &held->retain,
+        .names = &held->names,
+        .group = held->path,
+        .site_of = site_of,
+        .context = held,
+    };
+    struct pl_holders holders = pl_holders_make(&source);
+    int result = pl_look_copy_profile(live, fd, given.output, why);
+    if (result == 0)
+        result = pl_annotate_holders(given.output, holders.record, holders.count, why);
+    if (result == 0 && !given.no_symbols && pl_annotate(given.output, held->profile, why) != 0)
+        pl_say("%s; the profile is complete, but reading it needs the program's files", why);
+    pl_holders_free(&holders);
+    return result;
+}
+
+static enum pl_exit store(struct held *held, const char *live)
+{
+    char why[PL_WHY_BYTES];
+    int fd = pl_look_make_file(given.output);
+    if (fd < 0)
+        return pl_look_refuse_file(given.output);
+    int result = write_output(held, live, fd, why);
+    close(fd);
+    if (result == 0)
+        return PL_EXIT_OK;
+    unlink(given.output);
+    return pl_say_failure("%s", why);
+}
+
 static enum pl_exit read_and_print(pid_t pid, struct held *held, const char *live, const char *subject)
 {
-    struct pl_subject_options how = {.command = "retained",
-                                     .force = given.force,
-                                     .sysroot = given.sysroot,
-                                     .no_symbols = given.no_symbols,
-                                     .names = {.file = given.names, .full = given.full_names}};
+    struct pl_subject_options how = how_to_read();
     struct pl_profile *profile;
     char *root = pl_proc_root(pid);
     enum pl_exit status = pl_subject_read(&how, live, root, &profile);
@@ -422,26 +523,59 @@ static enum pl_exit read_and_print(pid_t pid, struct held *held, const char *liv
         return status;
     held->profile = profile;
     status = print_held(held, live, subject);
+    if (status == PL_EXIT_OK && given.output)
+        status = store(held, live);
+    if (held->file >= 0)
+        close(held->file);
+    free(held->known);
+    free(held->path);
     pl_profile_close(profile);
     return status;
 }
 
+static enum pl_exit print_stored(int argc, char **argv)
+{
+    struct pl_subject_options how = how_to_read();
+    struct held held = {.file = -1};
+    struct pl_profile *profile;
+    enum pl_exit status = pl_subject_open(&how, argc, argv, &profile);
+    if (status != PL_EXIT_OK)
+        return status;
+    held.profile = profile;
+    if (profile->holders)
+        status = print_held(&held, NULL, argv[0]);
+    else
+        status = pl_say_failure("%s does not say what holds the heap: %s retained PID --output FILE stores that of a "
+                                "running process",
+                                argv[0], pl_say_self());
+    pl_profile_close(profile);
+    return status;
+}
+
+static enum pl_exit refuse_sampled(pid_t pid)
+{
+    return pl_say_failure("process %d is sampled, and only in exact mode are all of its blocks known: %s run --exact "
+                          "-- PROGRAM, or %s attach %d --exact",
+                          pid, pl_say_self(), pl_say_self(), pid);
+}
+
 static enum pl_exit look(pid_t pid, const char *live, const char *subject)
 {
-    struct held held = {.retain = {0}};
+    struct held held = {.file = -1};
     struct pl_look_taken taken = {0};
     struct pl_reach_options how;
     if (!pl_look_prepare(&taken, pid, live, &how))
         return pl_say_failure("%s", taken.problem);
-    pl_term_busy("plimsoll: following pointers");
+    if (how.live_at)
+        return refuse_sampled(pid);
     pl_rootnames_open(&held.names, pid, !given.no_symbols);
     how.also = find_holders;
     how.context = &held;
     bool good = pl_reach_read(&held.reach, &how);
-    pl_term_busy(NULL);
     enum pl_exit status =
-        good ? read_and_print(pid, &held, live, subject)
-             : pl_say_failure("cannot see what holds the heap of process %d: %s", pid, held.reach.problem);
+        !good ? pl_say_failure("cannot see what holds the heap of process %d: %s", pid, held.reach.problem)
+        : pl_look_began_to_sample(&how, live) ? refuse_sampled(pid)
+                                              : read_and_print(pid, &held, live, subject);
     pl_retain_free(&held.retain);
     pl_reach_free(&held.reach);
     pl_rootnames_close(&held.names);
@@ -452,16 +586,18 @@ static int retained_main(int argc, char **argv)
 {
     char *live;
     enum pl_exit status = argc ? pl_subject_check("retained", argc, argv)
-                               : pl_say_usage("retained needs the PID of a process; `%s ls` lists those that are "
-                                              "profiled",
+                               : pl_say_usage("retained needs the PID of a process, or a FILE of `retained "
+                                              "--output`; `%s ls` lists processes that are profiled",
                                               pl_say_self());
     if (status != PL_EXIT_OK)
         return status;
     pid_t pid = pl_subject_pid(argv[0]);
-    if (pid < 0)
-        return pl_say_usage("retained %s: not a PID; a profile does not say what holds the heap", argv[0]);
     if (given.all_digits)
         pl_figure_all_digits();
+    if (pid < 0 && (given.output || given.site))
+        return pl_say_usage("retained %s: --%s is for a PID", argv[0], given.output ? "output" : "site");
+    if (pid < 0)
+        return print_stored(argc, argv);
     status = pl_subject_live(pid, &live);
     if (status != PL_EXIT_OK)
         return status;
@@ -472,7 +608,7 @@ static int retained_main(int argc, char **argv)
 
 const struct pl_command pl_command_retained = {
     .name = "retained",
-    .arguments = "PID",
+    .arguments = "PID|FILE",
     .summary = "show which variables and stacks of a running process hold its heap",
     .details =
         "Follows all pointers of process PID, like `leaks`, and adds up what each root retains: the blocks that could "
@@ -483,10 +619,16 @@ const struct pl_command pl_command_retained = {
         "With --site, it shows how roots lead to the blocks of a site: the root, then the functions that allocated the "
         "blocks on a shortest way.\n"
         "\n"
-        "It needs what `leaks` needs: exact mode, and the right to trace the process. The process stands still while "
+        "With --output, the result is also stored in a snapshot. Of such a FILE, `retained` prints it again, and the "
+        "page "
+        "of `html` and `view` has it as a map, from roots to sites, with the way to each.\n"
+        "\n"
+        "It needs exact mode, because only then all blocks are known by their sites, and the right to trace the "
+        "process. The process stands still while "
         "it makes a copy of itself; the last line says for how long. Contents of memory are neither written nor shown.",
     .examples = "plimsoll retained PID\n"
-                "plimsoll retained --site Py PID",
+                "plimsoll retained --site Py PID\n"
+                "plimsoll retained -o held.plim PID",
     .files = PL_NAMES_FILES,
     .options = options,
     .main = retained_main,

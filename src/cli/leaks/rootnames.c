@@ -12,7 +12,6 @@
 #include "cli/say.h"
 #include "reader/symbols/variables.h"
 
-#define PAGE 4096u
 #define TLS_SPARE 4096u /* glibc's own, and what it reserves for libraries that are loaded later */
 #define DESCRIPTOR 4096u
 
@@ -46,7 +45,7 @@ static void add_module(struct pl_rootnames_work *work, const char *path, const c
         free(module.path);
         return;
     }
-    module.bias = start - (module.variables.low & ~(uint64_t) (PAGE - 1));
+    module.bias = start - (module.variables.low & ~(pl_space_page() - 1));
     module.low = module.bias + module.variables.low;
     module.high = module.bias + module.variables.high;
     work->tls_bytes += module.variables.tls_bytes + 64;

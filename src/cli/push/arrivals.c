@@ -2,11 +2,13 @@
 /* arrivals.c - see arrivals.h. */
 #include "cli/push/arrivals.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
 #include <poll.h>
 #include <pthread.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdbool.h>
 #include <stdlib.h>
@@ -16,11 +18,13 @@
 #include <unistd.h>
 
 #include "cli/files.h"
+#include "cli/run/fold.h"
 #include "cli/say.h"
 
 #define WAITING_MOST 512 /* files; each is a descriptor */
 #define WAITING_MANY 64  /* wakes the owner */
 #define DIRECTORIES_MOST 64
+#define OPEN_HOW (O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY | O_NOFOLLOW)
 #define RUN_PREFIX "plimsoll-run." /* directories in which `plimsoll run` keeps live profiles */
 
 struct pl_arrivals {
@@ -37,24 +41,25 @@ struct pl_arrivals {
 
 /* --- the thread --- */
 
-/* Under the lock. */
-static void watch_more(struct pl_arrivals *arrivals, const char *directory)
+/* Under the lock. False: it is watched already, or cannot be. */
+static bool watch_more(struct pl_arrivals *arrivals, const char *directory)
 {
     size_t free_at = arrivals->directories;
     for (size_t i = 0; i < arrivals->directories; i++) {
         if (arrivals->directory[i] && !strcmp(arrivals->directory[i], directory))
-            return;
+            return false;
         if (!arrivals->directory[i])
             free_at = i;
     }
     if (free_at == DIRECTORIES_MOST)
-        return;
+        return false;
     int watch = inotify_add_watch(arrivals->notify, directory, IN_CREATE | IN_ONLYDIR);
     if (watch < 0)
-        return;
+        return false;
     arrivals->directory[free_at] = pl_say_print("%s", directory);
     arrivals->watch[free_at] = watch;
     arrivals->directories += free_at == arrivals->directories;
+    return true;
 }
 
 static void watch_less(struct pl_arrivals *arrivals, size_t i)
@@ -76,20 +81,43 @@ static void keep(struct pl_arrivals *arrivals, int file)
         eventfd_write(arrivals->event, 1);
 }
 
-/* Something has appeared in a directory, under the lock. */
+/* `plimsoll run` saves sums of ended processes beside their profiles, under other names at first. */
+static bool is_sum(const char *name)
+{
+    return !strncmp(name, PL_FOLD_PREFIX, strlen(PL_FOLD_PREFIX));
+}
+
+/* The profiles that were in a new directory before it was watched. The kernel may report one of them as well: the owner
+ * knows its process then, and does not count it twice. */
+static void keep_all(struct pl_arrivals *arrivals, const char *path)
+{
+    DIR *directory = opendir(path);
+    for (struct dirent *entry; directory && (entry = readdir(directory));) {
+        int file = pl_files_has_suffix(entry->d_name) && !is_sum(entry->d_name)
+                       ? openat(dirfd(directory), entry->d_name, OPEN_HOW)
+                       : -1;
+        if (file >= 0)
+            keep(arrivals, file);
+    }
+    if (directory)
+        closedir(directory);
+}
+
+/* Something has appeared in a directory, under the lock. A file that is gone by now was the profile of a process that
+ * has ended already, while this thread waited for a processor. */
 static void arrive_in(struct pl_arrivals *arrivals, const char *directory, const struct inotify_event *event)
 {
     bool run = event->mask & IN_ISDIR && !strncmp(event->name, RUN_PREFIX, strlen(RUN_PREFIX));
     if (!run && !pl_files_has_suffix(event->name))
         return;
     char *path = pl_say_print("%s/%s", directory, event->name);
-    int file = run ? -1 : open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY | O_NOFOLLOW);
-    if (run)
-        watch_more(arrivals, path);
-    else if (file >= 0)
+    int file = run ? -1 : open(path, OPEN_HOW);
+    if (run && watch_more(arrivals, path))
+        keep_all(arrivals, path);
+    if (file >= 0)
         keep(arrivals, file);
-    else
-        arrivals->missed += errno == EMFILE || errno == ENFILE;
+    else if (!run)
+        arrivals->missed += errno == EMFILE || errno == ENFILE || (errno == ENOENT && !is_sum(event->name));
     free(path);
 }
 
@@ -109,10 +137,19 @@ static void arrive(struct pl_arrivals *arrivals, const struct inotify_event *eve
     pthread_mutex_unlock(&arrivals->lock);
 }
 
+/* A short process may end before its profile is opened. Opening takes microseconds, so with the right to do that, which
+ * root has, the thread runs before all others. */
+static void hurry(void)
+{
+    struct sched_param least = {.sched_priority = sched_get_priority_min(SCHED_FIFO)};
+    sched_setscheduler(0, SCHED_FIFO | SCHED_RESET_ON_FORK, &least); /* of this thread only */
+}
+
 static void *watch(void *argument)
 {
     struct pl_arrivals *arrivals = argument;
     struct pollfd event[] = {{.fd = arrivals->stop, .events = POLLIN}, {.fd = arrivals->notify, .events = POLLIN}};
+    hurry();
     char buffer[1 << 14] __attribute__((aligned(_Alignof(struct inotify_event))));
     while (poll(event, 2, -1) >= 0 || errno == EINTR) {
         if (event[0].revents)

@@ -23,7 +23,7 @@ void pl_arrivals_watch(struct pl_arrivals *arrivals, const char *directory);
 /* The next file that was opened; -1: there is none. The caller closes it. */
 int pl_arrivals_next(struct pl_arrivals *arrivals);
 
-/* How many files there was no room for since the last call. */
+/* How many files were missed since the last call: there was no room, or they were gone before they could be opened. */
 uint64_t pl_arrivals_missed(struct pl_arrivals *arrivals);
 
 /* Readable when many files are waiting. */

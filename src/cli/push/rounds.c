@@ -292,8 +292,10 @@ static void add_to_sum(struct rounds *rounds, struct pl_member *member)
 {
     struct pl_digest *digest = pl_fleet_digest(&rounds->fleet, member);
     struct sum *sum = find_sum(rounds, member->service);
-    if (!digest)
+    if (!digest) {
+        rounds->missed++;
         return;
+    }
     const struct pl_digest_view view[] = {
         {digest, digest->row, digest->rows, PL_DIGEST_ALLOCATED, 0, 0, PL_METRIC_ALLOC_SPACE},
         {sum->digest, sum->digest ? sum->digest->row : NULL, sum->digest ? sum->digest->rows : 0, PL_DIGEST_ALLOCATED,
@@ -347,7 +349,7 @@ static void take_arrivals(struct rounds *rounds)
         take_arrival(rounds, file);
     rounds->missed += pl_arrivals_missed(rounds->arrivals);
     if (rounds->missed) /* "up to": some are copies of profiles, or live long enough to be found later */
-        pl_say("up to %llu short processes came too fast; their figures are missing",
+        pl_say("up to %llu short processes ended before they could be read; their figures are missing",
                (unsigned long long) rounds->missed);
     rounds->missed = 0;
 }

@@ -29,6 +29,7 @@
 #define INDENT 4
 #define HEAVY_COUNTS 0.5
 #define HOLDER_SHARE 0.25      /* of live memory or of the peak: a line with less does not explain where memory goes */
+#define HELD_LEAST 4096        /* bytes: nobody needs to begin with less */
 #define MOST 0.5               /* of what a function holds */
 #define MOSTLY 0.9             /* of all calls */
 #define SUPPRESSED_MATTERS 0.1 /* of live bytes */
@@ -46,10 +47,10 @@ static const struct heavy {
     double least;                          /* of the metric: less is not worth a line, whatever its share */
 } heavies[] = {
     {PL_METRIC_INUSE_SPACE, 0.10, "held", "", "a block", "", PL_METRIC_INUSE_SPACE, PL_METRIC_INUSE_OBJECTS,
-     1u << PL_ADVICE_LEAK, NULL, NULL, "holds", 0},
+     1u << PL_ADVICE_LEAK, NULL, NULL, "holds", HELD_LEAST},
     {PL_METRIC_PEAK_SPACE, 0.25, "held", " when the heap was largest", "a block", "; to lower the peak, begin here",
      PL_METRIC_PEAK_SPACE, PL_METRIC_PEAK_OBJECTS, 1u << PL_ADVICE_LEAK | 1u << PL_ADVICE_GROWTH,
-     " at each process's peak", "; to lower the peaks, begin here", NULL, 0},
+     " in all when each process's heap was largest", "; to lower the peaks, begin here", NULL, HELD_LEAST},
     {PL_METRIC_ALLOC_SPACE, 0.25, "allocates", "", "a call", "", PL_METRIC_ALLOC_SPACE, PL_METRIC_ALLOC_OBJECTS,
      ANY_ADVICE, NULL, NULL, NULL, PL_ADVICE_BYTES_LEAST},
     {PL_METRIC_ALLOC_OBJECTS, 0.25, "makes", " calls", "each", "; fewer and larger blocks cost less",
@@ -265,11 +266,9 @@ static bool is_excused(const struct findings *all, uint32_t function, enum pl_me
     return (counts_bytes(metric) ? kept->space : kept->objects) * 2 > value;
 }
 
-/* Stacks that were excluded by size, did not fit into the file or cannot be read: there is no function to name. */
 static bool is_function(const struct findings *all, uint32_t function)
 {
-    uint32_t location = all->functions.path[function].location[0];
-    return location != all->view->locations->other_sizes && location != all->view->locations->overflow;
+    return !pl_locations_stands_in(all->view->locations, all->functions.path[function].location[0]);
 }
 
 static bool is_about(const struct finding *finding, uint32_t location)

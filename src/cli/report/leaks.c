@@ -451,7 +451,7 @@ static void put_lost(const struct table *table)
     const struct pl_estimate *total = profile->total;
     if (profile->looked == PL_LOOKED_NOT || profile->difference)
         return;
-    char *amount = pl_lost_amount(total[PL_METRIC_LOST_SPACE].value, total[PL_METRIC_LOST_OBJECTS].value);
+    char *amount = pl_lost_amount(&total[PL_METRIC_LOST_SPACE], &total[PL_METRIC_LOST_OBJECTS]);
     char *subject = pl_summary_typed(table->view->subject);
     if (total[PL_METRIC_LOST_OBJECTS].value > 0)
         pl_print_paragraph(table->view, "lost: %s that nothing led to any more %s; %s leaks %s lists them", amount,

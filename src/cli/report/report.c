@@ -35,6 +35,9 @@
 #define TOP_METRIC 20
 #define TAGS_AT_LEAST 10
 
+#define TOUCHED_MIN_NS 1000000ull
+#define TOUCHED_MAX_NS (24 * 3600 * 1000000000ull)
+
 #define TOP_THREAD 3 /* of each thread */
 
 /*
@@ -51,7 +54,8 @@
     X(MEMORY, "memory", NULL, TOP_METRIC, DEPTH_SITES, 0,                                                              \
       "what RSS consists of: a table that adds up, of a running process or of a profile of run --memory")                                              \
     X(RESIDENT, "resident", NULL, TOP_METRIC, DEPTH_SITES, 0,                                                          \
-      "of a running process: how much of what each site holds is resident, swapped out, or was never touched")         \
+      "how much of what each site holds is resident, swapped out, or was never touched, of a running process or of a "       \
+      "profile of run --resident")         \
     X(SIZES, "sizes", pl_sizes_print, 10, DEPTH_SITES, 0, "sizes and lifetimes of blocks, overall and by site")        \
     X(TEMPORARY, "temporary", pl_rankings_temporary, TOP_METRIC, DEPTH_SITES, 0,                                       \
       "temporary allocations: those that their thread frees before its next allocation")                               \
@@ -97,6 +101,7 @@ static struct {
     const char *sysroot;
     bool force, full_names, no_symbols, python, native, functions, freed, histogram, source, all_digits;
     const char *names;
+    uint64_t touched_ns;
     struct pl_leaks_options leaks;
     int colour;
 } given = {.select = PL_SELECT_NOTHING, .threshold = -1};
@@ -107,6 +112,10 @@ static const struct pl_option options[] = {
     {.name = option_, .help = "show " help_, .type = &pl_type_flag, .into = &given.view[VIEW_##name_]},
     VIEWS(ROW)
 #undef ROW
+    {.name = "touched", .takes = "TIME", .fallback = "off",
+     .help = "of a running process: watch it for TIME, and show how much of what each site holds was not written "
+     "meanwhile; the process pays for the first write to each page",
+     .type = &pl_type_time, .into = &given.touched_ns, .min = TOUCHED_MIN_NS, .max = TOUCHED_MAX_NS, .example = "10s"},
     {.name = "by", .takes = "WHAT", .fallback = "stack", .help = "group by stack, tag, thread or thread,tag; tag shows "
      "the tag tree, thread the largest sites of each thread, thread,tag a tag tree for each thread",
      .type = &pl_type_choice, .into = &given.by, .choices = by_words},
@@ -337,6 +346,7 @@ static bool has_sites(void)
 static enum pl_exit choose_view(const struct shown **out)
 {
     const struct shown *view = NULL;
+    given.view[VIEW_RESIDENT] |= given.touched_ns > 0;
     enum pl_exit status = find_view(&view);
     if (status != PL_EXIT_OK)
         return status;
@@ -378,7 +388,8 @@ static enum pl_exit print_view(const struct shown *shown, const struct pl_view *
     return PL_EXIT_OK;
 }
 
-static enum pl_exit print_selected(const struct pl_selection *selection, const struct shown *shown)
+static enum pl_exit print_selected(const struct pl_selection *selection, const struct shown *shown,
+                                   const struct pl_watch *watch)
 {
     struct pl_groups threads;
     enum pl_exit status = pl_select_threads(&given.select, selection->profile, &threads);
@@ -401,6 +412,7 @@ static enum pl_exit print_selected(const struct pl_selection *selection, const s
         .full_names = given.full_names,
         .histogram = given.histogram,
         .source = given.source,
+        .watch = watch,
     };
     status = print_view(shown, &view);
     pl_locations_free(view.locations);
@@ -528,7 +540,7 @@ static void say_relatives(const struct pl_profile *profile, const char *path)
     free(relative);
 }
 
-static enum pl_exit open_and_print(char *name, const struct shown *shown)
+static enum pl_exit open_and_print(char *name, const struct shown *shown, const struct pl_watch *watch)
 {
     struct pl_profile *profile;
     struct pl_selection selection;
@@ -545,7 +557,7 @@ static enum pl_exit open_and_print(char *name, const struct shown *shown)
         return status;
     if (shown == &overview)
         say_relatives(selection.whole, name);
-    status = print_selected(&selection, shown);
+    status = print_selected(&selection, shown, watch);
     if (status == PL_EXIT_OK)
         say_next(&selection, shown);
     pl_select_free(&selection);
@@ -562,8 +574,14 @@ static int report_main(int argc, char **argv)
         return status;
     if (given.all_digits)
         pl_figure_all_digits();
+    struct pl_watch watch = PL_WATCH_NONE;
+    if (given.touched_ns)
+        status = pl_watch(&watch, argv[0], given.touched_ns);
+    if (status != PL_EXIT_OK)
+        return status;
     char *name = pl_subject_snapshot(argv[0], given.select.snapshot);
-    status = name ? open_and_print(name, shown) : PL_EXIT_FAILURE;
+    status = name ? open_and_print(name, shown, &watch) : PL_EXIT_FAILURE;
+    pl_written_end(&watch.written);
     free(name);
     return status;
 }

@@ -11,6 +11,17 @@
 #include "analysis/path.h"
 #include "cli/term.h"
 #include "analysis/groups.h"
+#include "reach/memory/written.h"
+
+/* Which pages the program has written while it was watched, and for how long that was. */
+struct pl_watch {
+    struct pl_written written;
+    double seconds;
+};
+#define PL_WATCH_NONE                                                                                                  \
+    {                                                                                                                  \
+        .written = {.fd = -1 }                                                                                         \
+    }
 
 struct pl_view {
     const struct pl_profile *profile; /* what is shown: `whole`, or the part of it that was selected */
@@ -24,10 +35,11 @@ struct pl_view {
     uint32_t top;
     uint32_t depth; /* frames of a stack; 0: all */
     bool full_names;
-    bool brief;     /* callers get one line; those that do not fit are left out */
-    bool histogram; /* print the sizes of each site */
-    bool source;    /* print the source line of each site */
-    bool *shown;    /* by path: a table above has printed it with its callers; NULL: not tracked */
+    bool brief;                   /* callers get one line; those that do not fit are left out */
+    bool histogram;               /* print the sizes of each site */
+    bool source;                  /* print the source line of each site */
+    const struct pl_watch *watch; /* --touched */
+    bool *shown;                  /* by path: a table above has printed it with its callers; NULL: not tracked */
 };
 
 /* The first lines of every report, and the last: which process it is about and how it was recorded; what was lost. */
@@ -41,14 +53,14 @@ void pl_highlights_print(const struct pl_view *view, const struct pl_paths *site
 void pl_threads_print_table(const struct pl_view *view);
 
 /* Views of all sites. */
-void pl_advise_print(const struct pl_view *view);       /* --advice */
+void pl_advise_print(const struct pl_view *view); /* --advice */
 struct pl_advice_touch;
 void pl_advise_memory(const struct pl_view *view, const struct pl_advice_touch *touch); /* the part about memory */
-void pl_rankings_peak(const struct pl_view *view);      /* --peak */
-void pl_rankings_temporary(const struct pl_view *view); /* --temporary */
-void pl_rankings_reallocs(const struct pl_view *view);  /* --reallocs */
-void pl_timeline_print(const struct pl_view *view);     /* --timeline */
-void pl_sizes_print(const struct pl_view *view);        /* --sizes */
+void pl_rankings_peak(const struct pl_view *view);                                      /* --peak */
+void pl_rankings_temporary(const struct pl_view *view);                                 /* --temporary */
+void pl_rankings_reallocs(const struct pl_view *view);                                  /* --reallocs */
+void pl_timeline_print(const struct pl_view *view);                                     /* --timeline */
+void pl_sizes_print(const struct pl_view *view);                                        /* --sizes */
 
 /* --tree and --reverse: the call tree of these paths. */
 void pl_tree_print(const struct pl_view *view, const struct pl_paths *paths, enum pl_metric metric);

@@ -31,6 +31,7 @@ struct pl_collected {
     uint64_t file_bytes;
     char *executable;
     char comm[PL_PROGRAM_NAME_BYTES]; /* of the process; of a sum, the executable's */
+    char title[200]; /* of a forked child that has set one; "": none, or a sum */
     uint32_t pid;
     uint32_t end;        /* enum pl_end */
     bool main;           /* it is of the process that we started */
@@ -49,7 +50,7 @@ struct pl_collected {
     struct pl_estimate inuse_objects, inuse_space, peak_space;
     bool looked; /* when it ended; this and the next are 0 otherwise */
     bool looked_partly;
-    double lost_objects, lost_space;
+    struct pl_estimate lost_objects, lost_space;
     uint32_t footprints; /* how often it was read what RSS consisted of */
     char unlooked[512];  /* why nobody could look, in words; "": nobody tried */
     double peak_slack_bytes;

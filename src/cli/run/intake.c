@@ -38,12 +38,14 @@
 #include "cli/run/rss.h"
 #include "cli/run/target.h"
 #include "cli/say.h"
+#include "export/label.h"
 #include "reader/describe.h"
 #include "reader/write/annotate.h"
 
 #define ENDING_TRIES 50  /* of 10 ms: how long to wait for a process that is ending */
 #define CLOSED_TRIES 200 /* of 5 ms: how often to look at a file that was closed and whose process seems to run */
 #define CLOSED_WAIT_MS 5
+#define TITLE_COLUMNS 48
 #define LINGER_MS 1000 /* a file that has been added to a sum waits no longer than this for others */
 
 /* --- what a profile says --- */
@@ -66,10 +68,23 @@ static void describe_room(const struct pl_profile *profile, struct pl_collected 
     pl_filefull_remedy(&profile->header, profile->file_bytes, pl_say_self(), about->room_remedy);
 }
 
+/* A forked child that has set its title has it as its only argument: "nginx: worker process". */
+static void describe_title(const struct pl_profile *profile, struct pl_collected *about)
+{
+    const char **argv = profile->argv;
+    if (profile->merged || !argv[0] || argv[1] || !strstr(argv[0], ": "))
+        return;
+    char *clean = pl_label_clean(argv[0]), *shorter = pl_label_cut(clean, TITLE_COLUMNS);
+    snprintf(about->title, sizeof about->title, "%s", shorter);
+    free(shorter);
+    free(clean);
+}
+
 void pl_intake_describe(const struct pl_profile *profile, struct pl_leaving *leaving)
 {
     struct pl_collected *about = &leaving->about;
     snprintf(about->comm, sizeof about->comm, "%s", profile->comm);
+    describe_title(profile, about);
     about->executable = pl_say_print("%s", profile->executable);
     about->pid = profile->header.pid;
     about->end = profile->header.end;
@@ -93,8 +108,8 @@ void pl_intake_describe(const struct pl_profile *profile, struct pl_leaving *lea
     about->looked = profile->looked != PL_LOOKED_NOT;
     about->looked_partly = profile->looked_partly;
     about->footprints = profile->footprints;
-    about->lost_objects = profile->total[PL_METRIC_LOST_OBJECTS].value;
-    about->lost_space = profile->total[PL_METRIC_LOST_SPACE].value;
+    about->lost_objects = profile->total[PL_METRIC_LOST_OBJECTS];
+    about->lost_space = profile->total[PL_METRIC_LOST_SPACE];
     about->peak_slack_bytes = profile->peak_slack_bytes;
     about->behind = pl_traits_behind(profile);
     about->unfollowed = profile->header.losses[PL_LOSS_LIVE_FULL];
@@ -117,6 +132,20 @@ void pl_intake_forget(struct pl_leaving *leaving)
     leaving->profile = NULL;
 }
 
+/* Asks once for each executable: reading all symbols of a compiler takes longer than everything else. */
+static bool has_allocator(struct pl_intake *intake, const char *executable)
+{
+    for (size_t i = 0; i < intake->inspected_count; i++)
+        if (!strcmp(intake->inspected[i].executable, executable))
+            return intake->inspected[i].has;
+    struct pl_intake_inspected *more =
+        pl_say_memory(realloc(intake->inspected, (intake->inspected_count + 1) * sizeof *more));
+    intake->inspected = more;
+    more += intake->inspected_count++;
+    *more = (struct pl_intake_inspected){pl_say_print("%s", executable), pl_target_has_allocator(executable)};
+    return more->has;
+}
+
 /* The runtime says so if an allocator that is linked in is exported, and hooks it if it finds all of its functions. The
  * file shows one that it has not hooked. */
 static bool is_unseen(struct pl_intake *intake, const struct pl_profile *profile)
@@ -124,20 +153,16 @@ static bool is_unseen(struct pl_intake *intake, const struct pl_profile *profile
     if (*profile->bypass[PL_BYPASS_MALLOC] || *profile->bypass[PL_BYPASS_LINKED] ||
         profile->header.flags & PL_FLAG_LINKED)
         return false;
-    if (!intake->inspected || strcmp(intake->inspected, profile->executable) != 0) {
-        free(intake->inspected);
-        intake->inspected = pl_say_print("%s", profile->executable);
-        intake->inspected_has = pl_target_has_allocator(profile->executable);
-    }
-    return intake->inspected_has;
+    return has_allocator(intake, profile->executable);
 }
 
 static int open_complete(struct pl_intake *intake, const char *path, struct pl_profile **profile,
                          char why[PL_WHY_BYTES])
 {
     pl_lookout_store(intake->options.directory, path, intake->unlooked);
-    if (!pl_rss_store(intake->options.directory, path, why) && *why)
-        pl_say("%s", why);
+    for (enum pl_rss_kind kind = PL_RSS_PARTS; kind <= PL_RSS_SITES; kind++)
+        if (!pl_rss_store(intake->options.directory, path, kind, why) && *why)
+            pl_say("%s", why);
     int error = pl_profile_open(path, profile, why);
     if (error || !is_unseen(intake, *profile) || pl_annotate_linked(path, why))
         return error;
@@ -585,6 +610,8 @@ void pl_intake_free(struct pl_intake *intake)
         free_leaving(&intake->leaving[i]);
     free(intake->leaving);
     pl_fold_free(&intake->fold);
+    for (size_t i = 0; i < intake->inspected_count; i++)
+        free(intake->inspected[i].executable);
     free(intake->inspected);
     free(intake->waiting);
     free(intake);

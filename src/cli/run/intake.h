@@ -14,7 +14,7 @@
 #include "cli/run/move.h"
 
 #define PL_INTAKE_FEW 8 /* with more profiles of ended processes than this, they are folded */
-#define PL_INTAKE_WAITING 32
+#define PL_INTAKE_WAITING 128
 #define PL_INTAKE_BYTES (64ull << 20)
 
 /* A profile that is to be moved out of the directory. */
@@ -35,6 +35,12 @@ struct pl_intake_options {
     bool keep_all;
 };
 
+/* An executable, and what pl_target_has_allocator() answered. */
+struct pl_intake_inspected {
+    char *executable;
+    bool has;
+};
+
 /* Until pl_intake_end() it belongs to its thread. */
 struct pl_intake {
     struct pl_intake_options options;
@@ -46,10 +52,10 @@ struct pl_intake {
     size_t dropped, failed, running, unwanted;
     char unwanted_comm[17];
     uint32_t unwanted_pid;
-    struct pl_move_taken *taken; /* where snapshots have been moved to */
-    char *inspected;             /* the last executable that pl_target_has_allocator() was asked about */
-    bool inspected_has;          /* the answer */
-    char **waiting;              /* files that have been added to a sum, which has not been saved since */
+    struct pl_move_taken *taken;           /* where snapshots have been moved to */
+    struct pl_intake_inspected *inspected; /* executables that pl_target_has_allocator() was asked about */
+    size_t inspected_count;
+    char **waiting; /* files that have been added to a sum, which has not been saved since */
     size_t waiting_count;
     uint64_t waiting_bytes;
     char unlooked[512];              /* of the profile that is taken in: why nobody could look at its process */

@@ -138,7 +138,9 @@ static void serve(const struct lookout *lookout, int connection)
     if (getsockopt(connection, SOL_SOCKET, SO_PEERCRED, &peer, &bytes) == 0 && peer.pid > 0 &&
         read_path(connection, live, sizeof live)) {
         if (lookout->tasks.memory)
-            pl_rss_note(lookout->directory, peer.pid, live);
+            pl_rss_note(lookout->directory, peer.pid, live, PL_RSS_PARTS);
+        if (lookout->tasks.resident)
+            pl_rss_note(lookout->directory, peer.pid, live, PL_RSS_SITES);
         if (lookout->tasks.leaks)
             look_at(lookout, peer.pid, live, PL_LOOKED_EXIT);
     }

@@ -23,8 +23,9 @@ struct pl_lookout {
 
 /* False: there is none; errno says why. Call it before there are threads. */
 struct pl_lookout_tasks {
-    bool leaks;  /* finds what is lost */
-    bool memory; /* reads what RSS consists of (rss.h) */
+    bool leaks;    /* finds what is lost */
+    bool memory;   /* reads what RSS consists of (rss.h) */
+    bool resident; /* and how much of what each site holds is resident */
 };
 bool pl_lookout_start(struct pl_lookout *lookout, const char *directory, struct pl_lookout_tasks tasks);
 

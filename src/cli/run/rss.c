@@ -15,6 +15,7 @@
 #include "cli/files.h"
 #include "cli/proc.h"
 #include "cli/report/memory.h"
+#include "cli/report/resident.h"
 #include "cli/run/lookout.h"
 #include "cli/say.h"
 #include "reader/write/annotate.h"
@@ -24,6 +25,7 @@
 
 struct pl_rss {
     char *directory;
+    enum pl_rss_kind kind;
     uint64_t every_ns;
     unsigned rounds; /* with this interval */
     pthread_t thread;
@@ -35,12 +37,13 @@ struct pl_rss {
 /* --- readings --- */
 
 /* The caller frees it; NULL: there is no such profile. */
-static char *path_of_readings(const char *directory, const char *profile)
+static char *path_of_readings(const char *directory, const char *profile, enum pl_rss_kind kind)
 {
     struct stat status;
     if (stat(profile, &status))
         return NULL;
-    return pl_say_print("%s/" PL_LOOKOUT_FOUND "%llx.rss", directory, (unsigned long long) status.st_ino);
+    return pl_say_print("%s/" PL_LOOKOUT_FOUND "%llx.%s", directory, (unsigned long long) status.st_ino,
+                        kind == PL_RSS_PARTS ? "rss" : "resident");
 }
 
 static bool read_now(pid_t pid, const char *live, struct pl_footprint_record *out)
@@ -74,16 +77,33 @@ static bool read_well(pid_t pid, const char *live, struct pl_footprint_record *o
     return read;
 }
 
-/* Of a process that ends meanwhile, only a part of its memory is seen; no line of it would be true. */
-void pl_rss_note(const char *directory, pid_t pid, const char *live)
+union reading {
+    struct pl_footprint_record parts;
+    struct pl_resident_record sites;
+};
+
+static size_t bytes_of(enum pl_rss_kind kind)
 {
-    struct pl_footprint_record record;
+    return kind == PL_RSS_PARTS ? sizeof(struct pl_footprint_record) : sizeof(struct pl_resident_record);
+}
+
+static bool read_kind(enum pl_rss_kind kind, pid_t pid, const char *live, union reading *out)
+{
+    if (kind == PL_RSS_SITES)
+        return pl_resident_record(pid, live, &out->sites);
+    return read_well(pid, live, &out->parts) && pl_footprint_sum(&out->parts, 0, PL_PART_COUNT).resident;
+}
+
+/* Of a process that ends meanwhile, only a part of its memory is seen; no line of it would be true. */
+void pl_rss_note(const char *directory, pid_t pid, const char *live, enum pl_rss_kind kind)
+{
+    union reading reading;
     struct pl_header header;
-    char *path = path_of_readings(directory, live);
-    if (path && read_well(pid, live, &record) && pl_proc_header(live, &header) && header.end == PL_END_NONE &&
-        pl_footprint_sum(&record, 0, PL_PART_COUNT).resident) {
+    ssize_t bytes = (ssize_t) bytes_of(kind);
+    char *path = path_of_readings(directory, live, kind);
+    if (path && read_kind(kind, pid, live, &reading) && pl_proc_header(live, &header) && header.end == PL_END_NONE) {
         int file = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
-        if (file >= 0 && write(file, &record, sizeof record) != sizeof record && errno == ENOSPC)
+        if (file >= 0 && write(file, &reading, (size_t) bytes) != bytes && errno == ENOSPC)
             unlink(path);
         if (file >= 0)
             close(file);
@@ -92,16 +112,16 @@ void pl_rss_note(const char *directory, pid_t pid, const char *live)
 }
 
 /* Returns how many there are, of which `record` has record 0, which is not used, and at most PL_RSS_READINGS_MAX. */
-static uint32_t read_file(const char *path, struct pl_footprint_record **record)
+static uint32_t read_file(const char *path, size_t bytes, void **record)
 {
     struct stat status;
     int file = open(path, O_RDONLY | O_CLOEXEC);
-    uint64_t count = file >= 0 && fstat(file, &status) == 0 ? (uint64_t) status.st_size / sizeof **record : 0;
+    uint64_t count = file >= 0 && fstat(file, &status) == 0 ? (uint64_t) status.st_size / bytes : 0;
     uint64_t kept = count < PL_RSS_READINGS_MAX ? count : PL_RSS_READINGS_MAX;
-    *record = pl_say_memory(calloc(kept + 1, sizeof **record));
+    *record = pl_say_memory(calloc(kept + 1, bytes));
     for (uint64_t i = 0; i < kept; i++) {
         uint64_t from = kept > 1 ? i * (count - 1) / (kept - 1) : 0;
-        if (pread(file, *record + 1 + i, sizeof **record, (off_t) (from * sizeof **record)) != sizeof **record)
+        if (pread(file, (char *) *record + (1 + i) * bytes, bytes, (off_t) (from * bytes)) != (ssize_t) bytes)
             kept = i;
     }
     if (file >= 0)
@@ -109,19 +129,20 @@ static uint32_t read_file(const char *path, struct pl_footprint_record **record)
     return (uint32_t) kept;
 }
 
-bool pl_rss_store(const char *directory, const char *profile, char why[PL_WHY_BYTES])
+bool pl_rss_store(const char *directory, const char *profile, enum pl_rss_kind kind, char why[PL_WHY_BYTES])
 {
-    struct pl_footprint_record *record;
-    char *path = path_of_readings(directory, profile);
+    void *record = NULL;
+    char *path = path_of_readings(directory, profile, kind);
     *why = 0;
-    uint32_t count = path ? read_file(path, &record) : 0;
-    bool stored = count && pl_annotate_footprints(profile, record, count + 1, why) == 0;
-    if (path) {
+    uint32_t count = path ? read_file(path, bytes_of(kind), &record) : 0;
+    int result = !count                 ? -1
+                 : kind == PL_RSS_PARTS ? pl_annotate_footprints(profile, record, count + 1, why)
+                                        : pl_annotate_residents(profile, record, count + 1, why);
+    if (path)
         unlink(path);
-        free(record);
-    }
+    free(record);
     free(path);
-    return stored;
+    return count && result == 0;
 }
 
 /* --- the thread --- */
@@ -135,7 +156,7 @@ static void look_around(const struct pl_rss *rss)
             continue;
         char *path = pl_say_print("%s/%s", rss->directory, entry->d_name);
         if (pl_proc_header(path, &header) && header.end == PL_END_NONE && pl_profile_process_runs(&header))
-            pl_rss_note(rss->directory, (pid_t) header.pid, path);
+            pl_rss_note(rss->directory, (pid_t) header.pid, path, rss->kind);
         free(path);
     }
     if (directory)
@@ -171,12 +192,13 @@ static void *live(void *context)
     return NULL;
 }
 
-struct pl_rss *pl_rss_start(const char *directory, uint64_t every_ns)
+struct pl_rss *pl_rss_start(const char *directory, uint64_t every_ns, enum pl_rss_kind kind)
 {
     pthread_condattr_t monotonic;
     struct pl_rss *rss = pl_say_memory(calloc(1, sizeof *rss));
     rss->directory = pl_say_print("%s", directory);
     rss->every_ns = every_ns;
+    rss->kind = kind;
     pthread_condattr_init(&monotonic);
     pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
     pthread_mutex_init(&rss->lock, NULL);

@@ -53,7 +53,7 @@ static struct {
     bool glibc, glibc_tree;
     const char *glibc_directory;
     bool sample_typed, out_typed; /* and not taken from the environment */
-    uint64_t memory_every_ns;
+    uint64_t memory_every_ns, resident_every_ns;
     uint64_t snapshot_every_ns, snapshot_keep;
     const char *snapshot_keep_text;
 } given;
@@ -63,11 +63,16 @@ static const struct pl_option options[] = {
     PL_SETTINGS(PL_SETTING_ROW) /* first, so that a setting is the index of its option */
     {.name = "exact", .help = "count every allocation, whatever it costs; same as --sample exact",
      .type = &pl_type_flag, .into = &given.exact},
-    {.name = "leaks", .help = "with --exact: when a process ends, find the blocks that nothing points to any more",
+    {.name = "leaks", .help = "when a process ends, find the blocks that nothing points to any more",
      .type = &pl_type_flag, .into = &given.leaks},
     {.name = "memory", .takes = "TIME", .fallback = "never",
      .help = "store what RSS consists of, every TIME and when a process exits; report --memory shows it",
      .type = &pl_type_time, .into = &given.memory_every_ns, .min = PL_RSS_EVERY_MIN_NS,
+     .max = PL_SNAPSHOT_EVERY_MAX_MS * MS_NS, .example = "10s"},
+    {.name = "resident", .takes = "TIME", .fallback = "never",
+     .help = "store how much of what each site holds is resident, every TIME and when a process exits; report --resident "
+     "shows it",
+     .type = &pl_type_time, .into = &given.resident_every_ns, .min = PL_RSS_EVERY_MIN_NS,
      .max = PL_SNAPSHOT_EVERY_MAX_MS * MS_NS, .example = "10s"},
     {.name = "keep-all", .help = "keep the profile of each process: do not add up those of one program, and keep empty ones",
      .type = &pl_type_flag, .into = &given.keep_all},
@@ -163,6 +168,7 @@ struct preparation {
     struct pl_oom oom;         /* before the program starts */
     struct pl_lookout lookout; /* --leaks, --memory */
     struct pl_rss *rss;        /* --memory; NULL: none */
+    struct pl_rss *resident;   /* --resident; NULL: none */
 };
 
 /* OUT and RUN get paths that do not depend on the working directory of a process. */
@@ -280,9 +286,14 @@ static void started(void *context, pid_t pid)
     if (preparation->live)
         preparation->intake = start_intake(preparation->live, pid);
     if (preparation->live && given.memory_every_ns) {
-        preparation->rss = pl_rss_start(preparation->live, given.memory_every_ns);
+        preparation->rss = pl_rss_start(preparation->live, given.memory_every_ns, PL_RSS_PARTS);
         if (!preparation->rss)
             pl_say("cannot start a thread for --memory: %m; RSS is read only when the program exits");
+    }
+    if (preparation->live && given.resident_every_ns) {
+        preparation->resident = pl_rss_start(preparation->live, given.resident_every_ns, PL_RSS_SITES);
+        if (!preparation->resident)
+            pl_say("cannot start a thread for --resident: %m; residency is read only when the program exits");
     }
     if (!preparation->live || !given.snapshot_every_ns)
         return;
@@ -430,11 +441,14 @@ static int refuse(const struct preparation *preparation, const struct pl_launch 
 static void start_lookout(struct preparation *preparation)
 {
     preparation->lookout.control = -1;
-    struct pl_lookout_tasks tasks = {.leaks = given.leaks, .memory = given.memory_every_ns};
-    if ((tasks.leaks || tasks.memory) && preparation->live &&
+    struct pl_lookout_tasks tasks = {.leaks = given.leaks, .memory = given.memory_every_ns,
+                                      .resident = given.resident_every_ns};
+    if ((tasks.leaks || tasks.memory || tasks.resident) && preparation->live &&
         !pl_lookout_start(&preparation->lookout, preparation->live, tasks))
         pl_say("cannot watch for the end of the program: %m; it runs anyway, and %s will not be known",
-               tasks.leaks ? "what is lost" : "what RSS consists of then");
+               tasks.leaks    ? "what is lost"
+               : tasks.memory ? "what RSS consists of then"
+                              : "what is resident then");
 }
 
 static int run_program(char **command, struct preparation *preparation, const char *program)
@@ -454,6 +468,8 @@ static int run_program(char **command, struct preparation *preparation, const ch
     pl_lookout_end(&preparation->lookout);
     if (preparation->rss)
         pl_rss_end(preparation->rss);
+    if (preparation->resident)
+        pl_rss_end(preparation->resident);
     if (preparation->live)
         finish(preparation, &launch, program);
     if (error)
@@ -519,15 +535,6 @@ static enum pl_exit check_sizes(void)
     if (above && below &&
         pl_setting_number(&options[PL_SETTING_ABOVE], above) > pl_setting_number(&options[PL_SETTING_BELOW], below))
         return pl_say_usage("--above %s and --below %s exclude every size; swap them, or drop one", above, below);
-    return PL_EXIT_OK;
-}
-
-/* Called after the environment is read, too. */
-static enum pl_exit check_leaks(void)
-{
-    const char *sample = given.setting[PL_SETTING_SAMPLE];
-    if (given.leaks && (!sample || strcmp(sample, "exact")))
-        return pl_say_usage("--leaks needs --exact, because only then all blocks are known");
     return PL_EXIT_OK;
 }
 
@@ -623,8 +630,6 @@ static int run_main(int argc, char **argv)
     int status = check_lengths(pattern);
     if (status == PL_EXIT_OK)
         status = check_sizes();
-    if (status == PL_EXIT_OK)
-        status = check_leaks();
     if (status == PL_EXIT_OK) {
         enum pl_way way = given.glibc_tree ? PL_WAY_TREE : given.glibc ? PL_WAY_LOADER : PL_WAY_PRELOAD;
         struct pl_target target = pl_target_inspect(argv, way);
@@ -652,7 +657,7 @@ const struct pl_command pl_command_run = {
         "Each process writes its own profile. If --output contains no pattern such as %p, the first profiled process "
         "gets that name, and the others get NAME.PID. Of more than 8 processes that PROGRAM starts, `run` adds up the "
         "profiles while the program runs, as they end: one profile for each executable, in the directory NAME.tree "
-        "beside NAME.plim, which `plimsoll report NAME.tree` reads as one. In the live directory at most 32 profiles "
+        "beside NAME.plim, which `plimsoll report NAME.tree` reads as one. In the live directory at most 128 profiles "
         "or 64 MiB of ended processes wait for that. `run` replaces an old profile of the same name. It never "
         "replaces any other file, but adds a number to the name. Profiles survive crashes of the program, kill -9 "
         "included.\n"
@@ -663,7 +668,8 @@ const struct pl_command pl_command_run = {
         "glibc`.\n"
         "\n"
         "With --leaks, a process that exits waits until `run` has followed all of its pointers, and its profile says "
-        "which blocks nothing leads to any more: `plimsoll leaks FILE` lists them. See `plimsoll help leaks`.\n"
+        "which blocks nothing leads to any more: `plimsoll leaks FILE` lists them. With --exact the verdict is on each "
+        "block, else on the recorded ones, and the figures are estimates. See `plimsoll help leaks`.\n"
         "\n"
         "With --memory, `run` reads at an interval what the RSS of each process consists of, and once more when it "
         "exits, "

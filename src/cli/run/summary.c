@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "analysis/figure.h"
+#include "cli/leaks/lost.h"
 #include "cli/run/intake.h"
 #include "cli/say.h"
 #include "format/settings.h"
@@ -227,11 +228,10 @@ static void say_losses(const struct pl_collected *main, const char *who)
 
 static void say_lost_of(const struct pl_collected *each, const char *who)
 {
-    char space[PL_FIGURE_BYTES], objects[PL_FIGURE_BYTES], *path = pl_summary_typed(each->path);
-    pl_figure_bytes(space, each->lost_space);
-    pl_figure_count(objects, each->lost_objects);
-    pl_say("%slost: %s in %s block%s that nothing leads to any more; they are listed by: %s leaks %s", who, space,
-           objects, pl_figure_plural(objects), pl_say_self(), path);
+    char *path = pl_summary_typed(each->path), *amount = pl_lost_amount(&each->lost_space, &each->lost_objects);
+    pl_say("%slost: %s that nothing leads to any more; they are listed by: %s leaks %s", who, amount, pl_say_self(),
+           path);
+    free(amount);
     free(path);
 }
 
@@ -246,17 +246,17 @@ static void say_lost(const struct pl_summary *summary, const struct pl_collected
                : main->end == PL_END_EXEC          ? "it executed another program"
                : WIFSIGNALED(summary->wait_status) ? "a signal ended it at once"
                                                    : "it did not end by way of exit");
-    else if (main->lost_objects > 0)
+    else if (main->lost_objects.value > 0)
         say_lost_of(main, who);
     else
         pl_say("%slost: nothing; something points to every block that was not freed%s", who,
-               main->looked_partly ? ", as far as the blocks are known" : "");
+               main->looked_partly || !main->exact ? ", as far as blocks are recorded" : "");
     for (size_t i = 1, said = 0; i < collection->count && said < LISTED_MAX; i++) {
         const struct pl_collected *each = &collection->profile[i];
         char *name = pl_say_print("%s %u: ", each->comm, each->pid);
-        if (each->lost_objects > 0)
+        if (each->lost_objects.value > 0)
             say_lost_of(each, name);
-        said += each->lost_objects > 0;
+        said += each->lost_objects.value > 0;
         free(name);
     }
 }
@@ -353,6 +353,8 @@ static void say_tree(const struct pl_collection *collection)
 /* "cc1plus, 92 processes" or "ls 4712". The caller frees it. */
 static char *print_who(const struct pl_collected *each)
 {
+    if (each->pid && *each->title)
+        return pl_say_print("%s %u (%s)", each->comm, each->pid, each->title);
     if (each->pid)
         return pl_say_print("%s %u", each->comm, each->pid);
     if (!each->processes)
@@ -362,17 +364,20 @@ static char *print_who(const struct pl_collected *each)
 
 static void say_one(const struct pl_collected *each)
 {
-    char bytes[PL_FIGURE_BYTES], calls[PL_FIGURE_BYTES], peak[PL_FIGURE_BYTES];
+    char bytes[PL_FIGURE_BYTES], calls[PL_FIGURE_BYTES], peak[2 * PL_FIGURE_BYTES];
     char *path = pl_summary_typed(each->path), *who = print_who(each);
     pl_figure_bytes(bytes, (double) each->bytes);
     pl_figure_count(calls, (double) each->calls);
-    pl_figure_bytes(peak, each->peak_largest);
-    bool peaked = each->peak_largest > 0;
+    bool sum = each->peak_largest > 0, peaked = sum || each->peak_space.value > 0;
+    if (sum)
+        pl_figure_bytes(peak, each->peak_largest);
+    else
+        pl_figure_estimate(peak, PL_METRIC_PEAK_SPACE, &each->peak_space);
     if (!each->calls && each->bypass[PL_BYPASS_MALLOC][0])
         pl_say("  %s: allocations not seen: %s", who, path);
     else
         pl_say("  %s: %s in %s call%s%s%s: %s", who, bytes, calls, pl_figure_plural(calls),
-               peaked ? "; largest peak " : "", peaked ? peak : "", path);
+               !peaked ? "" : sum ? "; largest peak " : "; peak ", peaked ? peak : "", path);
     free(who);
     free(path);
 }

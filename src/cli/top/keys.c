@@ -65,6 +65,7 @@ static enum pl_wish enter(struct pl_screen *screen, uint32_t code)
     (void) code;
     if (screen->listing)
         return screen->listed_count ? PL_WISH_CHOOSE : PL_WISH_NOTHING;
+    pl_screen_move(screen, 0); /* to the first row, if the table has not been drawn yet */
     pl_screen_toggle(screen);
     return PL_WISH_NOTHING;
 }
@@ -131,7 +132,7 @@ const struct pl_key pl_keys[] = {
     {"Enter", {PL_KEY_ENTER, ' '}, "expand", "show the stack below a row, or its sites; again: fold it", TABLE, enter},
     {"Enter", {PL_KEY_ENTER, ' '}, "watch", "in the list: watch this process", LIST, enter},
     {"f", {'f'}, "freeze", "stop refreshing, or go on", TABLE, freeze},
-    {"r", {'r', 'R'}, "since", "let changes and rates count from now on; R: since the last refresh", TABLE, set_base},
+    {"r", {'r', 'R'}, "since", "changes and rates count from now on; R: since the last refresh", TABLE, set_base},
     {"x", {'x'}, "export", "write what is seen, all rows of it, to a file", TABLE, export},
     {"p", {'p'}, "list", "the list of processes, to watch another one", TABLE, list},
     {"+ -", {'+', '-'}, NULL, "refresh twice as often, or half as often", TABLE | LIST, pace},

@@ -15,9 +15,11 @@
 #include "reader/describe.h"
 
 #define GAP 1
-#define HEAD_ROWS 4   /* a screen that has no more has no room for hints */
-#define NAME_LEAST 20 /* columns: below that, other columns make room */
-#define BAR_FROM 120  /* columns of a screen that has room for bars */
+#define HEAD_ROWS 4    /* a screen that has no more has no room for hints */
+#define NAME_LEAST 20  /* columns: below that, other columns make room */
+#define NAME_ROOM 48   /* columns: below that, details begin further left, and a line has the whole name of one row */
+#define NARROW_ROWS 16 /* a narrow screen with fewer has no room for that line */
+#define BAR_FROM 120   /* columns of a screen that has room for bars */
 #define BAR_COLUMNS 12
 #define CELL_BYTES (2 * PL_FIGURE_BYTES)
 
@@ -90,6 +92,8 @@ struct layout {
     bool errors; /* a column with the ± of the column that decides the order */
     bool bars;
     int name_at;
+    int detail_at;
+    bool narrow;
 };
 
 static bool has_errors(const struct pl_screen *screen)
@@ -115,6 +119,8 @@ static struct layout lay_out(const struct pl_screen *screen, int width)
             if (columns[c].sacrifice == number && c != (int) screen->order && width - place_name(&layout) < NAME_LEAST)
                 layout.shown[c] = false;
     layout.name_at = place_name(&layout);
+    layout.narrow = width - layout.name_at < NAME_ROOM;
+    layout.detail_at = layout.narrow ? columns[PL_COLUMN_LIVE].width + GAP + 1 : layout.name_at;
     return layout;
 }
 
@@ -214,8 +220,10 @@ static void draw_spark(const struct pl_screen *screen, struct pl_canvas *canvas,
         most = fmax(most, point_of(&point[i], rss));
     pl_canvas_put(canvas, row, column, 4, PL_STYLE_DIM, rss ? "RSS" : "live");
     for (int i = 0; i < count && most > 0; i++) {
-        int height = (int) (point_of(&point[i], rss) / most * 8);
-        pl_canvas_put(canvas, row, column + 5 + room - count + i, 1, PL_STYLE_BAR, blocks[height < 8 ? height : 7]);
+        double value = point_of(&point[i], rss);
+        int height = (int) (value / most * 8);
+        if (value > 0) /* the RSS of a process that has ended is not known */
+            pl_canvas_put(canvas, row, column + 5 + room - count + i, 1, PL_STYLE_BAR, blocks[height < 8 ? height : 7]);
     }
     print_bytes(top, most);
     snprintf(label, sizeof label, "≤ %s", top);
@@ -390,8 +398,8 @@ static void draw_detail_line(const struct pl_screen *screen, struct pl_canvas *c
         print_bytes(value, detail->value[i]);
         pl_canvas_right(canvas, row, 0, columns[PL_COLUMN_LIVE].width, PL_STYLE_DIM, value);
     }
-    pl_canvas_put(canvas, row, layout->name_at, 2, PL_STYLE_DIM, detail->stack || last ? "└" : "├");
-    draw_name(screen, canvas, row, layout->name_at + 2, detail->subject[i]);
+    pl_canvas_put(canvas, row, layout->detail_at, 2, PL_STYLE_DIM, detail->stack || last ? "└" : "├");
+    draw_name(screen, canvas, row, layout->detail_at + 2, detail->subject[i]);
 }
 
 /* Returns the number of lines. */
@@ -405,6 +413,9 @@ static int draw_detail(const struct pl_screen *screen, struct pl_canvas *canvas,
     for (uint32_t i = 0; i < detail.count && lines < rows; i++, lines++)
         draw_detail_line(screen, canvas, row + lines, layout, &detail, i);
     pl_figure_percent(share, detail.share);
+    if (detail.stack && !detail.count && lines < rows)
+        pl_canvas_put(canvas, row + lines++, layout->detail_at, canvas->columns, PL_STYLE_DIM,
+                      "└ no callers in the program itself");
     if (detail.stack && detail.stacks > 1)
         snprintf(words, sizeof words, "  heaviest of %u stacks: %s of it", detail.stacks, share);
     else if (!detail.stack && detail.stacks > detail.count)
@@ -412,7 +423,7 @@ static int draw_detail(const struct pl_screen *screen, struct pl_canvas *canvas,
     else
         return lines;
     if (lines < rows)
-        pl_canvas_put(canvas, row + lines++, layout->name_at, canvas->columns, PL_STYLE_DIM, words);
+        pl_canvas_put(canvas, row + lines++, layout->detail_at, canvas->columns, PL_STYLE_DIM, words);
     return lines;
 }
 
@@ -549,8 +560,9 @@ static void draw_help(const struct pl_screen *screen, struct pl_canvas *canvas)
         pl_canvas_put(canvas, row, 17, canvas->columns, PL_STYLE_PLAIN, key->help);
     }
     static const char *const notes[] = {
-        "", "LIVE and PEAK are bytes; CHANGE, ALLOC/S and CALLS/S compare with the last refresh, or with the time",
-        "when you pressed r. ± = 95% confidence, of the column that decides the order; ~ marks other estimates.", NULL};
+        "", "LIVE and PEAK are bytes. CHANGE, ALLOC/S and CALLS/S compare with the last",
+        "refresh, or with the time when you pressed r. ± = 95% confidence, of the column",
+        "that decides the order; ~ marks other estimates.", NULL};
     for (int i = 0; notes[i] && row < canvas->rows; i++)
         pl_canvas_put(canvas, row++, 0, canvas->columns, PL_STYLE_DIM, notes[i]);
 }
@@ -597,7 +609,8 @@ static void draw_table(struct pl_screen *screen, struct pl_canvas *canvas)
 {
     struct pl_model_rows lines = rows_of(screen);
     struct layout layout = lay_out(screen, canvas->columns);
-    int row = 0, foot = screen->plain ? 0 : 1;
+    bool name = layout.narrow && !screen->plain && canvas->rows >= NARROW_ROWS && lines.count;
+    int row = 0, foot = screen->plain ? 0 : name ? 2 : 1;
     draw_identity(screen, canvas, row++);
     draw_totals(screen, canvas, row++);
     if (canvas->rows >= 12)
@@ -606,6 +619,8 @@ static void draw_table(struct pl_screen *screen, struct pl_canvas *canvas)
     draw_titles(screen, canvas, row++, &layout);
     keep_visible(screen, &lines, canvas->rows - row - foot);
     draw_rows(screen, canvas, row, canvas->rows - row - foot, &lines, &layout);
+    if (name)
+        draw_name(screen, canvas, canvas->rows - 2, 0, screen->cursor);
     if (!lines.count)
         pl_canvas_put(canvas, row + 1, 2, canvas->columns, PL_STYLE_PLAIN,
                       *screen->filter ? "no name contains the filter" : "nothing was recorded yet");

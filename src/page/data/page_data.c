@@ -108,6 +108,19 @@ static void write_advice(struct pl_json *json, const struct pl_page_work *work)
     pl_json_end(json, ']');
 }
 
+/* Boxes are named after the frame that a report would name. */
+static void write_holders(struct pl_json *json, const struct pl_page_work *work)
+{
+    pl_json_begin(json, '[');
+    for (uint32_t i = 1; i < work->profile->holders; i++) {
+        const struct pl_holder_view *holder = &work->profile->holder[i];
+        uint32_t node =
+            holder->stack == PL_NO_STACK ? PL_PAGE_NONE : pl_page_tree_stack(work->tree, holder->stack, false).own;
+        pl_profile_json_holder(json, holder, "node", node);
+    }
+    pl_json_end(json, ']');
+}
+
 static void write_loss_help(struct pl_json *json, const struct pl_page_work *work)
 {
     const uint64_t *losses = work->profile->header.losses;
@@ -133,11 +146,12 @@ static const struct part {
 } parts[] = {
     {"page", write_page},           {"snapshots", write_compositions},  {"advice", write_advice},
     {"leaks", pl_page_leaks_write}, {"sources", pl_page_sources_write}, {"diff", pl_page_changes_write},
-    {"loss_help", write_loss_help}, {"metric_help", write_metric_help},
+    {"loss_help", write_loss_help}, {"metric_help", write_metric_help}, {"holders", write_holders},
 };
 
-/* Members of the JSON export that are columns here, or that this file writes in another form. */
-static const char *const not_as_json[] = {"frames", "stacks", "scopes", "sites", "snapshots", "advice", NULL};
+/* Members of the JSON export that are columns here, that this file writes in another form, or that no view shows. */
+static const char *const not_as_json[] = {"frames",    "stacks", "scopes",  "sites", "snapshots",
+                                          "residency", "advice", "holders", NULL};
 
 /* --- all of it --- */
 

@@ -193,6 +193,48 @@ static void fold_footprints(const struct pl_sites *sites)
     qsort(profile->footprint, profile->footprints, sizeof *profile->footprint, by_time_ns);
 }
 
+/* ---- how much was resident ---- */
+
+static bool are_resident_bytes(const struct pl_resident_bytes *bytes)
+{
+    const float error[] = {bytes->live_error, bytes->resident_error, bytes->swapped_error, bytes->untouched_error};
+    for (int i = 0; i < 4; i++)
+        if (!(error[i] >= 0 && error[i] < (float) FIGURE_MAX))
+            return false;
+    return (bytes->live | bytes->resident | bytes->swapped | bytes->untouched) < FIGURE_MAX;
+}
+
+static bool is_resident(const struct pl_resident_record *record)
+{
+    bool good = record->time_ns < FIGURE_MAX && record->sites < PL_RESIDENT_SITES && are_resident_bytes(&record->all);
+    for (uint32_t i = 0; good && i < record->sites; i++)
+        good = are_resident_bytes(&record->site[i]);
+    return good;
+}
+
+static int by_resident_time(const void *left, const void *right)
+{
+    const struct pl_resident_record *a = left, *b = right;
+    return (a->time_ns > b->time_ns) - (a->time_ns < b->time_ns);
+}
+
+static void fold_residents(const struct pl_sites *sites)
+{
+    const struct pl_resident_record *record = pl_image_residents(sites->image);
+    struct pl_profile *profile = sites->profile;
+    uint32_t records = pl_image_count(sites->image, PL_KIND_RESIDENT);
+    profile->resident = pl_arena_alloc(profile->arena, (records + 1ull) * sizeof *profile->resident);
+    for (uint32_t i = 1; i < records; i++) {
+        if (record[i].time_ns == 0)
+            continue;
+        if (is_resident(&record[i]))
+            profile->resident[profile->residents++] = record[i];
+        else
+            sites->image->damage++;
+    }
+    qsort(profile->resident, profile->residents, sizeof *profile->resident, by_resident_time);
+}
+
 struct pl_footprint_bytes pl_footprint_sum(const struct pl_footprint_record *footprint, int from, int to)
 {
     struct pl_footprint_bytes sum = {0};
@@ -205,9 +247,50 @@ struct pl_footprint_bytes pl_footprint_sum(const struct pl_footprint_record *foo
     return sum;
 }
 
+/* ---- what held the heap ---- */
+
+static bool is_holder(const struct pl_holder_record *record, uint32_t number)
+{
+    const struct pl_holder_record *each = &record[number];
+    bool child = each->kind != PL_HOLDER_ROOT;
+    return each->kind > PL_HOLDER_NONE && each->kind < PL_HOLDERS && each->parent < number &&
+           child == (each->parent != 0) && each->way < number &&
+           (!each->way || record[each->way].kind == PL_HOLDER_WAY) && each->objects >= 0 &&
+           each->objects < FIGURE_MAX && each->space >= 0 && each->space < FIGURE_MAX;
+}
+
+/* All of them make one tree, so they are all used, or none. */
+static void fold_holders(const struct pl_sites *sites)
+{
+    const struct pl_holder_record *record = pl_image_holders(sites->image);
+    struct pl_profile *profile = sites->profile;
+    uint32_t records = pl_image_count(sites->image, PL_KIND_HOLDER);
+    struct pl_holder_view *holder = pl_arena_alloc(profile->arena, (records + 1ull) * sizeof *holder);
+    for (uint32_t i = 1; i < records; i++) {
+        const struct pl_holder_record *each = &record[i];
+        if (!is_holder(record, i)) {
+            sites->image->damage++;
+            return;
+        }
+        uint32_t stack =
+            each->site && each->site < profile->records ? profile->stack_of_record[each->site] : PL_NO_STACK;
+        holder[i] = (struct pl_holder_view){.kind = (enum pl_holder) each->kind,
+                                            .parent = each->parent,
+                                            .stack = stack,
+                                            .way = each->way,
+                                            .objects = each->objects,
+                                            .space = each->space};
+        memcpy(holder[i].name, each->name, sizeof each->name - 1);
+    }
+    profile->holder = holder;
+    profile->holders = records;
+}
+
 void pl_fold_history(const struct pl_sites *sites)
 {
+    fold_holders(sites);
     fold_moments(sites);
     fold_compositions(sites);
     fold_footprints(sites);
+    fold_residents(sites);
 }

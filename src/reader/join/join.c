@@ -48,6 +48,8 @@ static void start_difference(struct pl_join_work *work)
     out->arena = arena;
     out->modules = out->frames = out->stacks = out->threads = out->sites = out->tags = out->scopes = 0;
     out->footprints = 0;
+    out->residents = 0;
+    out->holders = 0;
     out->exact = base->exact && part->exact;
     out->method = describe_both(arena, base, part);
     out->damage += base->damage;

@@ -10,10 +10,15 @@
  *
  * perf defines the format (tools/perf/Documentation/jitdump-specification.txt). Compilers append to the file while it
  * is read: a record that is not there as a whole ends it.
+ *
+ * V8 of Node 20 frees the name of a script before it writes it into LINES: the first bytes are what free() leaves
+ * there, often with a NUL, so that all that follows is shifted. Lines are used only if all of the record makes sense.
+ * V8 also puts file and line into the names of functions.
  */
 #include <string.h>
 
 #include "reader/base/grow.h"
+#include "reader/base/utf8.h"
 #include "reader/symbols/symbolize_work.h"
 
 #define MAGIC 0x4a695444u /* in the other byte order, it is a file of another machine */
@@ -136,26 +141,51 @@ static int by_address(const void *a, const void *b)
     return (x->address > y->address) - (x->address < y->address);
 }
 
+static bool is_file_name(const char *text)
+{
+    while (*text) {
+        uint32_t character;
+        text += pl_utf8_decode(text, &character);
+        if (character == PL_UTF8_BAD || character < ' ')
+            return false;
+    }
+    return true;
+}
+
+/* Records are padded to multiples of 8 bytes. */
+static bool is_padding(struct rest rest)
+{
+    static const char zeros[8];
+    return rest.bytes < sizeof zeros && memcmp(rest.at, zeros, rest.bytes) == 0;
+}
+
+static bool take_lines(struct rest rest, struct pl_jit_line *line, uint64_t count)
+{
+    const char *file = "", *text;
+    struct entry entry;
+    for (uint64_t i = 0; i < count; i++) {
+        if (!take(&rest, &entry, sizeof entry) || !(text = take_text(&rest)))
+            return false;
+        if (strcmp(text, "\xff") != 0) /* the same file as before */
+            file = text;
+        if (!is_file_name(file))
+            return false;
+        line[i] = (struct pl_jit_line){entry.address, entry.line, file};
+    }
+    return is_padding(rest);
+}
+
 static void describe(struct reading *reading, struct rest rest)
 {
     struct lines about;
     if (!take(&rest, &about, sizeof about) || about.count > rest.bytes / sizeof(struct entry))
         return;
     struct pl_jit_line *line = pl_arena_alloc(reading->arena, about.count * sizeof *line);
-    const char *file = "";
-    uint32_t lines = 0;
-    struct entry entry;
-    for (; lines < about.count && take(&rest, &entry, sizeof entry); lines++) {
-        const char *text = take_text(&rest);
-        if (!text)
-            break;
-        if (strcmp(text, "\xff") != 0) /* the same file as before */
-            file = text;
-        line[lines] = (struct pl_jit_line){entry.address, entry.line, file};
-    }
-    if (lines > 1)
-        qsort(line, lines, sizeof *line, by_address);
-    reading->described = (struct pl_jit_code){.address = about.address, .line = line, .lines = lines};
+    if (!take_lines(rest, line, about.count))
+        return;
+    if (about.count > 1)
+        qsort(line, about.count, sizeof *line, by_address);
+    reading->described = (struct pl_jit_code){.address = about.address, .line = line, .lines = (uint32_t) about.count};
 }
 
 bool pl_jitdump_header(const void *data, size_t bytes, struct pl_jitdump_header *out)

@@ -232,16 +232,34 @@ int pl_annotate_look(const char *path, const struct pl_look *look, char why[PL_W
     return result;
 }
 
-int pl_annotate_footprints(const char *path, const struct pl_footprint_record *record, uint32_t count,
-                           char why[PL_WHY_BYTES])
+static int annotate_once(const char *path, enum pl_kind kind, const void *record, uint32_t count, const char *what,
+                         char why[PL_WHY_BYTES])
 {
     struct file file = {.path = path};
     int result = open_ended(&file, why);
     if (result != 0)
         return result;
-    result = file.header.count[PL_KIND_FOOTPRINT] ? 0 : write_kind(&file, PL_KIND_FOOTPRINT, record, count);
+    result = file.header.count[kind] ? 0 : write_kind(&file, kind, record, count);
     if (result != 0)
-        fail(&file, -result, "write what RSS consisted of to", why);
+        fail(&file, -result, what, why);
     close(file.fd);
     return result;
+}
+
+int pl_annotate_footprints(const char *path, const struct pl_footprint_record *record, uint32_t count,
+                           char why[PL_WHY_BYTES])
+{
+    return annotate_once(path, PL_KIND_FOOTPRINT, record, count, "write what RSS consisted of to", why);
+}
+
+int pl_annotate_residents(const char *path, const struct pl_resident_record *record, uint32_t count,
+                          char why[PL_WHY_BYTES])
+{
+    return annotate_once(path, PL_KIND_RESIDENT, record, count, "write how much was resident to", why);
+}
+
+int pl_annotate_holders(const char *path, const struct pl_holder_record *record, uint32_t count,
+                        char why[PL_WHY_BYTES])
+{
+    return annotate_once(path, PL_KIND_HOLDER, record, count, "write what holds the heap to", why);
 }

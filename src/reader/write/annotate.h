@@ -32,6 +32,14 @@ int pl_annotate_linked(const char *path, char why[PL_WHY_BYTES]);
 int pl_annotate_footprints(const char *path, const struct pl_footprint_record *record, uint32_t count,
                            char why[PL_WHY_BYTES]);
 
+/* The same for how much of what was live was resident. */
+int pl_annotate_residents(const char *path, const struct pl_resident_record *record, uint32_t count,
+                          char why[PL_WHY_BYTES]);
+
+/* The same for what held the heap. Record 0 is not used; `count` includes it. */
+int pl_annotate_holders(const char *path, const struct pl_holder_record *record, uint32_t count,
+                        char why[PL_WHY_BYTES]);
+
 /* What is lost: records of kind VERDICT, of which record 0 is not used, and when they were made. */
 struct pl_look {
     enum pl_looked looked;

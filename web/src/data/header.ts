@@ -100,6 +100,23 @@ export interface MemoryReading {
   facts: Record<string, number>;
 }
 
+/** What held a part of the heap: a node of a tree below a root. */
+export interface Holder {
+  /** "blocks": of a site, and nothing but its parent leads to them. "rest": smaller ones. "way": a step of a way. */
+  kind: "root" | "blocks" | "rest" | "way";
+  /** Of a root. */
+  name: string | null;
+  /** Indexes in the list; a parent comes before its children. */
+  parent: number | null;
+  /** The end of a way from a root to one of the blocks. */
+  way: number | null;
+  /** The frame that the site is named after. */
+  node: number | null;
+  /** Without what is below. */
+  blocks: number;
+  bytes: number;
+}
+
 export interface Thread {
   tid: number;
   name: string;
@@ -266,6 +283,7 @@ export interface Header {
   timeline: Moment[];
   snapshots: Snapshot[];
   memory: MemoryReading[];
+  holders: Holder[];
   advice: Advice[];
   page: {
     version: string;

@@ -368,6 +368,7 @@ function headerOf(built: Built, sites: BuiltSite[], modules: string[], threads: 
     timeline: [],
     snapshots: built.snapshots ?? [],
     memory: [],
+    holders: [],
     advice: [],
     page: {
       version: "test",

@@ -52,6 +52,7 @@ const SECOND = 2;
 const HOLDER_SHARE = 0.25; /* of live memory or of the peak: a line with less does not explain where memory goes */
 const BYTES_LEAST = 512 << 10; /* less is not worth a finding, whatever its share */
 const CALLS_LEAST = 10000;
+const HELD_LEAST = 4096; /* bytes: nobody needs to begin with less */
 const HEAVY_COUNTS = 0.5;
 const SAMPLES_LEAST = 5; /* fewer prove nothing */
 const MOST = 0.5; /* of what a function holds */
@@ -88,6 +89,7 @@ const HEAVIES: readonly Heavy[] = [
     todo: "",
     bytes: "inuse_space",
     objects: "inuse_objects",
+    least: HELD_LEAST,
     saidBy: (kind) => kind === "leak",
     running: "holds",
   },
@@ -100,8 +102,9 @@ const HEAVIES: readonly Heavy[] = [
     todo: "; to lower the peak, begin here",
     bytes: "peak_space",
     objects: "peak_objects",
+    least: HELD_LEAST,
     saidBy: (kind) => kind === "leak" || kind === "growth",
-    merged: { unit: " at each process's peak", todo: "; to lower the peaks, begin here" },
+    merged: { unit: " in all when each process's heap was largest", todo: "; to lower the peaks, begin here" },
   },
   {
     metric: "allocated",

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* heap.c - see heap.h. */
-#include "footprint/heap.h"
+#include "reach/memory/heap.h"
 
 #include <stdlib.h>
 

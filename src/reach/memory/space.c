@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* space.c - see space.h. */
-#include "reach/space.h"
+#include "reach/memory/space.h"
 
 #include <fcntl.h>
 #include <stdio.h>
@@ -9,8 +9,9 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
-#define PAGE 4096u
-#define PAGES 1024u /* looked up at once */
+#define LEAST_PAGE 4096u
+#define PAGES 1024u             /* looked up at once */
+#define ASK_EVERY (16ull << 20) /* bytes */
 
 /* ---- mappings ---- */
 
@@ -134,18 +135,24 @@ const struct pl_space_part *pl_space_at(const struct pl_space *space, uint64_t a
 
 /* ---- contents ---- */
 
+uint64_t pl_space_page(void)
+{
+    return (uint64_t) sysconf(_SC_PAGESIZE);
+}
+
 /* The kernel has a word for each page. */
 bool pl_space_touched(const struct pl_space *space, uint64_t from, uint64_t to, uint64_t *begin, uint64_t *end)
 {
+    const uint64_t size = pl_space_page();
     uint64_t entry[PAGES];
     *begin = *end = to;
-    for (uint64_t page = from & ~(uint64_t) (PAGE - 1); page < to && *end == to; page += PAGES * (uint64_t) PAGE) {
-        size_t pages = (to - page + PAGE - 1) / PAGE < PAGES ? (to - page + PAGE - 1) / PAGE : PAGES;
+    for (uint64_t page = from & ~(size - 1); page < to && *end == to; page += PAGES * size) {
+        size_t pages = (to - page + size - 1) / size < PAGES ? (to - page + size - 1) / size : PAGES;
         ssize_t bytes = (ssize_t) (pages * sizeof *entry);
-        if (space->pagemap < 0 || pread(space->pagemap, entry, (size_t) bytes, (off_t) (page / PAGE * 8)) != bytes)
+        if (space->pagemap < 0 || pread(space->pagemap, entry, (size_t) bytes, (off_t) (page / size * 8)) != bytes)
             memset(entry, 0xff, (size_t) bytes);
         for (size_t i = 0; i < pages && *end == to; i++) {
-            uint64_t at = page + i * PAGE;
+            uint64_t at = page + i * size;
             bool touched = entry[i] >> 62; /* present, or swapped out */
             if (touched && *begin == to)
                 *begin = at > from ? at : from;
@@ -156,13 +163,23 @@ bool pl_space_touched(const struct pl_space *space, uint64_t from, uint64_t to, 
     return *begin < to;
 }
 
+/* Counts what was read. False: no more. */
+static bool count_read(struct pl_space *space, size_t bytes)
+{
+    space->read_bytes += bytes;
+    if (space->go_on && !space->stopped && space->read_bytes - space->asked >= ASK_EVERY) {
+        space->asked = space->read_bytes;
+        space->stopped = !space->go_on(space->context, space->read_bytes);
+    }
+    return !space->stopped;
+}
+
 size_t pl_space_read(struct pl_space *space, uint64_t from, void *to, size_t bytes)
 {
     struct iovec local = {to, bytes}, remote = {(void *) from, bytes};
-    ssize_t got = process_vm_readv(space->pid, &local, 1, &remote, 1, 0);
-    if (got <= 0)
+    ssize_t got = space->stopped ? 0 : process_vm_readv(space->pid, &local, 1, &remote, 1, 0);
+    if (got <= 0 || !count_read(space, (size_t) got))
         return 0;
-    space->read_bytes += (uint64_t) got;
     return (size_t) got;
 }
 
@@ -178,9 +195,8 @@ void pl_space_gather(struct pl_space *space, const struct pl_space_piece *piece,
             wanted += piece[i].bytes;
         }
         struct iovec local = {at, wanted};
-        ssize_t got = process_vm_readv(space->pid, &local, 1, remote, n, 0);
-        size_t left = got > 0 ? (size_t) got : 0;
-        space->read_bytes += left;
+        ssize_t got = space->stopped ? 0 : process_vm_readv(space->pid, &local, 1, remote, n, 0);
+        size_t left = got > 0 && count_read(space, (size_t) got) ? (size_t) got : 0;
         for (size_t i = 0; i < n && left >= piece[done].bytes; i++, done++) {
             left -= piece[done].bytes;
             at += piece[done].bytes;
@@ -205,6 +221,6 @@ uint64_t pl_space_word(struct pl_space_window *window, uint64_t at)
     if (at - window->from >= window->bytes)
         move_window(window, at & ~(uint64_t) (PL_SPACE_WORDS - 1));
     if (at - window->from >= window->bytes)
-        move_window(window, at & ~(uint64_t) (PAGE - 1));
+        move_window(window, at & ~(uint64_t) (LEAST_PAGE - 1));
     return at - window->from < window->bytes ? window->word[(at - window->from) / 8] : 0;
 }

@@ -32,7 +32,15 @@ struct pl_space {
     struct pl_space_part *part; /* by address */
     size_t count;
     uint64_t read_bytes; /* so far */
+    /* Asked now and then while contents are read; NULL: never. If it says no, nothing more can be read. */
+    bool (*go_on)(void *context, uint64_t read_bytes);
+    void *context;
+    uint64_t asked; /* read_bytes then */
+    bool stopped;
 };
+
+/* Bytes of a page of the kernel, to which it gives a word in pagemap: on AArch64 also 16 or 64 KiB. */
+uint64_t pl_space_page(void);
 
 /* For reading contents only. */
 void pl_space_begin(struct pl_space *space, pid_t pid);

@@ -14,7 +14,7 @@
 #ifndef PL_HEAP_H
 #define PL_HEAP_H
 
-#include "footprint/present.h"
+#include "reach/memory/present.h"
 
 #define PL_HEAP_SPAN (64ull << 20) /* arenas other than the main one begin at multiples of this */
 
