@@ -18,7 +18,7 @@ case $package in
 esac
 STAND_IN
     stand_in apt-get <<'STAND_IN'
-simulated= names= list=lists
+simulated= names= failed= list=lists
 while [ $# -gt 0 ]; do
     case $1 in
         --option) shift ;;
@@ -32,8 +32,9 @@ done
 [ -n "$simulated" ] || echo "install$names" >>"$machine/log"
 [ -n "$simulated" ] || list=mirror
 for name in $names; do
-    grep -qx "$name" "$machine/lists" && grep -qx "$name" "$machine/$list" || exit 100
+    grep -qx "$name" "$machine/lists" && grep -qx "$name" "$machine/$list" || { echo "E: no $name" >&2; failed=yes; }
 done
+[ -z "$failed" ] || exit 100
 [ -n "$simulated" ] || printf '%s\n' $names >>"$machine/installed"
 STAND_IN
     stand_in id <<<'echo 1000'
@@ -130,6 +131,15 @@ asked_nothing() {
     has mirror other
     set_up
     [ "$status" -ne 0 ]
+}
+
+@test "without a network setup prints a few of apt's errors, and asks whether there is one" {
+    needs one two three four five six seven
+    has lists one two three four five six seven
+    set_up
+    [ "$status" -eq 1 ]
+    [ "$(grep -c '^E: ' <<<"$output")" -eq 5 ]
+    [[ "${lines[-1]}" == "setup: apt-get could not install"*"network?" ]]
 }
 
 @test "setup without root names the packages to install" {
