@@ -7,14 +7,17 @@ import mmap
 import os
 import platform
 import struct
+import time
 from pathlib import Path
 
 SOURCE = Path("/sys/bus/event_source/devices/uprobe")
 PERF_EVENT_OPEN = {"x86_64": 298, "aarch64": 241}.get(platform.machine())
 # The registers that the contract names, by their bits in sample_regs_user, and their order among the registers found.
 REGISTERS = {"x86_64": (1 << 5 | 1 << 4 | 1 << 3, (2, 1, 0)), "aarch64": (7, (0, 1, 2))}.get(platform.machine())
-SAMPLE_TID, SAMPLE_TIME, SAMPLE_REGS_USER = 1 << 1, 1 << 2, 1 << 12
-RECORD_LOST, RECORD_SAMPLE = 2, 9
+SAMPLE_TIME, SAMPLE_REGS_USER = 1 << 2, 1 << 12
+USE_CLOCK = 1 << 25
+RECORD_SAMPLE = 9
+MOST_BYTES = 64  # of a record
 PAGES = 256
 
 libc = ctypes.CDLL(None, use_errno=True)
@@ -85,10 +88,14 @@ def missing():
 
 
 class Listener:
-    """Listens to a probe of a library in all processes. events() gives (time, name, pid, registers) of what came."""
+    """Listens to a probe of a library in all processes. events() gives (time, name, registers) of what came.
+
+    The kernel writes to one buffer for each processor. Times are of a clock that all processors share, so events can be
+    put in order.
+    """
 
     def __init__(self, library, name):
-        self.name, self.lost, self.buffers = name, 0, []
+        self.name, self.buffers = name, []
         _, offset = library.segment_of(library.probes[name]["location"])
         _, counter = library.segment_of(library.probes[name]["semaphore"])
         self.path = ctypes.create_string_buffer(str(library.path).encode())
@@ -96,8 +103,8 @@ class Listener:
         for cpu in range(os.cpu_count()):
             attributes = Attributes(type=int((SOURCE / "type").read_text()), size=ctypes.sizeof(Attributes),
                                     config=counter << 32, period=1, wakeup=1, path=ctypes.addressof(self.path),
-                                    offset=offset, registers=mask, clock=0,
-                                    sample_type=SAMPLE_TID | SAMPLE_TIME | SAMPLE_REGS_USER)
+                                    offset=offset, registers=mask, flags=USE_CLOCK,
+                                    clock=time.CLOCK_MONOTONIC_RAW, sample_type=SAMPLE_TIME | SAMPLE_REGS_USER)
             event = libc.syscall(PERF_EVENT_OPEN, ctypes.byref(attributes), -1, cpu, -1, 8)
             if event < 0:
                 raise OSError(ctypes.get_errno(), f"perf_event_open: {errno.errorcode.get(ctypes.get_errno())}")
@@ -112,26 +119,26 @@ class Listener:
             os.close(event)
 
     def records(self, memory):
-        head, tail = struct.unpack_from("<QQ", memory, 1024)
+        """What came since the listener was opened. The kernel reports a lost record only together with the next one, so
+        a full buffer says nothing about it; but as long as nobody empties the buffer, it stays full."""
+        head, = struct.unpack_from("<Q", memory, 1024)
         data = memory[mmap.PAGESIZE:]
-        while tail < head:
-            at = tail % len(data)
+        assert head + MOST_BYTES < len(data), "the buffer is too small for this test"
+        at = 0
+        while at < head:
             kind, _, size = struct.unpack_from("<IHH", data, at)
-            record = (data + data[:1 << 16])[at:at + size] if at + size > len(data) else data[at:at + size]
-            yield kind, record[8:]
-            tail += size
-        struct.pack_into("<Q", memory, 1032, tail)
+            yield kind, data[at + 8:at + size]
+            at += size
 
     def events(self):
         found = []
         for _, memory in self.buffers:
             for kind, record in self.records(memory):
-                assert kind != RECORD_LOST, "the buffer is too small for this test"
                 if kind == RECORD_SAMPLE:
-                    pid, _, time, abi = struct.unpack_from("<IIQQ", record)
-                    registers = struct.unpack_from("<QQQ", record, 24) if abi else (0, 0, 0)
-                    found.append((time, self.name, pid, tuple(registers[i] for i in self.order)))
-        return sorted(found)
+                    when, abi = struct.unpack_from("<QQ", record)
+                    registers = struct.unpack_from("<QQQ", record, 16) if abi else (0, 0, 0)
+                    found.append((when, self.name, tuple(registers[i] for i in self.order)))
+        return found
 
 
 def counter_of(pid, library, address):
