@@ -8,7 +8,7 @@
  *              drop      frees all of them
  *              work N    every thread N times: malloc, calloc, realloc twice, aligned_alloc, and frees
  *              load P    loads the plugin P and lets it allocate 1,000 blocks
- *              bare      calls getppid, then allocates and frees in all ways, then calls getppid again
+ *              bare      calls getppid three times: first it reuses one block, then it allocates in all ways
  *              fork      a child makes 5,000 allocations in forked_block() and exits
  *              exec P    becomes the program P
  *              spawn P   starts the program P by posix_spawn, and waits for it
@@ -127,13 +127,41 @@ NOINLINE void work(unsigned long times)
     }
 }
 
-/* Often enough before for the allocator to have got into the habit: then it does the same each time. */
+/*
+ * The way inside the allocator must not depend on what else the process has allocated or freed. So the block is as old
+ * as the process, and the thread's cache has room: malloc takes the block from there, realloc leaves it where it is,
+ * and free puts it back.
+ */
+#define SAME_BYTES 100
+#define CACHED 7 /* blocks of one size that glibc keeps for a thread */
+
+static void *same_block;
+
+NOINLINE void reuse(void)
+{
+    for (int i = 0; i < 3; i++) {
+        void *block = malloc(SAME_BYTES);
+        if (block != same_block)
+            fault("the block is another one");
+        block = realloc(block, SAME_BYTES + 4);
+        free(block);
+    }
+}
+
 static void mark_work(void)
 {
-    work(20);
+    void *cached[CACHED];
+    for (int i = 0; i < CACHED; i++)
+        cached[i] = malloc(SAME_BYTES);
+    free(same_block);
+    syscall(SYS_getppid);
+    reuse();
     syscall(SYS_getppid);
     work(1);
     syscall(SYS_getppid);
+    same_block = malloc(SAME_BYTES);
+    for (int i = 0; i < CACHED; i++)
+        free(cached[i]);
 }
 
 static void *obey(void *argument)
@@ -200,6 +228,7 @@ static void spawn(char *path)
 static void keep_ledger(void)
 {
     char line[512], path[480];
+    same_block = malloc(SAME_BYTES);
     pthread_barrier_init(&begin, NULL, (unsigned) threads + 1);
     pthread_barrier_init(&end, NULL, (unsigned) threads + 1);
     for (int i = 0; i < threads; i++) {

@@ -185,8 +185,19 @@ def memory_that_may_not_become_code_is_left_alone():
         assert export(place.path / "own.plim")["totals"]["functions"]["realloc"] == 0
 
 
+def code_of(process):
+    """The bytes of the program's own code, in its memory."""
+    program = os.readlink(f"/proc/{process.pid}/exe")
+    lines = (line.split() for line in Path(f"/proc/{process.pid}/maps").read_text().splitlines())
+    spans = [span for span, flags, _, _, _, *path in lines if "x" in flags and path == [program]]
+    with open(f"/proc/{process.pid}/mem", "rb", buffering=0) as memory:
+        start, end = (int(part, 16) for part in spans[0].split("-"))
+        memory.seek(start)
+        return memory.read(end - start)
+
+
 @claim
-def attach_sees_it_too():
+def attach_sees_it_too_and_detach_leaves_the_program_as_it_was():
     need_command()
     for name, extended in (("plain", False), ("rjem", True)):
         with Place() as place:
@@ -195,12 +206,15 @@ def attach_sees_it_too():
                                        env=environment())
             try:
                 assert process.stdout.readline() == "done\n"
+                code = code_of(process)
                 for i in range(2):
                     place.plimsoll("attach", process.pid, "--wait", f"{PATIENCE_S}s", "--exact", "-o", f"{i}.plim")
+                    assert code_of(process) != code, "attach has changed nothing"
                     process.stdin.write("\n")
                     process.stdin.flush()
                     assert process.stdout.readline() == "done\n"
                     place.plimsoll("detach", process.pid, "--wait", f"{PATIENCE_S}s")
+                    assert code_of(process) == code, "the program's code is not what it was"
                     check(export(place.path / f"{i}.plim"), extended, 10)
             finally:
                 process.kill()
