@@ -8,13 +8,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "attach/hooking.h"
 #include "attach/remote.h"
-
-#define TRIES_IN_THE_WAY 500
-#define NAP_NS 200000
 
 struct work {
     struct pl_remote remote;
@@ -28,11 +24,6 @@ static bool fail(struct work *work, const char *format, ...)
     vsnprintf(work->remote.problem, sizeof work->remote.problem, format, list);
     va_end(list);
     return false;
-}
-
-static void nap(void)
-{
-    nanosleep(&(struct timespec){0, NAP_NS}, NULL);
 }
 
 static struct work *open_work(pid_t pid, struct pl_attach_report *out)
@@ -150,14 +141,15 @@ static bool anybody(struct work *work,
 
 static bool switch_on(struct work *work, uint64_t wait_ns)
 {
-    for (int i = 0; i < TRIES_IN_THE_WAY; i++) {
+    uint64_t until_ns = pl_tracee_now_ns() + wait_ns, pause_ns = 0;
+    do {
         if (!pl_remote_stop(&work->remote, wait_ns))
             return false;
         if (!anybody(work, pl_hooking_is_in_the_way))
             return pl_hooking_switch_on(&work->hooking, &work->remote) || fail(work, "%s", work->hooking.problem);
         pl_remote_go(&work->remote);
-        nap();
-    }
+        pl_remote_pause(&pause_ns);
+    } while (pl_tracee_now_ns() < until_ns);
     return fail(work, "its threads were in the way all the time");
 }
 
@@ -210,7 +202,7 @@ bool pl_attach(pid_t pid, const struct pl_attach_options *options, struct pl_att
 /* True: no entry leads to the runtime, no thread is inside, and all stand still. */
 static bool switch_off(struct work *work, uint64_t wait_ns)
 {
-    uint64_t until_ns = pl_tracee_now_ns() + wait_ns;
+    uint64_t until_ns = pl_tracee_now_ns() + wait_ns, pause_ns = 0;
     do {
         if (!pl_remote_borrow(&work->remote, PL_NEED_CALLS, wait_ns))
             return false;
@@ -220,7 +212,7 @@ static bool switch_off(struct work *work, uint64_t wait_ns)
             return true;
         pl_remote_go(&work->remote);
         pl_remote_give_back(&work->remote);
-        nap();
+        pl_remote_pause(&pause_ns);
     } while (pl_tracee_now_ns() < until_ns);
     return fail(work, "a thread of it did not leave the profiler in time; no new call goes there, so run detach again");
 }

@@ -18,34 +18,61 @@
 /* The modules of the process that is looked at. pl_find_module() has no parameter for them. */
 static const struct pl_loaded *seen;
 
-/* Copies what can be read of a range. */
+/* Copies what can be read of a range. The process may have changed its headers since the module's range was taken from
+ * them, or be lying: nothing goes beyond the copy. */
 static void copy(const struct pl_tracee *tracee, const struct pl_loaded_module *module, uint8_t *to, uint64_t from,
                  uint64_t end)
 {
-    for (uint64_t at = from & ~(uint64_t) (PAGE - 1); at < end && at < module->end; at += CHUNK) {
+    from &= ~(uint64_t) (PAGE - 1);
+    end = end < module->end ? end : module->end;
+    for (uint64_t at = from; from >= module->start && at < end; at += CHUNK) {
         uint64_t bytes = end - at < CHUNK ? end - at : CHUNK;
         pl_tracee_read(tracee, at, to + (at - module->start), bytes);
     }
 }
 
-/* The segment that contains the unwind tables, by the program headers in the copy's first page. */
+/* The program headers in the copy's first page. */
+static Elf64_Phdr *headers(uint8_t *copied, unsigned *count)
+{
+    const Elf64_Ehdr *elf = (const void *) copied;
+    *count = elf->e_phnum;
+    return memcmp(elf->e_ident, ELFMAG, SELFMAG) || elf->e_phoff > PAGE ||
+                   elf->e_phoff + elf->e_phnum * sizeof(Elf64_Phdr) > PAGE
+               ? NULL
+               : (void *) (copied + elf->e_phoff);
+}
+
+/* The segment that contains the unwind tables. */
 static void copy_tables(const struct pl_tracee *tracee, const struct pl_loaded_module *module, uint8_t *to)
 {
-    const Elf64_Ehdr *elf = (const void *) to;
-    if (memcmp(elf->e_ident, ELFMAG, SELFMAG) || elf->e_phoff + elf->e_phnum * sizeof(Elf64_Phdr) > PAGE)
-        return;
-    const Elf64_Phdr *header = (const void *) (to + elf->e_phoff);
-    for (unsigned i = 0; i < elf->e_phnum; i++) {
+    unsigned count;
+    const Elf64_Phdr *header = headers(to, &count);
+    for (unsigned i = 0; header && i < count; i++) {
         uint64_t at = module->bias + header[i].p_vaddr, end = at + header[i].p_filesz;
-        if (header[i].p_type == PT_LOAD && module->unwind_header >= at && module->unwind_header < end)
+        if (header[i].p_type == PT_LOAD && module->unwind_header >= at && module->unwind_header < end) {
             copy(tracee, module, to, at, end);
+            return;
+        }
+    }
+}
+
+/* The parser goes by the headers, too: in the copy there is no segment that goes beyond it. */
+static void bound_segments(const struct pl_loaded_module *module, uint8_t *copied)
+{
+    unsigned count;
+    Elf64_Phdr *header = headers(copied, &count);
+    for (unsigned i = 0; header && i < count; i++) {
+        uint64_t at = module->bias + header[i].p_vaddr, end = at + header[i].p_filesz;
+        if (at < module->start || end < at || end > module->end)
+            header[i].p_type = PT_NULL;
     }
 }
 
 static void *shadow(const struct pl_tracee *tracee, struct pl_loaded_module *module)
 {
     uint64_t bytes = module->end - module->start;
-    if (module->shadow || !module->unwind_header || !module->end || bytes > MODULE_MAX)
+    if (module->shadow || module->end <= module->start || bytes > MODULE_MAX ||
+        module->unwind_header - module->start >= bytes)
         return module->shadow;
     uint8_t *at = mmap(NULL, bytes + PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (at == MAP_FAILED)
@@ -53,6 +80,7 @@ static void *shadow(const struct pl_tracee *tracee, struct pl_loaded_module *mod
     module->shadow = at;
     copy(tracee, module, at, module->start, module->start + PAGE);
     copy_tables(tracee, module, at);
+    bound_segments(module, at);
     return at;
 }
 

@@ -2,6 +2,7 @@
 /* obstacles.c - see obstacles.h. */
 #include "attach/obstacles.h"
 
+#include <dirent.h>
 #include <elf.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -30,7 +31,7 @@ struct process {
 
 static size_t read_file(pid_t pid, const char *name, char *to, size_t bytes)
 {
-    char path[64];
+    char path[96];
     snprintf(path, sizeof path, "/proc/%d/%s", pid, name);
     int fd = open(path, O_RDONLY | O_CLOEXEC);
     size_t n = 0;
@@ -42,13 +43,18 @@ static size_t read_file(pid_t pid, const char *name, char *to, size_t bytes)
     return n;
 }
 
-/* A number of /proc/PID/status, in this base; -1: it is not there. */
-static long number(const struct process *process, const char *field, int base)
+/* A number of a text like /proc/PID/status, in this base; -1: it is not there. */
+static long number_in(const char *status, const char *field, int base)
 {
     char key[64];
     snprintf(key, sizeof key, "\n%s:", field);
-    const char *at = strstr(process->status, key);
+    const char *at = strstr(status, key);
     return at ? strtol(at + strlen(key), NULL, base) : -1;
+}
+
+static long number(const struct process *process, const char *field, int base)
+{
+    return number_in(process->status, field, base);
 }
 
 static bool say(const struct process *process, const char *format, ...)
@@ -58,6 +64,34 @@ static bool say(const struct process *process, const char *format, ...)
     vsnprintf(process->why, PL_OBSTACLES_BYTES, format, list);
     va_end(list);
     return true;
+}
+
+/* Is it so for one of the threads? */
+static bool any_thread(const struct process *process, bool (*is)(const struct process *, pid_t tid))
+{
+    char path[64];
+    snprintf(path, sizeof path, "/proc/%d/task", process->pid);
+    DIR *tasks = opendir(path);
+    bool found = false;
+    for (struct dirent *entry; tasks && !found && (entry = readdir(tasks));)
+        found = atoi(entry->d_name) > 0 && is(process, (pid_t) atoi(entry->d_name));
+    if (tasks)
+        closedir(tasks);
+    return found;
+}
+
+static bool has_capability(void)
+{
+    char text[STATUS_BYTES];
+    read_file(getpid(), "status", text, sizeof text);
+    const char *at = strstr(text, "\nCapEff:");
+    return at && (strtoull(at + 8, NULL, 16) >> CAPABILITY_PTRACE & 1);
+}
+
+/* Root in a container often lacks it. */
+static const char *as_root(void)
+{
+    return geteuid() ? "as root" : "with CAP_SYS_PTRACE, which root lacks here (a container: --cap-add=SYS_PTRACE)";
 }
 
 /* ---- obstacles: true if there is one ---- */
@@ -81,8 +115,12 @@ static char state_of(const struct process *process)
 
 static bool is_zombie(const struct process *process)
 {
-    return strchr("ZX", state_of(process)) &&
-           say(process, "it has ended, and its parent has not noticed yet (a zombie)");
+    if (!strchr("ZX", state_of(process)))
+        return false;
+    return number(process, "Threads", 10) > 1
+               ? say(process, "its first thread has ended, so the kernel shows nothing of the others; start it with "
+                              "`plimsoll run` instead")
+               : say(process, "it has ended, and its parent has not noticed yet (a zombie)");
 }
 
 static bool is_kernel_thread(const struct process *process)
@@ -108,19 +146,11 @@ static bool is_traced(const struct process *process)
     return tracer > 0 && say(process, "process %ld traces it already (a debugger, strace); end that first", tracer);
 }
 
-static bool has_capability(void)
-{
-    char text[STATUS_BYTES];
-    read_file(getpid(), "status", text, sizeof text);
-    const char *at = strstr(text, "\nCapEff:");
-    return at && (strtoull(at + 8, NULL, 16) >> CAPABILITY_PTRACE & 1);
-}
-
 static bool is_anothers(const struct process *process)
 {
     long uid = number(process, "Uid", 10);
     return !has_capability() && uid >= 0 && (uid_t) uid != geteuid() &&
-           say(process, "it belongs to user %ld; run this as that user, or as root", uid);
+           say(process, "it belongs to user %ld; run this as that user, or %s", uid, as_root());
 }
 
 /* ptrace_scope: 1 allows only descendants, 2 only root, 3 nobody. */
@@ -137,9 +167,9 @@ static bool is_restricted(const struct process *process)
         return say(process, "kernel.yama.ptrace_scope is 3: nobody may trace a process until the next boot");
     return scope > 0 && !has_capability() &&
            say(process,
-               "kernel.yama.ptrace_scope is %d, so only root may trace it; run this with sudo, or `sudo sysctl "
+               "kernel.yama.ptrace_scope is %d, so only root may trace it; run this %s, or `sudo sysctl "
                "kernel.yama.ptrace_scope=0`",
-               scope);
+               scope, as_root());
 }
 
 /* Its memory can be opened exactly if it may be traced: a process that has dropped privileges, or is not dumpable. */
@@ -151,19 +181,30 @@ static bool is_protected(const struct process *process)
     if (fd >= 0)
         close(fd);
     return fd < 0 && (error == EACCES || error == EPERM) &&
-           say(process, "the kernel protects it: it has privileges that we lack, or has asked not to be traced "
-                        "(PR_SET_DUMPABLE); run this as root");
+           say(process,
+               "the kernel protects it: it has privileges that we lack, or has asked not to be traced "
+               "(PR_SET_DUMPABLE); run this %s",
+               as_root());
+}
+
+/* Each thread has a filter of its own. */
+static bool is_filtered(const struct process *process, pid_t tid)
+{
+    char name[64], status[STATUS_BYTES];
+    snprintf(name, sizeof name, "task/%d/status", tid);
+    read_file(process->pid, name, status, sizeof status);
+    return number_in(status, "Seccomp", 10) > 0;
 }
 
 static bool is_sandboxed(const struct process *process)
 {
-    return number(process, "Seccomp", 10) > 0 &&
+    return any_thread(process, is_filtered) &&
            say(process, "it is in a seccomp sandbox, where a system call of the profiler might kill it");
 }
 
 static bool is_confined(const struct process *process)
 {
-    return number(process, "Seccomp", 10) > 0 &&
+    return any_thread(process, is_filtered) &&
            say(process, "it is in a seccomp sandbox, where a system call of the profiler might kill it; start it with "
                         "`plimsoll run` instead");
 }
@@ -183,6 +224,31 @@ static bool shares_memory(const struct process *process)
                "it shares its memory with its parent, process %ld (a vfork child); try again when it has called "
                "exec",
                parent);
+}
+
+/* A child that was made by clone(CLONE_VM) is no thread, so nobody stops it while code changes. A vfork child is waited
+ * for: as long as it shares the memory, the thread that has made it waits in the kernel. */
+static bool has_sharing_child(const struct process *process, pid_t tid)
+{
+    char name[64], children[4096], status[STATUS_BYTES], *at = children, *end;
+    snprintf(name, sizeof name, "task/%d/children", tid);
+    read_file(process->pid, name, children, sizeof children);
+    for (long child; (child = strtol(at, &end, 10)) > 0; at = end) {
+        if (syscall(SYS_kcmp, process->pid, (pid_t) child, KCMP_VM, 0, 0) != 0)
+            continue;
+        snprintf(name, sizeof name, "task/%d/status", tid);
+        read_file(process->pid, name, status, sizeof status);
+        const char *state = strstr(status, "\nState:");
+        if (state && state[8] != 'D' && syscall(SYS_kcmp, process->pid, (pid_t) child, KCMP_VM, 0, 0) == 0)
+            return say(process, "process %ld shares its memory (clone with CLONE_VM) and cannot be stopped with it",
+                       child);
+    }
+    return false;
+}
+
+static bool lends_memory(const struct process *process)
+{
+    return any_thread(process, has_sharing_child);
 }
 
 /* ---- obstacles in its executable ---- */
@@ -210,6 +276,17 @@ static void read_executable(pid_t pid, struct executable *out)
         close(fd);
 }
 
+/* `ld.so PROGRAM`: the kernel has loaded the loader, and tells only of that. */
+static bool is_loader(pid_t pid)
+{
+    char path[64], target[4096];
+    snprintf(path, sizeof path, "/proc/%d/exe", pid);
+    ssize_t bytes = readlink(path, target, sizeof target - 1);
+    target[bytes > 0 ? bytes : 0] = 0;
+    const char *slash = strrchr(target, '/');
+    return slash && (!strncmp(slash, "/ld-", 4) || !strncmp(slash, "/ld.so", 6) || !strncmp(slash, "/ld64.so", 8));
+}
+
 static bool is_foreign(const struct process *process)
 {
     struct executable executable;
@@ -222,6 +299,9 @@ static bool is_foreign(const struct process *process)
         return say(process, "it is a program for another processor");
     if (strstr(executable.interpreter, "ld-musl"))
         return say(process, "its C library is musl, and attaching needs glibc; start it with `plimsoll run` instead");
+    if (!executable.interpreter[0] && is_loader(process->pid))
+        return say(process, "it was started by calling the loader itself (ld.so PROGRAM), so the kernel does not know "
+                            "its program; start it with `plimsoll run` instead");
     return !executable.interpreter[0] &&
            say(process, "it is statically linked, so it has no loader that could load the profiler; build it with "
                         "-lplimsoll: see `plimsoll help static`");
@@ -246,8 +326,8 @@ static bool is_profiled(const struct process *process)
 }
 
 static bool (*const obstacles[])(const struct process *process) = {
-    is_gone,   is_thread,  is_zombie,     is_kernel_thread, is_ourselves, is_anothers, is_restricted,    is_protected,
-    is_traced, is_stopped, shares_memory, is_foreign,       is_profiled,  is_confined, has_shadow_stack,
+    is_gone,   is_thread,  is_zombie,     is_kernel_thread, is_ourselves, is_anothers, is_restricted, is_protected,
+    is_traced, is_stopped, shares_memory, lends_memory,     is_foreign,   is_profiled, is_confined,   has_shadow_stack,
 };
 
 static struct process *open_process(pid_t pid, char *why)

@@ -33,10 +33,11 @@ static bool fail(struct pl_remote *remote, const char *format, ...)
     return false;
 }
 
-/* Not in step with the program. */
-static void nap(uint64_t ns)
+void pl_remote_pause(uint64_t *pause_ns)
 {
-    ns += (uint64_t) rand() % ns;
+    uint64_t ns = *pause_ns > PAUSE_LEAST_NS ? *pause_ns : PAUSE_LEAST_NS;
+    *pause_ns = 2 * ns < PAUSE_MOST_NS ? 2 * ns : PAUSE_MOST_NS;
+    ns += (uint64_t) rand() % ns; /* not in step with the program */
     nanosleep(&(struct timespec){(time_t) (ns / 1000000000u), (long) (ns % 1000000000u)}, NULL);
 }
 
@@ -94,12 +95,13 @@ static bool explain(struct pl_remote *remote)
  * first; but some processes always have such a thread. If they are only slow to stop, the next try takes longer. */
 bool pl_remote_stop(struct pl_remote *remote, uint64_t wait_ns)
 {
-    uint64_t until_ns = pl_tracee_now_ns() + wait_ns, pause_ns = PAUSE_LEAST_NS;
-    for (uint64_t limit_ns = STOP_LEAST_NS;; pause_ns = pause_ns < PAUSE_MOST_NS ? pause_ns * 2 : pause_ns) {
+    uint64_t until_ns = pl_tracee_now_ns() + wait_ns, pause_ns = 0;
+    for (uint64_t limit_ns = remote->stop_ns ? remote->stop_ns : STOP_LEAST_NS;;) {
         bool stuck = pl_tracee_is_stuck(&remote->tracee);
         if (!stuck || pause_ns >= PAUSE_MOST_NS) {
             if (pl_tracee_stop(&remote->tracee, limit_ns)) {
                 remote->threads = (uint32_t) remote->tracee.count;
+                remote->stop_ns = limit_ns;
                 return true;
             }
             pl_remote_go(remote);
@@ -107,7 +109,7 @@ bool pl_remote_stop(struct pl_remote *remote, uint64_t wait_ns)
                 return explain(remote);
             limit_ns = stuck || limit_ns >= STOP_MOST_NS ? limit_ns : limit_ns * 2;
         }
-        nap(pause_ns);
+        pl_remote_pause(&pause_ns);
     }
 }
 
@@ -133,10 +135,9 @@ static bool send(struct pl_remote *remote, const struct pl_tracee_thread *thread
 
 bool pl_remote_borrow(struct pl_remote *remote, enum pl_remote_need need, uint64_t wait_ns)
 {
-    uint64_t until_ns = pl_tracee_now_ns() + wait_ns;
+    uint64_t until_ns = pl_tracee_now_ns() + wait_ns, pause_ns = 0;
     enum pl_moment_obstacle why = PL_MOMENT_NONE;
-    for (uint64_t pause_ns = PAUSE_LEAST_NS; !remote->looks || pl_tracee_now_ns() < until_ns;
-         pause_ns = pause_ns < PAUSE_MOST_NS ? pause_ns * 2 : pause_ns) {
+    while (!remote->looks || pl_tracee_now_ns() < until_ns) {
         remote->looks++;
         if (!pl_remote_stop(remote, wait_ns))
             return false;
@@ -150,7 +151,7 @@ bool pl_remote_borrow(struct pl_remote *remote, enum pl_remote_need need, uint64
         pl_remote_go(remote);
         if (!read)
             return false;
-        nap(pause_ns);
+        pl_remote_pause(&pause_ns);
     }
     return fail(remote, "there was no safe moment in %.0f s: %s; try again, or give it more time with --wait",
                 (double) wait_ns / 1e9, obstacles[why]);

@@ -29,11 +29,15 @@ struct pl_remote {
     struct pl_visitor visitor;
     uint32_t threads; /* that were stopped last */
     uint32_t looks;   /* how often we looked for a safe moment */
+    uint64_t stop_ns; /* in which all threads could be stopped last */
     char problem[PL_REMOTE_PROBLEM];
 };
 
 /* While something of ours is in the process: Ctrl-C and the like wait until sigprocmask() restores `before`. */
 void pl_remote_hold_interrupts(sigset_t *before);
+
+/* Between two tries, longer each time, from 0 on: threads that are in the way need time on a processor to go on. */
+void pl_remote_pause(uint64_t *pause_ns);
 
 bool pl_remote_open(struct pl_remote *remote, pid_t pid);
 

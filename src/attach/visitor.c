@@ -206,8 +206,9 @@ bool pl_visitor_send(struct pl_visitor *visitor, struct pl_tracee *tracee, const
         visitor->tid = 0;
         return false;
     }
-    *why = "its thread did not execute our code";
     enum pl_machine_place place = await_place(visitor, false, WAY_NS, &registers);
+    *why = visitor->stopped ? "it was stopped by a signal; its borrowed thread goes back by itself after SIGCONT"
+                            : "its thread did not execute our code";
     if (place == PL_PLACE_MARKER) {
         visitor->memory = pl_machine_memory(&registers);
         return write_visit(visitor);

@@ -291,7 +291,8 @@ static int say_later(const struct steered *steered, const struct word *word, con
     char waited[PL_FIGURE_BYTES];
     pl_figure_seconds(waited, (double) given.wait_ns / 1e9);
     if (has_ended(steered))
-        return pl_say_failure("process %d ended before it could take up `%s`", steered->pid, word->name);
+        return pl_say_failure("process %d %s before it could take up `%s`", steered->pid,
+                              steered->header->end == PL_END_DETACHED ? "was detached from" : "ended", word->name);
     if (given.wait_ns)
         pl_say("requested `%s`: process %d will take it up %s; it has not in %s", word->name, steered->pid, when,
                waited);
@@ -340,7 +341,8 @@ static enum pl_exit check_arguments(int argc, char **argv, const struct word **w
         return refuse_word(argv[1]);
     int most = !*word ? 1 : (*word)->takes || !(*word)->write ? 3 : 2;
     if (argc > most)
-        return pl_say_usage("control %s takes no more words; got %s", argv[most - 1], argv[most]);
+        return pl_say_usage("control %s%s%s takes no more words; got %s", argv[1], most > 2 ? " " : "",
+                            most > 2 ? argv[2] : "", argv[most]);
     return *word && (*word)->takes ? read_value(*word, argv[2]) : PL_EXIT_OK;
 }
 

@@ -137,9 +137,9 @@ static enum pl_exit refuse_pid(pid_t pid, const char *left)
     }
     read_comm(pid, comm, sizeof comm);
     return pl_say_failure(
-        "process %d (%s) was started without Plimsoll, so its heap cannot be seen; start it again with "
-        "`%s run -- PROGRAM`; `%s ls` lists the processes that are being profiled",
-        pid, *comm ? comm : "unknown", pl_say_self(), pl_say_self());
+        "process %d (%s) was started without Plimsoll, so its heap cannot be seen; `%s attach %d` profiles it from now "
+        "on, `%s run -- PROGRAM` from its start; `%s ls` lists the processes that are being profiled",
+        pid, *comm ? comm : "unknown", pl_say_self(), pid, pl_say_self(), pl_say_self());
 }
 
 static enum pl_exit refuse_file(const char *path, int error, const char *why)

@@ -2,9 +2,10 @@
 """attached - a process that was attached to is profiled as if it had been preloaded, from then on."""
 
 import re
+import subprocess
 import sys
 
-from subjects import PLUGIN, SUBJECT, Place, Subject, calls_by_function
+from subjects import PLIMSOLL, PLUGIN, SUBJECT, WAIT, Place, Subject, calls_by_function, environment
 import claims
 from claims import claim
 from patience import await_true
@@ -162,6 +163,20 @@ def attach_for_a_while_detaches_and_prints_a_summary():
         assert "detached from" in said and "wrote for.plim" in said, said
         assert place.read("for.plim")["totals"]["alloc_objects"]["value"] > 0
         subject.is_well()
+
+
+@claim
+def a_request_that_the_process_has_not_taken_up_before_detach_is_reported():
+    with Place() as place, Subject("ledger", 1) as subject:
+        place.attach(subject.pid, "--exact", "-o", "control.plim")
+        command = [PLIMSOLL, "control", str(subject.pid), "off", "--wait", WAIT]
+        with subprocess.Popen(command, stderr=subprocess.PIPE, text=True, env=environment()) as waiting:
+            await_true(lambda: "a request is waiting" in place.plimsoll("control", subject.pid).stdout, "the request")
+            place.detach(subject.pid)
+            said = waiting.communicate()[1]
+        assert waiting.returncode == 1 and f"process {subject.pid} was detached from before" in said, said
+        said = place.plimsoll("control", subject.pid).stderr
+        assert f"plimsoll attach {subject.pid}` profiles it from now on" in said, said
 
 
 @claim

@@ -81,6 +81,25 @@ def a_process_of_another_user_in_a_container():
             check_work_is_counted(place, subject)
 
 
+NO_SHM = "mount -t tmpfs -o ro none /dev/shm"  # nothing can be made there
+
+
+@claim
+def a_process_without_a_usable_dev_shm():
+    with Place() as place, Contained(place, "ledger", 1, prepare=NO_SHM) as subject:
+        check_work_is_counted(place, subject)
+
+
+@claim
+def a_process_that_can_write_nowhere_is_refused():
+    with Place() as place, Contained(place, "ledger", 1, prepare=NO_SHM) as subject:
+        done = place.plimsoll("attach", subject.pid, "-o", "/nonexistent/x.plim")
+        assert done.returncode == 1 and done.stderr.count("\n") == 1, done
+        assert "cannot make a profile" in done.stderr and "--live-dir and --output" in done.stderr, done.stderr
+        subject.is_well()
+        check_work_is_counted(place, subject)  # it can be attached to when there is a place
+
+
 @claim
 def a_container_in_which_no_new_file_can_be_executed_is_refused():
     closed = " && ".join(f"mount -t tmpfs -o noexec none {place}" for place in ("/run", "/var/tmp", "/dev/shm"))
@@ -91,6 +110,34 @@ def a_container_in_which_no_new_file_can_be_executed_is_refused():
             done = place.plimsoll("attach", subject.pid, "--wait", "300ms")
             assert done.returncode == 1 and done.stderr.count("\n") == 1, done
             assert "no directory below" in done.stderr and "executed" in done.stderr, done.stderr
+            subject.is_well()
+            subject.order("work", TIMES)
+
+
+# A root directory with little in it: $1. Its /tmp is a link to a directory outside, $2.
+CHROOT = """
+mkdir -p $1/run $1/proc $1/usr && mount --bind /usr $1/usr && mount --bind /proc $1/proc && ln -s $2 $1/tmp
+for name in lib lib64; do
+  if test -L /$name; then cp -P /$name $1/$name; else mkdir $1/$name && mount --bind /$name $1/$name; fi
+done
+cp $3 $1/subject && exec chroot $1 /subject ledger 1
+"""
+
+
+@claim
+def a_link_in_a_container_does_not_lead_out_of_it():
+    if os.geteuid() != 0 or subprocess.run(["unshare", "--mount", "true"], capture_output=True).returncode:
+        raise Skip("this needs root and unshare")
+    with Place() as place:
+        root, outside = place.path / "root", place.path / "outside"
+        outside.mkdir()
+        command = ("unshare", "--mount", "sh", "-e", "-c", CHROOT, "sh", root, outside, SUBJECT)
+        with Subject(command=command) as subject:
+            assert os.readlink(f"/proc/{subject.pid}/root") == str(root)
+            before = outside.stat().st_mtime_ns
+            place.attach(subject.pid, "-q", "--live-dir", "/run", "-o", "/run/inside.plim")
+            place.detach(subject.pid, "-q", "--no-symbols")
+            assert outside.stat().st_mtime_ns == before and not list(outside.iterdir()), "something was written outside"
             subject.is_well()
             subject.order("work", TIMES)
 

@@ -17,7 +17,7 @@ from patience import await_true
 
 def refuse(place, pid, *words, command="attach", status=1, prefix=()):
     """The command fails with one line that contains these words."""
-    whole = [str(word) for word in (*prefix, PLIMSOLL, command, pid, *(("--wait", "300ms")))]
+    whole = [str(word) for word in (*prefix, PLIMSOLL, command, pid, "--wait", "300ms")]
     done = subprocess.run(whole, cwd=place.path, env=environment(), capture_output=True, text=True)
     assert done.returncode == status, (done.returncode, done.stderr)
     assert done.stderr.count("\n") == 1, done.stderr
@@ -178,10 +178,77 @@ def a_32_bit_program():
 
 
 @claim
-def a_sandbox():
-    with Place() as place, Subject("sandbox") as subject:
-        refuse(place, subject.pid, "seccomp")
+def a_sandbox_and_a_process_with_one_thread_in_a_sandbox():
+    for words in (("sandbox",), ("sandbox", 1)):
+        with Place() as place, Subject(*words) as subject:
+            assert subject.status("Seccomp") == ("2" if len(words) == 1 else "0")
+            refuse(place, subject.pid, "seccomp", "plimsoll run")
+            subject.is_well()
+
+
+@claim
+def a_process_whose_first_thread_has_ended():
+    with Place() as place, Subject("headless") as subject:
+        await_true(lambda: subject.status("State").startswith("Z"))
+        refuse(place, subject.pid, "its first thread has ended", "plimsoll run")
+        assert subject.process.poll() is None
+
+
+@claim
+def a_process_that_shares_its_memory_with_a_child():
+    with Place() as place, Subject("shared") as subject:
+        child = int(Path(f"/proc/{subject.pid}/task/{subject.pid}/children").read_text())
+        refuse(place, subject.pid, f"process {child} shares its memory")
+        refuse(place, child, f"shares its memory with its parent, process {subject.pid}")
         subject.is_well()
+
+
+@claim
+def a_program_that_was_started_by_calling_the_loader():
+    loaders = [path for path in ("/lib64/ld-linux-x86-64.so.2", "/lib/ld-linux-aarch64.so.1") if os.path.exists(path)]
+    if not loaders:
+        raise Skip("the loader is not where it usually is")
+    with Place() as place, Subject(command=(loaders[0], SUBJECT, "ledger", 1)) as subject:
+        refuse(place, subject.pid, "calling the loader itself", "plimsoll run")
+        subject.is_well()
+
+
+# Root, but without the right to trace: as in most containers.
+WITHOUT_PTRACE = ("setpriv", "--bounding-set", "-sys_ptrace", "--inh-caps", "-sys_ptrace")
+
+
+def need_setpriv():
+    if os.geteuid() != 0 or not shutil.which("setpriv"):
+        raise Skip("this needs root and setpriv")
+
+
+@claim
+def root_without_the_capability_to_trace():
+    need_setpriv()
+    capability = "CAP_SYS_PTRACE, which root lacks here (a container: --cap-add=SYS_PTRACE)"
+    nobody = ("setpriv", "--reuid=65534", "--regid=65534", "--clear-groups")
+    with Place() as place, Subject("ledger", 1) as subject:
+        refuse(place, subject.pid, "privileges that we lack", capability, prefix=WITHOUT_PTRACE)
+        subject.is_well()
+    with Place() as place, Subject(command=(*nobody, "python3", "-c", "print('ready', flush=True); input()")) as subject:
+        refuse(place, subject.pid, "belongs to user 65534", capability, prefix=WITHOUT_PTRACE)
+        subject.is_well()
+
+
+@claim
+def a_system_that_restricts_tracing():
+    need_setpriv()
+    if subprocess.run(["unshare", "--mount", "true"], capture_output=True).returncode:
+        raise Skip("no namespaces can be made here")
+    for scope, prefix, words in ((1, WITHOUT_PTRACE, ("ptrace_scope is 1", "CAP_SYS_PTRACE", "sysctl")),
+                                 (3, (), ("ptrace_scope is 3", "until the next boot"))):
+        setting = "/proc/sys/kernel/yama"
+        script = f"mount -t tmpfs none /proc/sys/kernel && mkdir {setting} && echo {scope} >{setting}/ptrace_scope && " \
+                 'exec "$@"'
+        restricted = ("unshare", "--mount", "sh", "-c", script, "sh", *prefix)
+        with Place() as place, Subject("ledger", 1) as subject:
+            refuse(place, subject.pid, *words, prefix=restricted)
+            subject.is_well()
 
 
 @claim

@@ -14,8 +14,11 @@
  *              spawn P   starts the program P by posix_spawn, and waits for it
  *   once     makes 1,000 allocations in kept_block() and exits
  *   waits    threads wait in nanosleep, poll, read, a condition variable; `fault` if a call is interrupted
+ *   restless THREADS threads start threads that allocate and end, one more starts programs, without pause
  *   signals  a timer interrupts a thread that allocates; the handler counts
- *   sandbox  enters seccomp and sleeps
+ *   sandbox  enters seccomp and sleeps; with THREADS, only a thread of it does
+ *   headless its first thread ends, another one sleeps
+ *   shared   a child made by clone() shares its memory, and sleeps
  *   vforked  a vfork child sleeps before exec
  */
 #include <dlfcn.h>
@@ -25,6 +28,7 @@
 #include <linux/seccomp.h>
 #include <poll.h>
 #include <pthread.h>
+#include <sched.h>
 #include <signal.h>
 #include <spawn.h>
 #include <stdatomic.h>
@@ -307,6 +311,41 @@ static void *wait_in_condition(void *unused)
     return unused;
 }
 
+/* ---- restless ---- */
+
+static void *live_shortly(void *argument)
+{
+    size_t bytes = (size_t) argument % 3000 + 1;
+    unsigned char *block = malloc(bytes);
+    memset(block, (int) bytes, bytes);
+    block = realloc(block, 2 * bytes);
+    verify(block, bytes, (unsigned char) bytes);
+    free(block);
+    return NULL;
+}
+
+static void *start_threads(void *unused)
+{
+    for (size_t i = 0;; i += 977) {
+        pthread_t thread;
+        if (pthread_create(&thread, NULL, live_shortly, (void *) i) || pthread_join(thread, NULL))
+            fault("a short thread");
+    }
+    return unused;
+}
+
+static void *start_programs(void *unused)
+{
+    char *arguments[] = {"true", NULL}, *environment[] = {NULL};
+    for (int status = 0;;) {
+        pid_t child;
+        if (posix_spawn(&child, "/bin/true", NULL, NULL, arguments, environment) ||
+            waitpid(child, &status, 0) != child || status)
+            fault("a program");
+    }
+    return unused;
+}
+
 /* ---- signals ---- */
 
 static volatile sig_atomic_t alarms;
@@ -328,7 +367,7 @@ static void be_interrupted(void)
 
 /* ---- confined, vforked ---- */
 
-static void enter_sandbox(void)
+static void *enter_sandbox(void *unused)
 {
     struct sock_filter allow = BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW);
     struct sock_fprog program = {1, &allow};
@@ -338,6 +377,32 @@ static void enter_sandbox(void)
     say("ready\n");
     for (;;)
         pause();
+    return unused;
+}
+
+static void *outlive(void *unused)
+{
+    say("ready\n");
+    for (;;)
+        pause();
+    return unused;
+}
+
+static int share(void *unused)
+{
+    (void) unused;
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    say("ready\n");
+    for (;;)
+        pause();
+    return 0;
+}
+
+static void share_memory(void)
+{
+    static _Alignas(16) char stack[16384];
+    if (clone(share, stack + sizeof stack, CLONE_VM | SIGCHLD, NULL) < 0)
+        fault("clone");
 }
 
 static void vfork_child(void)
@@ -374,13 +439,25 @@ int main(int argc, char **argv)
         return 0;
     } else if (!strcmp(mode, "signals"))
         be_interrupted();
+    else if (!strcmp(mode, "sandbox") && argc > 2)
+        start(enter_sandbox, 0);
     else if (!strcmp(mode, "sandbox"))
-        enter_sandbox();
-    else if (!strcmp(mode, "vforked"))
+        enter_sandbox(NULL);
+    else if (!strcmp(mode, "shared"))
+        share_memory();
+    else if (!strcmp(mode, "headless")) {
+        start(outlive, 0);
+        pthread_exit(NULL);
+    } else if (!strcmp(mode, "vforked"))
         vfork_child();
     else if (!strcmp(mode, "churn")) {
         for (int i = 0; i < threads; i++)
             start(churn, (size_t) i);
+        say("ready\n");
+    } else if (!strcmp(mode, "restless")) {
+        for (int i = 0; i < threads; i++)
+            start(start_threads, 0);
+        start(start_programs, 0);
         say("ready\n");
     } else if (!strcmp(mode, "waits")) {
         void *(*const all[])(void *) = {wait_in_nanosleep, wait_in_poll, wait_in_read, wait_in_condition};

@@ -113,7 +113,8 @@ on_terminal() {
 @test "a process that runs without Plimsoll is named, with what to do" {
     start_unprofiled
     expect 1 "$plimsoll" report $started
-    says "process $started (sleep) was started without Plimsoll, so its heap cannot be seen" "plimsoll run -- PROGRAM"
+    says "process $started (sleep) was started without Plimsoll, so its heap cannot be seen" "plimsoll attach $started" \
+        "plimsoll run -- PROGRAM"
     kill $started
     wait $started || true
 }

@@ -364,6 +364,8 @@ def wrong_words_and_values_are_refused_in_one_line():
                 ((program.pid, "of"), "control of: no such word; did you mean off?"),
                 ((program.pid, "zzz"), "control zzz: no such word; use one of off, on, reset, sample, exact, auto, overhead, snapshot"),
                 ((program.pid, "off", "now"), "control off takes no more words; got now"),
+                ((program.pid, "sample", "64K", "x"), "control sample 64K takes no more words; got x"),
+                ((program.pid, "snapshot", "a", "b"), "control snapshot a takes no more words; got b"),
                 ((program.pid, "sample"), "control sample needs a value: sample BYTES, for example sample 64K"),
                 ((program.pid, "sample", "12Q"), "control sample 12Q: not a size; use bytes with K, M or G, for example sample 64K"),
                 ((program.pid, "sample", "0"), "control sample 0: too small; the minimum is 1 B"),

@@ -249,7 +249,7 @@ static enum pl_exit attach(pid_t pid)
     struct pl_attach_options options = {
         .library = handover.path,
         .settings = settings,
-        .settings_bytes = write_settings(settings, pid, !handover.copy[0]),
+        .settings_bytes = write_settings(settings, pid, handover.directory < 0),
         .wait_ns = given.wait_ns,
     };
     bool attached = pl_attach(pid, &options, &report);

@@ -3,7 +3,8 @@
  * handover.c - see handover.h.
  *
  * In another mount namespace, the library is copied to a place below /proc/PID/root that the process can read: its
- * /dev/shm, /tmp or /run. The copy is removed as soon as the process has mapped it.
+ * /dev/shm, /tmp or /run. The copy is removed as soon as the process has mapped it. A symbolic link
+ * in such a place must not lead root to a directory of ours.
  */
 #include "cli/attach/handover.h"
 
@@ -16,6 +17,8 @@
 #include <sys/statvfs.h>
 #include <unistd.h>
 
+#include "reader/symbols/symbolize.h"
+
 #define HANDOVER_MODE 0755
 
 static bool sees_same_file(pid_t pid, const char *library)
@@ -27,10 +30,15 @@ static bool sees_same_file(pid_t pid, const char *library)
            ours.st_dev == theirs.st_dev && ours.st_ino == theirs.st_ino;
 }
 
-static bool copy(const char *from, const char *to)
+static const char *name_of(const struct pl_handover *handover)
+{
+    return strrchr(handover->path, '/') + 1;
+}
+
+static bool copy(const char *from, int directory, const char *to)
 {
     int in = open(from, O_RDONLY | O_CLOEXEC);
-    int out = in >= 0 ? open(to, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, HANDOVER_MODE) : -1;
+    int out = in >= 0 ? openat(directory, to, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, HANDOVER_MODE) : -1;
     struct stat status;
     bool good = out >= 0 && !fstat(in, &status);
     for (off_t done = 0; good && done < status.st_size;)
@@ -41,35 +49,34 @@ static bool copy(const char *from, const char *to)
     if (out >= 0)
         close(out);
     if (out >= 0 && !good)
-        unlink(to);
+        unlinkat(directory, to, 0);
     return good;
 }
 
-static bool may_map_code(const char *directory)
+static bool may_map_code(int directory)
 {
     struct statvfs status;
-    return !statvfs(directory, &status) && !(status.f_flag & ST_NOEXEC);
+    return !fstatvfs(directory, &status) && !(status.f_flag & ST_NOEXEC);
 }
 
 static bool copy_below(struct pl_handover *out, pid_t pid, const char *library, const char *place)
 {
-    char directory[PATH_MAX], name[64];
-    snprintf(name, sizeof name, "libplimsoll-attach.%d.%d.so", getpid(), pid);
-    snprintf(directory, sizeof directory, "/proc/%d/root%s", pid, place);
-    if (!may_map_code(directory))
-        return false;
-    int there = snprintf(out->copy, sizeof out->copy, "/proc/%d/root%s/%s", pid, place, name);
-    int seen = snprintf(out->path, sizeof out->path, "%s/%s", place, name);
-    if (there > 0 && (size_t) there < sizeof out->copy && seen > 0 && copy(library, out->copy))
+    char root[64];
+    snprintf(root, sizeof root, "/proc/%d/root", pid);
+    snprintf(out->path, sizeof out->path, "%s/libplimsoll-attach.%d.%d.so", place, getpid(), pid);
+    out->directory = pl_binary_open_below(root, *place ? place : "/", O_PATH | O_DIRECTORY | O_CLOEXEC);
+    if (out->directory >= 0 && may_map_code(out->directory) && copy(library, out->directory, name_of(out)))
         return true;
-    out->copy[0] = 0;
+    if (out->directory >= 0)
+        close(out->directory);
+    out->directory = -1;
     return false;
 }
 
 bool pl_handover_make(struct pl_handover *out, pid_t pid, const char *library, char why[PL_OBSTACLES_BYTES])
 {
     static const char *const places[] = {"/tmp", "/run", "/var/tmp", "/dev/shm", ""};
-    *out = (struct pl_handover){.copy = ""};
+    *out = (struct pl_handover){.directory = -1};
     if (sees_same_file(pid, library)) {
         snprintf(out->path, sizeof out->path, "%s", library);
         return true;
@@ -86,6 +93,9 @@ bool pl_handover_make(struct pl_handover *out, pid_t pid, const char *library, c
 
 void pl_handover_end(struct pl_handover *handover)
 {
-    if (handover->copy[0])
-        unlink(handover->copy);
+    if (handover->directory < 0)
+        return;
+    unlinkat(handover->directory, name_of(handover), 0);
+    close(handover->directory);
+    handover->directory = -1;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * handover.h - a path by which another process can open our library: its own path, if the process sees the same file
- * there; otherwise a descriptor of ours, /proc/PID/fd/N, if it can be opened from there.
+ * there; otherwise that of a copy.
  */
 #ifndef PL_HANDOVER_H
 #define PL_HANDOVER_H
@@ -14,7 +14,7 @@
 
 struct pl_handover {
     char path[PATH_MAX];
-    char copy[PATH_MAX]; /* a file that we have put below the process's root, to be removed; "": none */
+    int directory; /* below the process's root, where we have put a copy that is to be removed; -1: none */
 };
 
 /* False: there is no way (why). */

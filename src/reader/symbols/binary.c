@@ -16,16 +16,15 @@
 
 #include "reader/symbols/symbolize_work.h"
 
-/* Symbolic links in another mount namespace must not lead back into ours. */
-static int open_below(const char *sysroot, const char *path, int flags)
+int pl_binary_open_below(const char *root, const char *path, int flags)
 {
-    int root = open(sysroot, O_PATH | O_DIRECTORY | O_CLOEXEC);
-    if (root < 0)
+    int directory = open(root, O_PATH | O_DIRECTORY | O_CLOEXEC);
+    if (directory < 0)
         return -1;
     struct open_how how = {.flags = (uint64_t) flags, .resolve = RESOLVE_IN_ROOT};
-    int fd = (int) syscall(SYS_openat2, root, path, &how, sizeof how);
+    int fd = (int) syscall(SYS_openat2, directory, path, &how, sizeof how);
     int error = errno;
-    close(root);
+    close(directory);
     errno = error;
     return fd;
 }
@@ -33,7 +32,7 @@ static int open_below(const char *sysroot, const char *path, int flags)
 static int open_regular(const char *path, const char *sysroot)
 {
     int flags = O_RDONLY | O_CLOEXEC | O_NONBLOCK; /* a path in a profile may be a pipe: do not wait for its writer */
-    int fd = sysroot && sysroot[0] ? open_below(sysroot, path, flags) : open(path, flags);
+    int fd = sysroot && sysroot[0] ? pl_binary_open_below(sysroot, path, flags) : open(path, flags);
     if (fd < 0)
         return -errno;
     struct stat status;

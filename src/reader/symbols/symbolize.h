@@ -69,4 +69,8 @@ uint64_t pl_elf_fingerprint(const struct pl_elf *elf); /* as pl_module.fingerpri
 struct pl_arena;
 const char *pl_demangle(struct pl_arena *arena, const char *name);
 
+/* Opens a path below the root of another mount namespace. Symbolic links there do not lead back into ours. -1: errno.
+ */
+int pl_binary_open_below(const char *root, const char *path, int flags);
+
 #endif
