@@ -512,13 +512,18 @@ static void add_resident(struct pl_json *json, const struct pl_resident_bytes *b
     pl_json_add_real(json, "untouched_error", (double) bytes->untouched_error);
 }
 
+void pl_profile_json_resident(struct pl_json *json, const struct pl_resident_record *reading)
+{
+    pl_json_add_real(json, "time_s", (double) reading->time_ns / 1e9);
+    pl_json_add_bool(json, "exact", reading->flags & PL_FOOTPRINT_EXACT);
+    add_resident(json, &reading->all);
+}
+
 static void write_resident(struct pl_json *json, const struct pl_profile *profile,
                            const struct pl_resident_record *reading)
 {
     pl_json_begin(json, '{');
-    pl_json_add_real(json, "time_s", (double) reading->time_ns / 1e9);
-    pl_json_add_bool(json, "exact", reading->flags & PL_FOOTPRINT_EXACT);
-    add_resident(json, &reading->all);
+    pl_profile_json_resident(json, reading);
     pl_json_key(json, "sites");
     pl_json_begin(json, '[');
     for (uint32_t i = 0; i < reading->sites; i++) {

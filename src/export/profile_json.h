@@ -26,6 +26,9 @@ void pl_profile_json_composition(struct pl_json *json, const struct pl_compositi
 /* Writes an element of "holders". `place` is that of its stack, called `key`. */
 void pl_profile_json_holder(struct pl_json *json, const struct pl_holder_view *holder, const char *key, uint32_t place);
 
+/* Writes members of an element of "residency": all but its sites. */
+void pl_profile_json_resident(struct pl_json *json, const struct pl_resident_record *reading);
+
 /* Writes the value of "advice". With `node_of_stack` each piece has a "node", too. `paths` are of shape
  * PL_SHAPE_SITE. */
 void pl_profile_json_advice(struct pl_json *json, const struct pl_profile *profile, struct pl_locations *locations,

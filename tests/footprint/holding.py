@@ -23,9 +23,9 @@ ENVIRONMENT = {name: value for name, value in os.environ.items() if not name.sta
 }
 
 
-def plimsoll(*words):
+def plimsoll(*words, **environment):
     command = [str(word) for word in (PLIMSOLL, *words)]
-    return subprocess.run(command, env=ENVIRONMENT, capture_output=True, text=True, check=False)
+    return subprocess.run(command, env=ENVIRONMENT | environment, capture_output=True, text=True, check=False)
 
 
 class Held:

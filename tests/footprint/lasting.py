@@ -126,6 +126,20 @@ def residency_is_read_at_intervals_beside_the_parts_of_RSS():
 
 
 @claim
+def the_table_over_time_fits_the_terminal_and_leaves_out_errors_only_where_it_must():
+    with holds(["--sample", "64K", "--resident", "10ms", "--live-dir", "."]) as held:
+        files = Path(held.place.name)
+        await_true(lambda: [file for file in files.glob("plimsoll-run.*/.look-*.resident") if file.stat().st_size >= 3 * 4096])
+        held.end()
+        for columns, errors in ((80, True), (60, False)):
+            text = plimsoll("report", "--resident", held.profile, COLUMNS=str(columns)).stdout
+            lines = text.split("\nOver time")[1].splitlines()
+            assert max(map(len, lines)) <= columns, text
+            assert ("±" in "".join(lines[1:4])) == errors, text
+            assert ("a wider terminal shows ±" in text) != errors, text
+
+
+@claim
 def a_profile_without_residency_says_how_to_get_it():
     with Held(["--exact"], [sys.executable, "-c", "print('ready', flush=True); input()"]) as held:
         held.process.stdin.write(b"\n")

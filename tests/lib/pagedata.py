@@ -35,6 +35,9 @@ COLUMNS = {
               "divided": "u8"},
     "scope": {"thread": "u32", "tag": "u32", "entered": "f64", "calls": "f64", "bytes": "f64", "malloc": "f64",
               "calloc": "f64", "realloc": "f64", "aligned": "f64", "new": "f64"},
+    "resident": {"reading": "u32", "node": "u32",
+                 **{what + error: "f64" for what in ("live", "resident", "swapped", "untouched")
+                    for error in ("", "_error")}},
     "base_scope": {"thread": "u32", "tag": "u32", "calls": "f64", "bytes": "f64"},
 }
 

@@ -12,7 +12,7 @@ import subprocess
 from pathlib import Path
 
 from built import BUILD, PLIMSOLL, SOURCE, environment
-from patience import PATIENCE_S
+from patience import PATIENCE_S, await_true
 
 SHAPES = BUILD / "tests/export/shapes"
 FORGE = BUILD / "tests/reader/forge"
@@ -41,6 +41,8 @@ LARGE = ("100000", "60000", "/opt/example/bin/example", "0123456789abcdef", "0x1
 DIFFERENCES = {"difference": ("before", "after")}
 OPTIONS = {"hostile": ["--names=none"]}
 
+WHOLE = environment(MALLOC_PERTURB_="")  # with it, malloc touches all of each block
+
 HOSTILE_LINES = """#include <b>bold</b>
 void *quoted = malloc(10); // </script><script>window.hacked=20</script>
 "><img src=/hacked onerror=window.hacked=21> {{7*7}} ${7*7}
@@ -66,9 +68,21 @@ def record_held(directory):
     process.communicate()
 
 
+def record_memory(directory):
+    """Readings of the kernel's, taken while a program runs: three at least."""
+    options = [*EXACT, "-q", "--memory=10ms", "--resident=10ms", "--live-dir", "."]
+    command = [PLIMSOLL, "run", *options, "-o", "memory.plim", "--", BUILD / "tests/footprint/holds", "held.bin"]
+    process = subprocess.Popen([str(word) for word in command], stdin=subprocess.PIPE, stdout=subprocess.DEVNULL,
+                               env=WHOLE, cwd=directory)
+    await_true(lambda: any(file.stat().st_size >= 3 * 4096 for file in directory.glob("plimsoll-run.*/.look-*.resident")))
+    process.communicate()
+    assert process.returncode == 0
+
+
 def record(directory):
     """Every profile, by its name."""
     record_held(directory)
+    record_memory(directory)
     for name, (options, program) in RECORDED.items():
         run(directory, PLIMSOLL, "run", *options, "-o", f"{name}.plim", "--", *program)
     for name, scenario in FORGED.items():

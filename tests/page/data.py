@@ -5,6 +5,7 @@ members. tests/lib/pagedata.py reads it, and is written from docs/page-data.md a
 import csv
 import functools
 import io
+import itertools
 import math
 import os
 import shutil
@@ -25,8 +26,8 @@ FORGE = BUILD / "tests/reader/forge"
 SERVICE = BUILD / "tests/cli/cli-service"
 PROGRAMS = BUILD / "tests/page"
 HOSTILE = BUILD / "tests/lib/hostile"
-AS_COLUMNS = {"frames", "stacks", "scopes", "sites", "snapshots"}
-NOT_SHOWN = {"residency"}
+AS_COLUMNS = {"frames", "stacks", "scopes", "sites"}
+IN_PART = {"snapshots", "residency"}  # their sites are columns
 SCENARIOS = ("empty", "leak", "inlined", "losses", "duplicates", "killed", "threads", "deep", "exact", "auto", "tags",
              "tags-sampled", "snapshot", "reset", "hostile-names", "1k-stacks")
 STACKLESS = "("  # a name that stands for a missing stack begins like this
@@ -72,6 +73,12 @@ def elsewhere():
 def service():
     """A program with a leak, a cache, tables and requests."""
     return exporting.record("service", "--exact", program=[SERVICE, "2.5"])
+
+
+@functools.cache
+def residency():
+    """A program of which `run` read several times how much of its live memory was resident."""
+    return exporting.record("residency", "--exact", "--resident", "10ms", program=[exporting.PROGRAMS / "phases"])
 
 
 @functools.cache
@@ -259,14 +266,14 @@ def text_flaws(here):
 
 
 def members_differ(here, whole):
-    for key in set(whole) - AS_COLUMNS - {"advice"} - NOT_SHOWN:
+    for key in set(whole) - AS_COLUMNS - IN_PART - {"advice"}:
         if here.json.get(key) != whole[key]:
             yield f"{key} is {here.json.get(key)}, not {whole[key]}"
     advice = [{key: value for key, value in piece.items() if key not in ("node", "other_nodes")}
               for piece in here.json["advice"]]
     if advice != whole["advice"]:
         yield "advice differs"
-    yield from (f"there is {key}" for key in (AS_COLUMNS | NOT_SHOWN) - {"snapshots"} if key in here.json)
+    yield from (f"there is {key}" for key in AS_COLUMNS if key in here.json)
 
 
 def snapshots_differ(here, whole):
@@ -282,6 +289,23 @@ def snapshots_differ(here, whole):
         if len(wanted) != len(shares[number]) or not all(
                 near(one, other) for pair in zip(shares[number], wanted) for one, other in zip(*pair)):
             yield f"snapshot {number} has {shares[number][:3]}, not {wanted[:3]}"
+
+
+def residency_differs(here, whole):
+    kinds = [what + error for what in ("live", "resident", "swapped", "untouched") for error in ("", "_error")]
+    keys = [kind if "_" in kind else f"{kind}_bytes" for kind in kinds]
+    texts, rows = here.texts(), [[] for _ in whole["residency"]]
+    for reading, node, *row in zip(*(here[f"resident.{column}"] for column in ("reading", "node", *kinds))):
+        rows[reading].append((row, list(places_here(here, texts, node, False))))
+    if len(here.json["residency"]) != len(whole["residency"]):
+        yield f"{len(here.json['residency'])} readings, not {len(whole['residency'])}"
+    for found, known, there in zip(rows, here.json["residency"], whole["residency"]):
+        yield from (f"{key} of a reading" for key in there if key != "sites" and known[key] != there[key])
+        for (row, places), site in itertools.zip_longest(found, there["sites"], fillvalue=(None, None)):
+            if row != [site[key] for key in keys]:
+                yield f"a site has {row}, not {site}"
+            elif site["stack"] is not None and places != list(places_there(whole, site["stack"], False)):
+                yield f"the stack {places} is not that of {site}"
 
 
 def scopes_differ(here, whole):
@@ -321,6 +345,7 @@ CHECKS = {
     "has the other members of its JSON": members_differ,
     "has the same heap compositions": snapshots_differ,
     "has the same scopes": scopes_differ,
+    "has the same residency": residency_differs,
     "lists what was never freed": leak_flaws,
 }
 SELF_CHECKS = (tree_flaws, site_flaws, text_flaws)
@@ -343,6 +368,7 @@ PROFILES = {
     "a profile with heap compositions": phases,
     "a service with a leak": service,
     "a program that has settled": settled,
+    "a profile with residency": residency,
     "a profile whose names are attacks": attack,
     "a damaged profile": damaged,
     **{f"the profile {name!r}": functools.partial(forged, name) for name in SCENARIOS},

@@ -115,6 +115,21 @@ export const claims = {
     near(await data(view, "#treemap", "total"), sum(sight.exported("held").holders.map((holder) => holder.bytes)), "all");
   },
 
+  "memory that is not resident has the figures of the export, and a key chooses another reading": async (sight) => {
+    const readings = sight.exported("memory").residency;
+    const fullest = readings.reduce((best, each, i) => (each.live_bytes > readings[best].live_bytes ? i : best), 0);
+    const view = await sight.open("memory", { hash: "tab=memory" });
+    const seconds = async () => Number(await data(view, "#residency [data-seconds]", "seconds"));
+    assert.equal(await seconds(), readings[fullest].time_s);
+    const rows = (await view.text("#residency-table")).replace(/\s+/g, " ");
+    assert.match(rows, /untouched footprint\/holds\.c\S+ ← main 64\.0 MiB \S+ KiB 64\.0 MiB/, rows);
+    await view.page.locator("#residency-table .unfold").first().click();
+    assert.match(await view.text("#residency-table .unfolded"), /untouched[^]*main/);
+    const [key, next] = fullest > 0 ? ["ArrowLeft", fullest - 1] : ["ArrowRight", 1];
+    await view.page.locator("#residency [role=slider]").press(key);
+    await view.becomes(seconds, readings[next].time_s, "the next reading");
+  },
+
   "the tag tree has a line for untagged memory even if little of it is live": async (sight) => {
     const view = await sight.open("tags sampled", { hash: "tab=tags&metric=live" });
     const said = (await view.text("#tag-tree")).replace(/\s+/g, " ");

@@ -41,7 +41,7 @@ const ROWS: readonly Row[] = [
     tab: "memory",
     title: "Memory",
     view: Memory,
-    offered: (profile) => one(profile) && profile.header.memory.length > 0,
+    offered: (profile) => one(profile) && profile.header.memory.length + profile.header.residency.length > 0,
   },
   {
     tab: "held",

@@ -27,6 +27,7 @@
 #include "core/blocks/blocks.h"
 #include "reach/records.h"
 #include "reader/base/arena.h"
+#include "reader/base/utf8.h"
 #include "reader/image.h"
 
 #define PLACES (PL_BLOCK_TALLY_MAX + 1ull)
@@ -266,36 +267,98 @@ static const struct pl_resident_record *fullest(const struct pl_profile *profile
 
 #define SERIES_MOST 24 /* lines of the table over time */
 #define TIME_WIDTH 12
-#define SUM_WIDTH 24
+#define SERIES_GAP 2
 
-/* If there are too many readings for a table, some between the first and the last are left out, evenly. */
-static void put_series(const struct pl_view *view)
+static const struct series {
+    const char *title;
+    size_t at; /* in struct pile */
+} series[] = {
+    {"live", offsetof(struct pile, live)},
+    {"resident", offsetof(struct pile, resident)},
+    {"untouched", offsetof(struct pile, untouched)},
+    {"swapped", offsetof(struct pile, swapped)},
+};
+#define SERIES (sizeof series / sizeof *series)
+
+struct cells {
+    char text[SERIES][2 * PL_FIGURE_BYTES];
+};
+
+static void fill_cells(struct cells *cells, const struct pl_resident_record *reading, bool errors)
 {
-    static const char *const title[] = {"live", "resident", "untouched", "swapped"};
-    uint32_t count = view->whole->residents, lines = count < SERIES_MOST ? count : SERIES_MOST;
+    struct pile pile = {0};
+    add_stored(&pile, &reading->all);
+    for (size_t i = 0; i < SERIES; i++) {
+        struct sum sum = *(const struct sum *) ((const char *) &pile + series[i].at);
+        sum.variance = errors ? sum.variance : 0;
+        print_sum(cells->text[i], &sum);
+    }
+}
+
+/* The width of each column. Without any swapped memory its column has none. */
+static size_t widths(const struct cells *cells, uint32_t lines, bool swapped, size_t width[SERIES])
+{
+    size_t all = TIME_WIDTH;
+    for (size_t i = 0; i < SERIES; i++) {
+        bool shown = swapped || series[i].at != offsetof(struct pile, swapped);
+        size_t most = strlen(series[i].title);
+        for (uint32_t line = 0; line < lines; line++) {
+            size_t columns = pl_utf8_width(cells[line].text[i]);
+            most = columns > most ? columns : most;
+        }
+        width[i] = shown ? most + SERIES_GAP : 0;
+        all += width[i];
+    }
+    return all;
+}
+
+static void put_lines(const struct pl_view *view, const struct pl_resident_record *const *reading,
+                      const struct cells *cells, uint32_t lines, const size_t width[SERIES])
+{
     struct pl_term *term = view->term;
     pl_print_heading(view, "Over time");
     pl_term_pad(term, TIME_WIDTH);
-    for (int i = 0; i < 4; i++)
-        pl_term_right(term, PL_STYLE_DIM, title[i], SUM_WIDTH);
+    for (size_t i = 0; i < SERIES; i++)
+        if (width[i])
+            pl_term_right(term, PL_STYLE_DIM, series[i].title, width[i]);
     pl_term_end(term);
-    for (uint32_t i = 0; i < lines; i++) {
-        const struct pl_resident_record *reading =
-            &view->whole->resident[lines > 1 ? (uint64_t) i * (count - 1) / (lines - 1) : 0];
-        char text[2 * PL_FIGURE_BYTES];
-        struct pile pile = {0};
-        add_stored(&pile, &reading->all);
-        pl_figure_span(text, (double) reading->time_ns / 1e9);
-        pl_term_right(term, PL_STYLE_PLAIN, text, TIME_WIDTH);
-        const struct sum *sum[] = {&pile.live, &pile.resident, &pile.untouched, &pile.swapped};
-        for (int j = 0; j < 4; j++) {
-            print_sum(text, sum[j]);
-            pl_term_right(term, PL_STYLE_PLAIN, text, SUM_WIDTH);
-        }
+    for (uint32_t line = 0; line < lines; line++) {
+        char time[PL_FIGURE_BYTES];
+        pl_figure_span(time, (double) reading[line]->time_ns / 1e9);
+        pl_term_right(term, PL_STYLE_PLAIN, time, TIME_WIDTH);
+        for (size_t i = 0; i < SERIES; i++)
+            if (width[i])
+                pl_term_right(term, PL_STYLE_PLAIN, cells[line].text[i], width[i]);
         pl_term_end(term);
     }
+}
+
+/* If there are too many readings for a table, some between the first and the last are left out, evenly. If the errors
+ * find no room on the terminal, they are left out. */
+static void put_series(const struct pl_view *view)
+{
+    const struct pl_resident_record *reading[SERIES_MOST];
+    struct cells cells[SERIES_MOST];
+    size_t width[SERIES];
+    bool swapped = false, errors = true;
+    uint32_t count = view->whole->residents, lines = count < SERIES_MOST ? count : SERIES_MOST;
+    for (uint32_t i = 0; i < count; i++)
+        swapped |= view->whole->resident[i].all.swapped > 0;
+    for (uint32_t i = 0; i < lines; i++) {
+        reading[i] = &view->whole->resident[lines > 1 ? (uint64_t) i * (count - 1) / (lines - 1) : 0];
+        fill_cells(&cells[i], reading[i], errors);
+    }
+    if (widths(cells, lines, swapped, width) > view->term->width) {
+        errors = false;
+        for (uint32_t i = 0; i < lines; i++)
+            fill_cells(&cells[i], reading[i], errors);
+        widths(cells, lines, swapped, width);
+    }
+    put_lines(view, reading, cells, lines, width);
     if (lines < count)
         pl_print_paragraph(view, "(%u more readings between these)", count - lines);
+    if (!errors)
+        pl_print_paragraph(view, "(a wider terminal shows ± here, too)");
 }
 
 static enum pl_exit print_stored(const struct pl_view *view)

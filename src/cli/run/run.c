@@ -441,8 +441,8 @@ static int refuse(const struct preparation *preparation, const struct pl_launch 
 static void start_lookout(struct preparation *preparation)
 {
     preparation->lookout.control = -1;
-    struct pl_lookout_tasks tasks = {.leaks = given.leaks, .memory = given.memory_every_ns,
-                                      .resident = given.resident_every_ns};
+    struct pl_lookout_tasks tasks = {
+        .leaks = given.leaks, .memory = given.memory_every_ns, .resident = given.resident_every_ns};
     if ((tasks.leaks || tasks.memory || tasks.resident) && preparation->live &&
         !pl_lookout_start(&preparation->lookout, preparation->live, tasks))
         pl_say("cannot watch for the end of the program: %m; it runs anyway, and %s will not be known",
@@ -674,7 +674,7 @@ const struct pl_command pl_command_run = {
         "With --memory, `run` reads at an interval what the RSS of each process consists of, and once more when it "
         "exits, "
         "before its memory is gone: a process waits for the latter. `plimsoll report --memory FILE` shows it, and what "
-        "would help.\n"
+        "would help. --resident does the same for how much of what each site holds is resident.\n"
         "\n"
         "With --snapshot-every, `run` copies the profile of each process at an interval. It does so from outside, so "
         "idle programs get their snapshots, too. See `plimsoll help snapshot`.",

@@ -120,6 +120,13 @@ void pl_columns_add(struct pl_columns *columns, const char *name, enum pl_column
     columns->bytes = align(columns->bytes + column.count * kinds[of].bytes);
 }
 
+void pl_columns_add_all(struct pl_columns *columns, const struct pl_columns_member *member, size_t members,
+                        const void *array, size_t stride)
+{
+    for (size_t i = 0; i < members; i++)
+        pl_columns_add(columns, member[i].name, member[i].of, (const char *) array + member[i].offset, stride);
+}
+
 void pl_columns_describe(const struct pl_columns *columns, struct pl_json *json)
 {
     pl_json_line(json);

@@ -34,6 +34,15 @@ void pl_columns_table(struct pl_columns *columns, const char *name, uint32_t cou
 void pl_columns_add(struct pl_columns *columns, const char *name, enum pl_column_of of, const void *data,
                     size_t stride);
 
+/* Adds a column for each of these members of the structs in an array. */
+struct pl_columns_member {
+    const char *name;
+    enum pl_column_of of;
+    size_t offset;
+};
+void pl_columns_add_all(struct pl_columns *columns, const struct pl_columns_member *member, size_t members,
+                        const void *array, size_t stride);
+
 /* Writes the members "tables" and "columns" into the current JSON object. */
 void pl_columns_describe(const struct pl_columns *columns, struct pl_json *json);
 

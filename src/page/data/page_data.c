@@ -51,6 +51,7 @@ static void add_figures(struct pl_page_work *work)
     pl_page_sites_add(work);
     pl_page_sites_add_shares(work);
     pl_page_scopes_add(work);
+    pl_page_residents_add(work);
 }
 
 /* --- members --- */
@@ -144,12 +145,19 @@ static const struct part {
     const char *name;
     void (*write)(struct pl_json *json, const struct pl_page_work *work);
 } parts[] = {
-    {"page", write_page},           {"snapshots", write_compositions},  {"advice", write_advice},
-    {"leaks", pl_page_leaks_write}, {"sources", pl_page_sources_write}, {"diff", pl_page_changes_write},
-    {"loss_help", write_loss_help}, {"metric_help", write_metric_help}, {"holders", write_holders},
+    {"page", write_page},
+    {"snapshots", write_compositions},
+    {"advice", write_advice},
+    {"leaks", pl_page_leaks_write},
+    {"sources", pl_page_sources_write},
+    {"diff", pl_page_changes_write},
+    {"loss_help", write_loss_help},
+    {"metric_help", write_metric_help},
+    {"holders", write_holders},
+    {"residency", pl_page_residents_write},
 };
 
-/* Members of the JSON export that are columns here, that this file writes in another form, or that no view shows. */
+/* Members of the JSON export that are columns here, or that are written in another form. */
 static const char *const not_as_json[] = {"frames",    "stacks", "scopes",  "sites", "snapshots",
                                           "residency", "advice", "holders", NULL};
 

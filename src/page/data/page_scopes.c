@@ -12,16 +12,13 @@
 #include "reader/base/index.h"
 #include "reader/join/join.h"
 
-static const struct member {
-    const char *name;
-    enum pl_column_of of;
-    size_t offset;
-} members[] = {{"scope.thread", PL_COLUMN_U32, offsetof(struct pl_scope_view, thread)},
-               {"scope.tag", PL_COLUMN_U32, offsetof(struct pl_scope_view, tag)},
-               {"scope.entered", PL_COLUMN_U64, offsetof(struct pl_scope_view, entered)},
-               {"scope.bytes", PL_COLUMN_U64, offsetof(struct pl_scope_view, bytes)},
+static const struct pl_columns_member members[] = {
+    {"scope.thread", PL_COLUMN_U32, offsetof(struct pl_scope_view, thread)},
+    {"scope.tag", PL_COLUMN_U32, offsetof(struct pl_scope_view, tag)},
+    {"scope.entered", PL_COLUMN_U64, offsetof(struct pl_scope_view, entered)},
+    {"scope.bytes", PL_COLUMN_U64, offsetof(struct pl_scope_view, bytes)},
 #define ROW(name, text) {"scope." text, PL_COLUMN_U64, offsetof(struct pl_scope_view, calls[PL_FN_##name])},
-               PL_FUNCTIONS(ROW)
+    PL_FUNCTIONS(ROW)
 #undef ROW
 };
 
@@ -89,8 +86,7 @@ void pl_page_scopes_add(struct pl_page_work *work)
 {
     const struct pl_profile *profile = work->profile;
     pl_columns_table(work->columns, "scope", profile->scopes);
-    for (size_t i = 0; i < sizeof members / sizeof *members; i++)
-        pl_columns_add(work->columns, members[i].name, members[i].of, (const char *) profile->scope + members[i].offset,
+    pl_columns_add_all(work->columns, members, sizeof members / sizeof *members, profile->scope,
                        sizeof *profile->scope);
     pl_columns_add(work->columns, "scope.calls", PL_COLUMN_U64, add_up_calls(work, profile), sizeof(uint64_t));
     add_base(work, profile->difference ? work->about->before : NULL);

@@ -15,12 +15,6 @@
 
 /* --- sites --- */
 
-struct member {
-    const char *name;
-    enum pl_column_of of;
-    size_t offset;
-};
-
 /* The figures that a site keeps packed. */
 struct content {
     struct pl_figures figures;
@@ -40,13 +34,13 @@ struct content {
         REAL(#name ".space_variance", figures.name.sampled.space_variance),                                            \
         WHOLE(#name ".samples", figures.name.sampled.samples)
 
-static const struct member site_members[] = {
+static const struct pl_columns_member site_members[] = {
     {"site.thread", PL_COLUMN_U32, offsetof(struct pl_site_view, thread)},
     {"site.tag", PL_COLUMN_U32, offsetof(struct pl_site_view, tag)},
     {"site.other_sizes", PL_COLUMN_U8, offsetof(struct pl_site_view, other_sizes)},
 };
 
-static const struct member content_members[] = {
+static const struct pl_columns_member content_members[] = {
     AMOUNT(allocated),
     AMOUNT(freed),
     AMOUNT(peak),
@@ -69,13 +63,6 @@ static const struct member content_members[] = {
     REAL("exit_objects", spread.exit_objects),
     REAL("exit_space", spread.exit_space),
 };
-
-static void add_members(struct pl_columns *columns, const struct member *member, size_t members, const void *array,
-                        size_t stride)
-{
-    for (size_t i = 0; i < members; i++)
-        pl_columns_add(columns, member[i].name, member[i].of, (const char *) array + member[i].offset, stride);
-}
 
 /* Unpacks each site once. Most members are zero in all sites, and need no column. */
 #define CONTENT_MEMBERS (sizeof content_members / sizeof *content_members)
@@ -172,8 +159,8 @@ void pl_page_sites_add(struct pl_page_work *work)
     const struct pl_profile *profile = work->profile;
     pl_columns_table(work->columns, "site", profile->sites);
     add_stacks(work);
-    add_members(work->columns, site_members, sizeof site_members / sizeof *site_members, profile->site,
-                sizeof *profile->site);
+    pl_columns_add_all(work->columns, site_members, sizeof site_members / sizeof *site_members, profile->site,
+                       sizeof *profile->site);
     add_content(work);
     add_histograms(work);
 }
@@ -185,7 +172,7 @@ struct share {
     uint32_t composition;
 };
 
-static const struct member share_members[] = {
+static const struct pl_columns_member share_members[] = {
     {"share.snapshot", PL_COLUMN_U32, offsetof(struct share, composition)},
     {"share.site", PL_COLUMN_U32, offsetof(struct share, share.site)},
     {"share.objects", PL_COLUMN_F64, offsetof(struct share, share.objects)},
@@ -206,5 +193,6 @@ void pl_page_sites_add_shares(struct pl_page_work *work)
         for (uint32_t i = 0; i < profile->composition[s].shares; i++)
             *next++ = (struct share){profile->composition[s].share[i], s};
     pl_columns_table(work->columns, "share", shares);
-    add_members(work->columns, share_members, sizeof share_members / sizeof *share_members, share, sizeof *share);
+    pl_columns_add_all(work->columns, share_members, sizeof share_members / sizeof *share_members, share,
+                       sizeof *share);
 }

@@ -48,10 +48,13 @@ static inline struct pl_page_stack pl_page_work_stack(const struct pl_page_work 
 void pl_page_leaks_write(struct pl_json *json, const struct pl_page_work *work);
 void pl_page_sources_write(struct pl_json *json, const struct pl_page_work *work);
 void pl_page_changes_write(struct pl_json *json, const struct pl_page_work *work);
+void pl_page_residents_write(struct pl_json *json, const struct pl_page_work *work);
 
-/* Add the columns of sites and their histograms, of the heap composition over time, and of scopes. */
+/* Add the columns of sites and their histograms, of the heap composition over time, of scopes, and of what was
+ * resident. */
 void pl_page_sites_add(struct pl_page_work *work);
 void pl_page_sites_add_shares(struct pl_page_work *work);
 void pl_page_scopes_add(struct pl_page_work *work);
+void pl_page_residents_add(struct pl_page_work *work);
 
 #endif

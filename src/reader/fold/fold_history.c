@@ -158,10 +158,11 @@ static void fold_compositions(const struct pl_sites *sites)
     profile->compositions = put_in_order(profile->composition, profile->compositions, sizeof *profile->composition);
 }
 
-/* ---- what RSS consisted of ---- */
+/* ---- readings from outside: what RSS consisted of, and how much of live blocks was resident ---- */
 
-static bool is_footprint(const struct pl_footprint_record *record)
+static bool is_footprint(const void *reading)
 {
+    const struct pl_footprint_record *record = reading;
     uint64_t all = record->time_ns;
     for (int i = 0; i < PL_PART_COUNT; i++)
         all |= record->part[i].virtual | record->part[i].resident | record->part[i].pss | record->part[i].swap;
@@ -169,31 +170,6 @@ static bool is_footprint(const struct pl_footprint_record *record)
         all |= record->fact[i];
     return all < FIGURE_MAX;
 }
-
-static int by_time_ns(const void *left, const void *right)
-{
-    const struct pl_footprint_record *a = left, *b = right;
-    return (a->time_ns > b->time_ns) - (a->time_ns < b->time_ns);
-}
-
-static void fold_footprints(const struct pl_sites *sites)
-{
-    const struct pl_footprint_record *record = pl_image_footprints(sites->image);
-    struct pl_profile *profile = sites->profile;
-    uint32_t records = pl_image_count(sites->image, PL_KIND_FOOTPRINT);
-    profile->footprint = pl_arena_alloc(profile->arena, (records + 1ull) * sizeof *profile->footprint);
-    for (uint32_t i = 1; i < records; i++) {
-        if (record[i].time_ns == 0)
-            continue;
-        if (is_footprint(&record[i]))
-            profile->footprint[profile->footprints++] = record[i];
-        else
-            sites->image->damage++;
-    }
-    qsort(profile->footprint, profile->footprints, sizeof *profile->footprint, by_time_ns);
-}
-
-/* ---- how much was resident ---- */
 
 static bool are_resident_bytes(const struct pl_resident_bytes *bytes)
 {
@@ -204,35 +180,65 @@ static bool are_resident_bytes(const struct pl_resident_bytes *bytes)
     return (bytes->live | bytes->resident | bytes->swapped | bytes->untouched) < FIGURE_MAX;
 }
 
-static bool is_resident(const struct pl_resident_record *record)
+static bool is_resident(const void *reading)
 {
+    const struct pl_resident_record *record = reading;
     bool good = record->time_ns < FIGURE_MAX && record->sites < PL_RESIDENT_SITES && are_resident_bytes(&record->all);
     for (uint32_t i = 0; good && i < record->sites; i++)
         good = are_resident_bytes(&record->site[i]);
     return good;
 }
 
-static int by_resident_time(const void *left, const void *right)
+static int by_time_ns(const void *left, const void *right)
 {
-    const struct pl_resident_record *a = left, *b = right;
-    return (a->time_ns > b->time_ns) - (a->time_ns < b->time_ns);
+    const uint64_t *a = left, *b = right; /* both kinds of reading begin with their time */
+    return (*a > *b) - (*a < *b);
+}
+_Static_assert(offsetof(struct pl_footprint_record, time_ns) == 0 && offsetof(struct pl_resident_record, time_ns) == 0,
+               "by_time_ns() looks at the first member");
+
+struct readings {
+    enum pl_kind kind;
+    const void *record;
+    size_t bytes;
+    bool (*good)(const void *reading);
+};
+
+/* Copies the readings in order of time to `out`, which has room for all of them. Returns how many there are. */
+static uint32_t fold_readings(const struct pl_sites *sites, const struct readings *readings, void *out)
+{
+    uint32_t kept = 0;
+    for (uint32_t i = 1; i < pl_image_count(sites->image, readings->kind); i++) {
+        const char *reading = (const char *) readings->record + i * readings->bytes;
+        if (*(const uint64_t *) reading == 0)
+            continue;
+        if (readings->good(reading))
+            memcpy((char *) out + kept++ * readings->bytes, reading, readings->bytes);
+        else
+            sites->image->damage++;
+    }
+    qsort(out, kept, readings->bytes, by_time_ns);
+    return kept;
+}
+
+static void fold_footprints(const struct pl_sites *sites)
+{
+    struct pl_profile *profile = sites->profile;
+    struct readings readings = {PL_KIND_FOOTPRINT, pl_image_footprints(sites->image), sizeof *profile->footprint,
+                                is_footprint};
+    uint32_t records = pl_image_count(sites->image, PL_KIND_FOOTPRINT);
+    profile->footprint = pl_arena_alloc(profile->arena, (records + 1ull) * sizeof *profile->footprint);
+    profile->footprints = fold_readings(sites, &readings, profile->footprint);
 }
 
 static void fold_residents(const struct pl_sites *sites)
 {
-    const struct pl_resident_record *record = pl_image_residents(sites->image);
     struct pl_profile *profile = sites->profile;
+    struct readings readings = {PL_KIND_RESIDENT, pl_image_residents(sites->image), sizeof *profile->resident,
+                                is_resident};
     uint32_t records = pl_image_count(sites->image, PL_KIND_RESIDENT);
     profile->resident = pl_arena_alloc(profile->arena, (records + 1ull) * sizeof *profile->resident);
-    for (uint32_t i = 1; i < records; i++) {
-        if (record[i].time_ns == 0)
-            continue;
-        if (is_resident(&record[i]))
-            profile->resident[profile->residents++] = record[i];
-        else
-            sites->image->damage++;
-    }
-    qsort(profile->resident, profile->residents, sizeof *profile->resident, by_resident_time);
+    profile->residents = fold_readings(sites, &readings, profile->resident);
 }
 
 struct pl_footprint_bytes pl_footprint_sum(const struct pl_footprint_record *footprint, int from, int to)

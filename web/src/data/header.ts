@@ -100,6 +100,20 @@ export interface MemoryReading {
   facts: Record<string, number>;
 }
 
+/** How much of what was live was resident at one time; its sites are columns. An error is half the 95% interval. */
+export interface ResidencyReading {
+  time_s: number;
+  exact: boolean;
+  live_bytes: number;
+  resident_bytes: number;
+  swapped_bytes: number;
+  untouched_bytes: number;
+  live_error: number;
+  resident_error: number;
+  swapped_error: number;
+  untouched_error: number;
+}
+
 /** What held a part of the heap: a node of a tree below a root. */
 export interface Holder {
   /** "blocks": of a site, and nothing but its parent leads to them. "rest": smaller ones. "way": a step of a way. */
@@ -283,6 +297,7 @@ export interface Header {
   timeline: Moment[];
   snapshots: Snapshot[];
   memory: MemoryReading[];
+  residency: ResidencyReading[];
   holders: Holder[];
   advice: Advice[];
   page: {

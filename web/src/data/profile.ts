@@ -120,6 +120,22 @@ export interface Shares {
   divided: Uint8Array;
 }
 
+/** How much a site held, and how much of it was where, at the time of a `ResidencyReading`: rows are in the order of
+ * header.residency. */
+export interface Residents {
+  count: number;
+  reading: Uint32Array;
+  node: Uint32Array;
+  live: Float64Array;
+  resident: Float64Array;
+  swapped: Float64Array;
+  untouched: Float64Array;
+  liveError: Float64Array;
+  residentError: Float64Array;
+  swappedError: Float64Array;
+  untouchedError: Float64Array;
+}
+
 export interface Scopes {
   count: number;
   thread: Uint32Array;
@@ -137,6 +153,7 @@ export interface Profile {
   nodes: Nodes;
   sites: Sites;
   shares: Shares;
+  residents: Residents;
   scopes: Scopes;
   /** Of the first profile of a difference. */
   baseScopes: Scopes;
@@ -253,6 +270,22 @@ function readShares(container: Container): Shares {
   };
 }
 
+function readResidents(container: Container): Residents {
+  return {
+    count: container.header.tables["resident"] ?? 0,
+    reading: container.u32("resident.reading"),
+    node: container.u32("resident.node"),
+    live: container.f64("resident.live"),
+    resident: container.f64("resident.resident"),
+    swapped: container.f64("resident.swapped"),
+    untouched: container.f64("resident.untouched"),
+    liveError: container.f64("resident.live_error"),
+    residentError: container.f64("resident.resident_error"),
+    swappedError: container.f64("resident.swapped_error"),
+    untouchedError: container.f64("resident.untouched_error"),
+  };
+}
+
 function readScopes(container: Container, table: "scope" | "base_scope"): Scopes {
   return {
     count: container.header.tables[table] ?? 0,
@@ -342,6 +375,7 @@ export function openProfile(bytes: Uint8Array): Profile {
     },
     sites: readSites(container),
     shares: readShares(container),
+    residents: readResidents(container),
     scopes: readScopes(container, "scope"),
     baseScopes: readScopes(container, "base_scope"),
     functionKey: functionKeys.keyOf,

@@ -56,6 +56,17 @@ export interface BuiltShare {
   divided?: boolean;
 }
 
+/** What of a site was where at the time of a reading; all its errors are `error`. */
+export interface BuiltResident {
+  reading: number;
+  site: number;
+  live: number;
+  resident: number;
+  swapped: number;
+  untouched: number;
+  error: number;
+}
+
 export interface Built {
   sites: BuiltSite[];
   functions?: Record<string, BuiltFunction>;
@@ -64,6 +75,7 @@ export interface Built {
   addresses?: boolean;
   snapshots?: Snapshot[];
   shares?: BuiltShare[];
+  residents?: BuiltResident[];
   scopes?: { tag: number; calls: number; bytes: number }[];
   /** Members of the header that replace the defaults. */
   header?: Partial<Header>;
@@ -368,6 +380,7 @@ function headerOf(built: Built, sites: BuiltSite[], modules: string[], threads: 
     timeline: [],
     snapshots: built.snapshots ?? [],
     memory: [],
+    residency: [],
     holders: [],
     advice: [],
     page: {
@@ -401,6 +414,18 @@ function shareColumns(shares: BuiltShare[]): Columns {
     "share.allocated": { type: "f64", values: shares.map((share) => share.allocated) },
     "share.divided": { type: "u8", values: shares.map((share) => (share.divided ? 1 : 0)) },
   };
+}
+
+function residentColumns(residents: BuiltResident[], nodes: number[]): Columns {
+  const columns: Columns = {
+    "resident.reading": { type: "u32", values: residents.map(({ reading }) => reading) },
+    "resident.node": { type: "u32", values: residents.map(({ site }) => nodes[site]) },
+  };
+  for (const kind of ["live", "resident", "swapped", "untouched"] as const) {
+    columns[`resident.${kind}`] = { type: "f64", values: residents.map((row) => row[kind]) };
+    columns[`resident.${kind}_error`] = { type: "f64", values: residents.map(({ error }) => error) };
+  }
+  return columns;
 }
 
 function scopeColumns(scopes: NonNullable<Built["scopes"]>): Columns {
@@ -439,6 +464,10 @@ export function buildBytes(built: Built): Uint8Array {
     ...histogramColumns(sites, "lives"),
     ...histogramColumns(sites, "ages"),
     ...shareColumns(built.shares ?? []),
+    ...residentColumns(
+      built.residents ?? [],
+      ways.map((way) => way.node),
+    ),
     ...scopeColumns(built.scopes ?? []),
   };
   Object.assign(columns, tree.columns());

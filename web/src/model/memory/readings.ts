@@ -78,22 +78,32 @@ export function largestReading(readings: readonly MemoryReading[]): number {
   return readings.reduce((best, reading, i) => (rssOf(reading) > rssOf(readings[best]) ? i : best), 0);
 }
 
-/** The bands of the chart, from below; without those that are always empty. */
-export function bandsOf(readings: readonly MemoryReading[]): Band[] {
-  const top = readings.map(() => 0);
+/** Bands from below; without those that are always empty. */
+export function stackBands(rows: readonly { title: string; heights: number[] }[]): Band[] {
   const bands: Band[] = [];
-  for (const { title, has } of BANDS) {
-    const heights = readings.map((reading) => sumParts("", "part", reading.parts.filter(has)).resident);
+  let from: number[] | undefined;
+  for (const { title, heights } of rows) {
+    from ??= heights.map(() => 0);
     if (heights.every((height) => height === 0)) continue;
-    const from = [...top];
-    heights.forEach((height, i) => (top[i] += height));
-    bands.push({ title, from, to: [...top] });
+    const base = from;
+    const to = heights.map((height, i) => base[i] + height);
+    bands.push({ title, from: base, to });
+    from = to;
   }
   return bands;
 }
 
+export function bandsOf(readings: readonly MemoryReading[]): Band[] {
+  return stackBands(
+    BANDS.map(({ title, has }) => ({
+      title,
+      heights: readings.map((reading) => sumParts("", "part", reading.parts.filter(has)).resident),
+    })),
+  );
+}
+
 /** The index of the reading that is nearest to a time. */
-export function nearestReading(readings: readonly MemoryReading[], seconds: number): number {
+export function nearestReading(readings: readonly { time_s: number }[], seconds: number): number {
   return readings.reduce(
     (best, { time_s }, i) => (Math.abs(time_s - seconds) < Math.abs(readings[best].time_s - seconds) ? i : best),
     0,
