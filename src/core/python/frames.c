@@ -155,30 +155,20 @@ INLINE uintptr_t state_of(struct pl_thread *thread, const struct pl_python_layou
     return likely(key != PL_PYTHON_NONE) ? state_by_key(thread, layout, key) : 0;
 }
 
-/* Where the key is differs between versions, and nothing says it. A thread that is in the evaluator has a state, and
- * the state says which thread it is of: so the key is what leads there. */
-static COLD void search_key(struct pl_thread *thread)
+/* The innermost frame of a state; 0: there is none. */
+INLINE uintptr_t innermost_of(struct pl_thread *thread, const struct pl_python_layout *layout, uintptr_t state)
 {
-    uint64_t most = pl_python.runtime_bytes < PL_PYTHON_SEARCHED ? pl_python.runtime_bytes : PL_PYTHON_SEARCHED;
-    if (fetch_add(&pl_python.searches, 1) >= SEARCHES_MOST)
-        return;
-    for (uint16_t at = 0; at + 16u <= most; at += 4)
-        if (state_by_key(thread, &pl_python.layout, at)) {
-            store_relaxed(&pl_python.layout.runtime_key, at);
-            return;
-        }
-}
-
-/* The innermost frame; 0: there is none. */
-INLINE uintptr_t innermost(struct pl_thread *thread, const struct pl_python_layout *layout)
-{
-    uintptr_t state = state_of(thread, layout);
     if (!state || !pl_python_may_read(thread, state + layout->state_frame, 8))
         return 0;
     uintptr_t frame = pl_walk_load(state + layout->state_frame);
     if (layout->cframe_frame == PL_PYTHON_NONE)
         return frame;
     return pl_python_may_read(thread, frame + layout->cframe_frame, 8) ? pl_walk_load(frame + layout->cframe_frame) : 0;
+}
+
+INLINE uintptr_t innermost(struct pl_thread *thread, const struct pl_python_layout *layout)
+{
+    return innermost_of(thread, layout, state_of(thread, layout));
 }
 
 /* Before its first traced instruction, a frame is still being set up, and its function has not begun. */
@@ -221,6 +211,32 @@ INLINE bool read_frame(struct pl_thread *thread, const struct pl_python_layout *
     if (unlikely(layout->code_copies) && shown)
         out->instruction = in_original(thread, layout, at, code, out->instruction);
     return true;
+}
+
+/* Other memory may have the thread's address in that place, too: the value of another key may lie right below what libc
+ * keeps of the thread. What executes Python code leads to Python code. */
+static bool leads_to_code(struct pl_thread *thread, uintptr_t state)
+{
+    struct pl_python_frame frame = {.code = 0};
+    uintptr_t at = innermost_of(thread, &pl_python.layout, state);
+    for (unsigned i = 0; at && !frame.code && i < 4; i++, at = frame.back)
+        if (!read_frame(thread, &pl_python.layout, at, &frame))
+            return false;
+    return frame.code != 0;
+}
+
+/* Where the key is differs between versions, and nothing says it. A thread that is in the evaluator has a state, and
+ * the state says which thread it is of: so the key is what leads there. */
+static COLD void search_key(struct pl_thread *thread)
+{
+    uint64_t most = pl_python.runtime_bytes < PL_PYTHON_SEARCHED ? pl_python.runtime_bytes : PL_PYTHON_SEARCHED;
+    if (fetch_add(&pl_python.searches, 1) >= SEARCHES_MOST)
+        return;
+    for (uint16_t at = 0; at + 16u <= most; at += 4)
+        if (leads_to_code(thread, state_by_key(thread, &pl_python.layout, at))) {
+            store_relaxed(&pl_python.layout.runtime_key, at);
+            return;
+        }
 }
 
 bool pl_python_read(struct pl_thread *thread, uintptr_t at, struct pl_python_frame *out)
