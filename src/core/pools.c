@@ -209,22 +209,23 @@ void pl_pool_clear(struct pl_pool *pool, bool destroy)
 
 /* ---- allocating ---- */
 
-/* Is this allocation recorded, and with which weight? 0: it is counted. False: it is not. */
-static bool due(struct pl_process *process, struct pl_thread *thread, uint64_t bytes, float *weight)
+/* Is this allocation recorded, and with which weight? 0: it is counted. False: it is not. `left` is what was left of
+ * the countdown before it. */
+static bool due(struct pl_process *process, struct pl_thread *thread, uint64_t charge, uint64_t left, float *weight)
 {
     if (unlikely(!process->file.base) && pl_config.mode != PL_MODE_SAMPLED && !pl_config.off)
         pl_process_open(process); /* in a forked child, this decides whether everything is counted */
-    uint64_t interval = pl_process_interval(process), charge = bytes + PL_CALL_CHARGE, left = thread->pool_left;
+    uint64_t interval = pl_process_interval(process);
     *weight = 0;
     if (load_relaxed(&process->counting) || !interval) {
-        thread->pool_left = pl_sampler_sleep(&thread->pools, 0);
+        thread->tls->pool_left = pl_sampler_sleep(&thread->pools, 0);
         return interval != 0;
     }
-    if (left >= charge) {
-        thread->pool_left = left - charge;
+    if (thread->pools.armed && left >= charge) {
+        thread->tls->pool_left = left - charge;
         return false;
     }
-    *weight = (float) pl_sampler_meet(&thread->pools, charge, left, interval, &thread->pool_left);
+    *weight = (float) pl_sampler_meet(&thread->pools, charge, left, interval, &thread->tls->pool_left);
     return *weight > 0;
 }
 
@@ -304,22 +305,23 @@ static void record(struct pl_process *process, struct pl_thread *thread, struct 
         put(process, pool, entry, (uintptr_t) block, old != NULL, block != old);
 }
 
-static OUT_OF_LINE COLD void meet(struct pl_pool *pool, const void *old, const void *block, uint64_t bytes,
-                                  const struct pl_start *start)
+/* Until the next countdown is set, it is 0: whatever happens before that, the next allocation comes here. */
+void pl_pool_met(struct pl_pool *pool, const void *old, const void *block, uint64_t bytes, const struct pl_start *start)
 {
     struct pl_process *process = pl_process;
     struct pl_tls *tls = &pl_tls;
     struct pl_ledger_entry entry = {.bytes = bytes};
     struct pl_arch_fp_state fp;
-    uint64_t began = pl_clock();
+    uint64_t began = pl_clock(), charge = bytes + PL_CALL_CHARGE, left = exchange(&tls->pool_left, 0) + charge;
     struct pl_thread *thread = pl_cold_begin(process, tls);
     if (!thread) {
-        pl_file_lost(&process->file, PL_LOSS_MAPPINGS);
+        if (block && load_relaxed(&process->state) == PL_PROCESS_ON)
+            pl_file_lost(&process->file, PL_LOSS_MAPPINGS);
         return;
     }
     pl_thread_catch_up(process, thread);
     pl_arch_fp_enter(&fp);
-    bool recorded = due(process, thread, bytes, &entry.weight);
+    bool recorded = due(process, thread, charge, left, &entry.weight) && block && !tls->paused;
     if (recorded)
         record(process, thread, pool, old, block, &entry, start);
     pl_arch_fp_leave(&fp);
@@ -334,8 +336,10 @@ void pl_pool_allocated(struct pl_pool *pool, const void *old, const void *block,
 {
     if (unlikely(old != NULL))
         pl_pool_freed(pool, old);
-    if (block && !pl_tls.paused && pl_process_on(pl_process) && !pl_pool_passes(bytes))
-        meet(pool, old, block, bytes, start);
+    if (!block || pl_tls.paused || !pl_process_on(pl_process))
+        return;
+    if (unlikely(!pl_pool_passes(bytes) || load_relaxed(&pl_process->counting)))
+        pl_pool_met(pool, old, block, bytes, start);
 }
 
 /* ---- freeing ---- */

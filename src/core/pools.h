@@ -16,6 +16,7 @@
 
 #include <stdint.h>
 
+#include "core/arch.h"
 #include "core/process.h"
 #include "core/unwind/unwind.h"
 
@@ -32,16 +33,20 @@ void pl_pool_allocated(struct pl_pool *pool, const void *old, const void *block,
                        const struct pl_start *start);
 void pl_pool_freed(struct pl_pool *pool, const void *block);
 
-/* While samples are taken, most allocations come to this: true, and nothing else need be done. */
+/*
+ * A caller that makes many blocks asks this itself, before or after it has the block, and also for what is none of the
+ * pool's: the countdown has no memory, so it may run out there, too. While samples are taken the answer is nearly
+ * always true, and nothing else need be done. If it is false, pl_pool_met() decides, records the block, and sets the
+ * next countdown.
+ */
 INLINE bool pl_pool_passes(uint64_t bytes)
 {
-    struct pl_thread *thread = pl_thread_mine(&pl_tls);
-    uint64_t charge = bytes + PL_CALL_CHARGE, left = thread ? load_relaxed(&thread->pool_left) : 0;
-    if (left < charge || load_relaxed(&pl_process->counting) || !thread->pools.armed)
-        return false;
-    store_relaxed(&thread->pool_left, left - charge);
-    return true;
+    return likely(!pl_arch_take(&pl_tls.pool_left, bytes + PL_CALL_CHARGE));
 }
+
+/* After pl_pool_passes(), for the same `bytes`. `block` NULL: nothing is recorded. */
+COLD void pl_pool_met(struct pl_pool *pool, const void *old, const void *block, uint64_t bytes,
+                      const struct pl_start *start);
 
 /* And most releases to this: false. */
 INLINE uint8_t *pl_pool_mark_of(struct pl_process *process, uintptr_t address)

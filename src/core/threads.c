@@ -282,7 +282,7 @@ static COLD struct pl_thread *prepare(struct pl_process *process, struct pl_tls 
     pl_sampler_seed(&thread->sampler, process->seed, stream);
     pl_sampler_seed(&thread->probing, process->seed, ~stream);
     pl_sampler_seed(&thread->pools, ~process->seed, stream);
-    thread->pool_left = 0;
+    tls->pool_left = 0;
     thread->untimed = (int32_t) (pl_hash(process->seed, stream) % PL_BUDGET_EVERY); /* or short threads seem free */
     return thread;
 }

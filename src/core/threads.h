@@ -59,6 +59,7 @@ struct pl_tls {
     struct pl_thread *thread;
     uint64_t charge_aside;  /* charge that is not in any countdown, less charge of calls that were undone */
     struct pl_thread *left; /* the block that pl_thread_goodbye() gave up: the thread may need it again */
+    uint64_t pool_left;     /* as charge_left, of announced heaps: see pools.h */
     uint32_t goodbyes;      /* calls of pl_thread_goodbye(): between two of them the thread may allocate again */
     uint32_t ticket;        /* the thread's, outside of visits: see process.h; fork keeps PL_TICKET_VISITING */
     uint32_t missed_ticks;  /* price of frees that took the cold path for nothing, not charged yet: see budget.h */
@@ -140,8 +141,7 @@ struct pl_thread {
 
     struct pl_python_reader *python; /* NULL: it has not run Python code yet */
 
-    struct pl_sampler pools; /* this and the next: pools.c */
-    uint64_t pool_left;      /* of the countdown to the next sample in announced heaps */
+    struct pl_sampler pools; /* of announced heaps: pools.c */
 
     struct pl_module_cache modules;
     struct pl_row_entry rows[PL_ROW_CACHE];

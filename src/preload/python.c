@@ -43,7 +43,7 @@ typedef void access_arenas(struct arenas *arenas);
 
 #define IN_ARENAS 512u /* SMALL_REQUEST_THRESHOLD: requests of up to so many bytes */
 
-static struct allocator real[DOMAIN_OBJ + 1]; /* those of MEM and OBJ */
+static struct allocator real; /* of MEM and OBJ */
 static struct arenas real_arenas;
 static struct pl_pool *heap;
 
@@ -63,64 +63,84 @@ static struct pl_pool *python_heap(void)
 
 /* ---- objects ---- */
 
-/* `old`, unless NULL, is the block that this one takes the place of. */
-INLINE void announce_object(const void *old, const void *block, size_t bytes, const struct pl_start *start)
+/* After pl_pool_passes(). `old`, unless NULL, is the block that this one takes the place of. */
+static OUT_OF_LINE COLD void announce(const void *old, const void *block, size_t bytes, const struct pl_start *start)
 {
     struct pl_pool *pool = python_heap();
-    if (!pool || !block)
+    if (!pool)
         return;
-    if (bytes <= IN_ARENAS)
-        pl_pool_allocated(pool, old, block, bytes, start);
-    else if (old)
-        pl_pool_freed(pool, old); /* it has moved to malloc's heap */
+    if (old && block)
+        pl_pool_freed(pool, old);
+    pl_pool_met(pool, old, bytes <= IN_ARENAS ? block : NULL, bytes, start);
 }
 
-/* Most objects are not sampled: nothing else is done for them. */
-INLINE bool is_quick(const void *block, size_t bytes)
+/* A hook jumps here, so that the caller is that of the hook. */
+ENTRY COLD void *take_due(void *context, size_t bytes)
 {
-    return likely(block && bytes <= IN_ARENAS && !pl_tls.paused && pl_process_on(pl_process) && pl_pool_passes(bytes));
-}
-
-ENTRY void *take_object(void *context, size_t bytes)
-{
-    const struct allocator *next = context;
-    void *block = next->malloc(next->context, bytes);
-    if (is_quick(block, bytes))
-        return block;
     struct pl_start start;
     PL_START_HERE(&start);
-    announce_object(NULL, block, bytes, &start);
+    void *block = real.malloc(context, bytes);
+    announce(NULL, block, bytes, &start);
     return block;
 }
 
-ENTRY void *take_zeroed_object(void *context, size_t count, size_t bytes)
+ENTRY COLD void *take_zeroed_due(void *context, size_t count, size_t bytes)
 {
     struct pl_start start;
     PL_START_HERE(&start);
-    const struct allocator *next = context;
-    void *block = next->calloc(next->context, count, bytes);
-    announce_object(NULL, block, count * bytes, &start); /* if that overflows, there is no block */
+    void *block = real.calloc(context, count, bytes);
+    announce(NULL, block, count * bytes, &start);
     return block;
 }
 
 /* The interpreter's lock is held from before the call until after it, so nobody gets the old address meanwhile. */
-ENTRY void *resize_object(void *context, void *old, size_t bytes)
+ENTRY COLD void *resize_due(void *context, void *old, size_t bytes)
 {
     struct pl_start start;
     PL_START_HERE(&start);
-    const struct allocator *next = context;
-    void *block = next->realloc(next->context, old, bytes);
-    announce_object(old, block, bytes, &start);
+    void *block = real.realloc(context, old, bytes);
+    announce(old, block, bytes, &start);
     return block;
 }
 
-static void release_object(void *context, void *block)
+static COLD void release_due(void *context, void *block)
 {
-    const struct allocator *next = context;
     struct pl_pool *pool = load_acquire(&heap);
-    if (block && likely(pool != NULL) && unlikely(pl_pool_may_have(block)))
+    if (pool)
         pl_pool_freed(pool, block);
-    next->free(next->context, block);
+    real.free(context, block);
+}
+
+/* Most objects are not sampled: a subtraction, a branch, and a jump to CPython's own function, which finds the context
+ * that it knows. CPython lets no product of count and bytes overflow. */
+static HOT void *take_object(void *context, size_t bytes)
+{
+    if (unlikely(!pl_pool_passes(bytes)))
+        return take_due(context, bytes);
+    return real.malloc(context, bytes);
+}
+
+static HOT void *take_zeroed_object(void *context, size_t count, size_t bytes)
+{
+    if (unlikely(!pl_pool_passes(count * bytes)))
+        return take_zeroed_due(context, count, bytes);
+    return real.calloc(context, count, bytes);
+}
+
+static HOT void *resize_object(void *context, void *old, size_t bytes)
+{
+    bool passes = pl_pool_passes(bytes);
+    if (unlikely(!passes || pl_pool_may_have(old)))
+        return resize_due(context, old, bytes);
+    return real.realloc(context, old, bytes);
+}
+
+static HOT void release_object(void *context, void *block)
+{
+    if (unlikely(pl_pool_may_have(block)))
+        release_due(context, block);
+    else
+        real.free(context, block);
 }
 
 /* ---- arenas ---- */
@@ -157,9 +177,10 @@ static void *find_in_program(const char *name)
 }
 
 /* MEM and OBJ are one allocator with arenas, and RAW is malloc. */
-static bool python_has_arenas(void)
+static bool has_arenas(const struct allocator *raw, const struct allocator *mem, const struct allocator *object)
 {
-    return real[DOMAIN_MEM].malloc == real[DOMAIN_OBJ].malloc && real[DOMAIN_OBJ].malloc != real[DOMAIN_RAW].malloc;
+    return mem->malloc == object->malloc && mem->calloc == object->calloc && mem->realloc == object->realloc &&
+           mem->free == object->free && object->malloc != raw->malloc;
 }
 
 /* After the constructor of start.c. */
@@ -173,12 +194,15 @@ __attribute__((constructor(102))) static void watch_python(void)
     access_arenas *set_arenas = (access_arenas *) find_in_program("PyObject_SetArenaAllocator");
     if (!get || !set || !get_arenas || !set_arenas)
         return;
+    struct allocator known[DOMAIN_OBJ + 1];
     for (enum domain domain = DOMAIN_RAW; domain <= DOMAIN_OBJ; domain++)
-        get(domain, &real[domain]);
+        get(domain, &known[domain]);
     get_arenas(&real_arenas);
-    if (!python_has_arenas())
+    if (!has_arenas(&known[DOMAIN_RAW], &known[DOMAIN_MEM], &known[DOMAIN_OBJ]))
         return;
+    real = known[DOMAIN_OBJ];
     for (enum domain domain = DOMAIN_MEM; domain <= DOMAIN_OBJ; domain++)
-        set(domain, &(struct allocator){&real[domain], take_object, take_zeroed_object, resize_object, release_object});
+        set(domain,
+            &(struct allocator){known[domain].context, take_object, take_zeroed_object, resize_object, release_object});
     set_arenas(&(struct arenas){NULL, take_arena, give_arena});
 }

@@ -39,6 +39,10 @@ look() {
     "$PLIMSOLL_SOURCE/tools/hot" "$PLIMSOLL_BUILD/libplimsoll.so"
 }
 
+@test "the hooks for the objects of Python take at most 6 to 13 instructions when nothing is sampled" {
+    "$PLIMSOLL_SOURCE/tools/hot" --python "$PLIMSOLL_BUILD/libplimsoll.so"
+}
+
 @test "one instruction too many, or a call, on the unsampled path is detected" {
     cat >"$BATS_TEST_TMPDIR/slow.c" <<'END'
 __thread long calls __attribute__((tls_model("initial-exec")));
