@@ -211,6 +211,7 @@ static struct pl_location make_location(const struct maker *maker, const struct 
         .line = key->place->line,
         .module = key->frame->flags & PL_FRAME_PYTHON ? "" : pl_traits_module(profile, key->frame->module),
         .role = pl_role_of(profile, maker->managed, key->frame->module, key->place),
+        .language = pl_language_of(profile, key->frame->module, key->place),
         .source = file,
         .binary = profile->module[key->frame->module].path,
         .full = key->frame->flags & PL_FRAME_GAP ? name : key->place->function,

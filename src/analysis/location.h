@@ -21,6 +21,7 @@ struct pl_location {
     uint32_t line;
     const char *module; /* as pl_traits_module() names it; "" for none */
     enum pl_role role;
+    enum pl_language language;
     const char *source, *binary; /* full paths of file and module, as in the profile; "" if unknown */
     const char *full;            /* the function's complete name; "" if unknown: `name` is then an address */
     uint32_t object;             /* the module: index into profile->module; 0 for none */

@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "analysis/names/cxxname.h"
+#include "reader/symbols/symbolize.h"
 
 /* These call main or a thread's function. */
 static const char *const starters[] = {
@@ -133,4 +134,21 @@ enum pl_role pl_role_of(const struct pl_profile *profile, bool managed, uint32_t
         LISTED(place->file, library_files))
         return PL_ROLE_LIBRARY;
     return PL_ROLE_OWN;
+}
+
+enum pl_language pl_language_of(const struct pl_profile *profile, uint32_t module, const struct pl_place *place)
+{
+    static const enum pl_language of_kind[] = {
+        [PL_JIT_OTHER] = PL_LANGUAGE_RUN_TIME,
+        [PL_JIT_SCRIPT] = PL_LANGUAGE_JAVASCRIPT,
+        [PL_JIT_PYTHON] = PL_LANGUAGE_PYTHON,
+        [PL_JIT_METHOD] = PL_LANGUAGE_JAVA,
+    };
+    const char *path = profile->module[module].path;
+    if (!strcmp(path, PL_MODULE_PYTHON))
+        return PL_LANGUAGE_PYTHON;
+    if (*path || !*place->function) /* in no file, and without a name: nobody knows */
+        return PL_LANGUAGE_NATIVE;
+    return is_method(place->original ? place->original : place->function) ? PL_LANGUAGE_JAVA
+                                                                          : of_kind[pl_jit_kind(place->linkage)];
 }

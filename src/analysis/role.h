@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * role.h - whose code a frame is. Reports begin a stack with the innermost frame of the program itself.
+ * role.h - whose code a frame is, and in which language. Reports begin a stack with the innermost frame of the program
+ * itself.
  */
 #ifndef PL_ROLE_H
 #define PL_ROLE_H
@@ -20,5 +21,17 @@ enum pl_role {
 bool pl_role_is_managed(const struct pl_profile *profile);
 
 enum pl_role pl_role_of(const struct pl_profile *profile, bool managed, uint32_t module, const struct pl_place *place);
+
+/* Code that compilers make at run time is told apart by the names that they give to it. The order is part of page data.
+ */
+enum pl_language {
+    PL_LANGUAGE_NATIVE, /* compiled before the program ran, whatever its language */
+    PL_LANGUAGE_PYTHON,
+    PL_LANGUAGE_JAVASCRIPT,
+    PL_LANGUAGE_JAVA,     /* and others that run on its machine */
+    PL_LANGUAGE_RUN_TIME, /* another one, or code that the compiler needs itself */
+};
+
+enum pl_language pl_language_of(const struct pl_profile *profile, uint32_t module, const struct pl_place *place);
 
 #endif

@@ -14,6 +14,7 @@ sys.path.insert(0, str(HERE.parent / "lib"))
 import claims  # noqa: E402
 from built import BUILD, PLIMSOLL, environment  # noqa: E402
 from claims import Skip, claim  # noqa: E402
+from pagedata import load  # noqa: E402
 from patience import PATIENCE_S  # noqa: E402
 
 COMPILER = BUILD / "tests" / "jit" / "compiler"
@@ -47,6 +48,12 @@ def ask(*words):
 
 def export(profile):
     return json.loads(ask("export", "--format", "json", profile))
+
+def languages(profile, name):
+    """As the page colours them."""
+    page = profile.with_suffix(".page")
+    ask("export", "--format", "page", "-o", page, profile)
+    return load(page).languages(name)
 
 def stacks(profile):
     """(functions from the outermost to the innermost, calls)"""
@@ -85,6 +92,12 @@ def lines_of_a_jitdump_move_with_the_code():
     profile = export(run(COMPILER, "dump"))
     lines = {(place["file"], place["line"]) for place in profile["frames"] if place["function"] == "gamma"}
     assert lines == {("/src/story.jit", 8)}, lines
+
+@claim
+def the_page_knows_what_was_made_at_run_time():
+    profile = run(COMPILER, "both")
+    assert languages(profile, "gamma") == {"other"}, languages(profile, "gamma")
+    assert languages(profile, "allocate") == {"native"}, languages(profile, "allocate")
 
 @claim
 def names_stay_in_the_profile_when_map_and_dump_are_gone():
@@ -145,6 +158,7 @@ def node_finds_functions(option):
     assert kept >= 100, kept
     [place] = {(place["file"], place["line"]) for place in export(profile)["frames"] if place["function"] == "keepPage"}
     assert place == (str(script), 3), place
+    assert languages(profile, "keepPage") == {"JavaScript"}, languages(profile, "keepPage")
     report = ask("report", profile)
     peak = report[report.index("At the peak") :].splitlines()[1]
     assert "keepPage" in peak and "server.js:3" in peak, report
@@ -179,6 +193,7 @@ def a_java_methods_name_is_found_from_the_map_at_exit():
     found = sum(calls for stack, calls in stacks(profile) if any("Keep.keepPage" in name or "Keep.main" in name
                                                                  for name in stack))  # fmt: skip
     assert found > 1000, found
+    assert languages(profile, "Keep.main") | languages(profile, "Keep.keepPage") == {"Java"}
 
 def clean():
     for path in maps:

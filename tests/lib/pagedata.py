@@ -9,6 +9,7 @@ import json
 import struct
 
 MAGIC = b"PLIMPAGE"
+LANGUAGES = ("native", "Python", "JavaScript", "Java", "other")
 CODES = {"u8": "B", "u32": "I", "f64": "d"}
 BYTES = {"u8": 1, "u32": 4, "f64": 8}
 AMOUNTS = ("allocated", "freed", "peak", "temporary")
@@ -17,7 +18,8 @@ SUMS = ("exact_objects", "exact_space", "objects", "space", "objects_variance", 
 COLUMNS = {
     "text": {"end": "u32"},
     "bytes": {"text": "u8"},
-    "function": {"name": "u32", "full": "u32", "file": "u32", "source": "u32", "module": "u32", "role": "u8"},
+    "function": {"name": "u32", "full": "u32", "file": "u32", "source": "u32", "module": "u32", "role": "u8",
+                 "language": "u8"},
     "place": {"function": "u32", "line": "u32"},
     "node": {"parent": "u32", "place": "u32"},
     "site": {"node": "u32", "inner": "u32", "own": "u32", "outer": "u32", "thread": "u32", "tag": "u32",
@@ -83,6 +85,11 @@ class PageData:
             first = end
         assert first == len(raw)
         return found
+
+    def languages(self, name):
+        """Of all functions whose name ends so."""
+        texts, languages = self.texts(), self["function.language"]
+        return {LANGUAGES[languages[i]] for i, text in enumerate(self["function.name"]) if texts[text].endswith(name)}
 
     def path(self, node):
         """The places from the innermost node to the node below the root."""

@@ -14,6 +14,7 @@ sys.path.insert(0, str(HERE.parent / "lib"))
 import claims  # noqa: E402
 from built import BUILD, PLIMSOLL, environment  # noqa: E402
 from claims import Skip, claim  # noqa: E402
+from pagedata import load  # noqa: E402
 from told import KNOWN, differences, stacks_in, told  # noqa: E402
 
 PARTS = BUILD / "tests" / "python"
@@ -89,6 +90,8 @@ def interleaves(python):
         _, profiles = run(place, MODES["exact"], python, KNOWN)
         usual = [stack for stacks in stacks_of(*profiles).values() for stack in stacks]
         native = [stack for stacks in stacks_of(*profiles, "--native").values() for stack in stacks]
+        ask("export", "--format", "page", "-o", Path(place) / "page", *profiles)
+        page = load(Path(place) / "page")
     names = [[function for function, _, _ in stack] for stack in usual]
     called = [stack for stack in names if any(name.endswith("compare") for name in stack) and "from_c" in stack]
     assert called, names
@@ -99,6 +102,7 @@ def interleaves(python):
         assert not any(name.startswith(("_PyEval", "PyObject_")) for name in stack), stack
     assert any("_PyEval_EvalFrameDefault" in name for stack in native for name, _, _ in stack)
     assert not any(name == "from_c" for stack in native for name, _, _ in stack)
+    assert page.languages("from_c") == {"Python"} and page.languages("qsort") == {"native"}, page.texts()
 
 
 def missing(name):

@@ -11,7 +11,7 @@ import { isMetric, type Metric } from "./model/figures/metric";
 export const GROUPINGS = ["stack", "tag", "thread"] as const;
 export type Grouping = (typeof GROUPINGS)[number];
 
-export const COLOURINGS = ["module", "package", "tag"] as const;
+export const COLOURINGS = ["module", "language", "package", "tag"] as const;
 export type Colouring = (typeof COLOURINGS)[number];
 
 export const TABS = [

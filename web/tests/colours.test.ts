@@ -4,7 +4,17 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { wholeDataset } from "../src/model/figures/dataset";
-import { classesOf, findNoise, packageName, slotOf, SLOTS, slotsOfModules } from "../src/model/flame/colours";
+import {
+  classesOf,
+  findNoise,
+  legendOf,
+  makePainter,
+  packageName,
+  SCHEMES,
+  slotOf,
+  SLOTS,
+  slotsOfModules,
+} from "../src/model/flame/colours";
 import type { Metric } from "../src/model/figures/metric";
 import { makeTree } from "../src/model/flame/tree";
 import { buildProfile } from "./lib/build";
@@ -35,6 +45,30 @@ test("the colour of a module does not change with the metric", () => {
   };
   assert.equal(slotIn("live"), slotIn("calls"));
   assert.equal(slotIn("live"), slotsOfModules(profile).get(second));
+});
+
+test("by language, boxes have the colour of their language, native code none, and the legend the largest first", () => {
+  const profile = buildProfile({
+    sites: [
+      { stack: ["main", "handle", "copy"], calls: 1, bytes: 100 },
+      { stack: ["main", "run"], calls: 1, bytes: 30 },
+    ],
+    functions: { handle: { language: 1 }, run: { language: 2 } },
+  });
+  const dataset = wholeDataset(profile);
+  const included = new Uint8Array(dataset.count).fill(1);
+  const subject = { dataset, included, values: dataset.values("allocated"), metric: "allocated" as const };
+  const tree = makeTree(subject, { by: "stack", inverted: false, frames: "usual" });
+  const classes = classesOf(profile, tree, "language", subject);
+  const fill = makePainter(profile, tree, classes, SCHEMES.light, () => false);
+  const box = (name: string) =>
+    Array.from({ length: tree.count }, (_, i) => i).find((i) => profile.functionName(tree.key[i]) === name) ?? -1;
+  const colours = ["main", "handle", "run"].map((name) => fill(box(name)));
+  assert.equal(new Set(colours).size, 3);
+  assert.equal(fill(box("copy")), fill(box("main")));
+  const { rows } = legendOf(profile, tree, classes, 7);
+  assert.deepEqual(rows.map(({ name }) => name), ["native", "Python", "JavaScript"]);
+  assert.equal(rows[0].slot, null);
 });
 
 test("the package of a name is its namespace, whatever precedes it, and that of a lambda its directory", () => {

@@ -38,6 +38,7 @@ static void add_tree(struct pl_page_work *work)
     pl_columns_add(columns, "function.source", PL_COLUMN_U32, &tree->function->source, function);
     pl_columns_add(columns, "function.module", PL_COLUMN_U32, &tree->function->module, function);
     pl_columns_add(columns, "function.role", PL_COLUMN_U8, &tree->function->role, function);
+    pl_columns_add(columns, "function.language", PL_COLUMN_U8, &tree->function->language, function);
     pl_columns_table(columns, "place", tree->places);
     pl_columns_add(columns, "place.function", PL_COLUMN_U32, &tree->place->function, place);
     pl_columns_add(columns, "place.line", PL_COLUMN_U32, &tree->place->line, place);

@@ -57,6 +57,7 @@ static struct pl_page_function make_function(struct pl_page_tree *tree, const st
         .source = pl_page_texts_add(&tree->texts, location->source),
         .module = location->object,
         .role = (uint8_t) location->role,
+        .language = (uint8_t) location->language,
     };
     function.full = named ? pl_page_texts_add(&tree->texts, location->full) : function.name;
     return function;

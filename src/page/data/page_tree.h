@@ -17,7 +17,7 @@
 struct pl_page_function {
     uint32_t name, full, file, source; /* texts */
     uint32_t module;
-    uint8_t role;
+    uint8_t role, language;
 };
 
 struct pl_page_place {

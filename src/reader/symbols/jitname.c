@@ -84,11 +84,9 @@ static void split_python(struct pl_arena *arena, const char *text, struct pl_pla
 }
 
 /* Lcom/shop/Cart;::add -> com.shop.Cart.add */
-static bool split_java(struct pl_arena *arena, const char *text, struct pl_place *out)
+static void split_java(struct pl_arena *arena, const char *text, struct pl_place *out)
 {
     const char *end = strstr(text, ";::");
-    if (!end)
-        return false;
     size_t class = (size_t) (end - text), method = strlen(end + 3);
     char *name = pl_arena_alloc(arena, class + 1 + method + 1);
     for (size_t i = 0; i < class; i++)
@@ -96,20 +94,30 @@ static bool split_java(struct pl_arena *arena, const char *text, struct pl_place
     name[class] = '.';
     memcpy(name + class + 1, end + 3, method);
     out->function = name;
-    return true;
+}
+
+static const char *const scripts[] = {"JS:", "LazyCompile:", "Function:", "Script:", "Eval:", "Module:"};
+
+enum pl_jit_kind pl_jit_kind(const char *name)
+{
+    for (unsigned i = 0; i < sizeof scripts / sizeof *scripts; i++)
+        if (begins(name, scripts[i]))
+            return PL_JIT_SCRIPT;
+    if (begins(name, "py::") && name[4])
+        return PL_JIT_PYTHON;
+    return name[0] == 'L' && strstr(name, ";::") ? PL_JIT_METHOD : PL_JIT_OTHER;
 }
 
 void pl_jit_name(struct pl_arena *arena, const char *name, struct pl_place *out)
 {
-    static const char *const scripts[] = {"JS:", "LazyCompile:", "Function:", "Script:", "Eval:", "Module:"};
-    *out = (struct pl_place){.function = "", .linkage = "", .file = ""};
     const char *whole = pl_arena_text(arena, name, strlen(name));
-    for (unsigned i = 0; i < sizeof scripts / sizeof *scripts && !*out->function; i++)
-        if (begins(name, scripts[i]))
-            split_script(arena, name + strlen(scripts[i]), out);
-    if (begins(name, "py::") && name[4])
-        split_python(arena, name + 4, out);
-    else if (name[0] == 'L' && !*out->function)
+    enum pl_jit_kind kind = pl_jit_kind(name);
+    *out = (struct pl_place){.function = "", .linkage = "", .file = ""};
+    if (kind == PL_JIT_SCRIPT)
+        split_script(arena, strchr(name, ':') + 1, out);
+    else if (kind == PL_JIT_PYTHON)
+        split_python(arena, name + strlen("py::"), out);
+    else if (kind == PL_JIT_METHOD)
         split_java(arena, name + 1, out);
     if (*out->function)
         out->linkage = whole;

@@ -73,4 +73,13 @@ const char *pl_demangle(struct pl_arena *arena, const char *name);
  */
 int pl_binary_open_below(const char *root, const char *path, int flags);
 
+/* What a compiler at run time says about the source of its code, by the name that it gives to it. */
+enum pl_jit_kind {
+    PL_JIT_OTHER,
+    PL_JIT_SCRIPT, /* V8: JS:*handle /srv/app.js:10:23 */
+    PL_JIT_PYTHON, /* py::handle:/srv/app.py */
+    PL_JIT_METHOD, /* Lcom/shop/Cart;::add */
+};
+enum pl_jit_kind pl_jit_kind(const char *name);
+
 #endif

@@ -19,6 +19,9 @@ export const enum Role {
   Threshold = 4,
 }
 
+/** Names of languages, by the number that functions have. */
+export const LANGUAGES = ["native", "Python", "JavaScript", "Java", "other code compiled at run time"] as const;
+
 export interface Functions {
   count: number;
   name: Uint32Array;
@@ -27,6 +30,7 @@ export interface Functions {
   source: Uint32Array;
   module: Uint32Array;
   role: Uint8Array;
+  language: Uint8Array;
 }
 
 export interface Places {
@@ -255,6 +259,7 @@ function readFunctions(container: Container): Functions {
     source: container.u32("function.source"),
     module: container.u32("function.module"),
     role: container.u8("function.role"),
+    language: container.u8("function.language"),
   };
 }
 

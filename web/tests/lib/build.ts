@@ -44,6 +44,8 @@ export interface BuiltFunction {
   file?: string;
   module?: string;
   role?: Role;
+  /** An index into LANGUAGES; native by default. */
+  language?: number;
 }
 
 export interface BuiltShare {
@@ -200,7 +202,7 @@ function treeOf(built: Built) {
   text("");
   const modules = numbering<string>();
   modules.of("/app/program", () => "/app/program");
-  const functions = numbering<Record<"name" | "full" | "file" | "source" | "module" | "role", number>>();
+  const functions = numbering<Record<"name" | "full" | "file" | "source" | "module" | "role" | "language", number>>();
   const places = numbering<{ function: number; line: number }>();
   const nodes = numbering<{ parent: number; place: number }>();
   nodes.of("root", () => ({ parent: 0, place: 0 }));
@@ -214,6 +216,7 @@ function treeOf(built: Built) {
       source: text(file || (said.file ?? "")),
       module: modules.of(module, () => module),
       role: said.role ?? Role.Own,
+      language: said.language ?? 0,
     };
   };
   const step = (parent: number, frame: string) => {
@@ -249,6 +252,7 @@ function treeOf(built: Built) {
       "function.source": column(functions, "source"),
       "function.module": column(functions, "module"),
       "function.role": column(functions, "role", "u8"),
+      "function.language": column(functions, "language", "u8"),
       "place.function": column(places, "function"),
       "place.line": column(places, "line"),
       "node.parent": column(nodes, "parent"),

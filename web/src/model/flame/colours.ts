@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// colours.ts - the colour of a box: by module, package or tag, or by how it changed.
+// colours.ts - the colour of a box: by module, language, package or tag, or by how it changed.
 //
 // A colour is chosen by a hash of the name, so it is the same in every run. If names collide, the later ones in
 // alphabetical order get another colour. Colours are made in OKLCH, where equal lightness looks equally light, so one
@@ -10,7 +10,7 @@
 // box, which are consecutive: a few lookups per box, not a confidence interval. Tables and tooltips have the intervals.
 
 import type { MetricKey, Side } from "../../data/header";
-import { Role, type Profile } from "../../data/profile";
+import { LANGUAGES, Role, type Profile } from "../../data/profile";
 import type { Dataset } from "../figures/dataset";
 import { siteVariances } from "../figures/figures";
 import { metricInfo, type Metric } from "../figures/metric";
@@ -179,6 +179,13 @@ export function slotsOfTags(profile: Profile): Map<string, number> {
   return assignSlots(profile.header.tags.flatMap((tag) => tag.path || []));
 }
 
+/** Native code is neutral. The others are far apart, for most kinds of colour blindness, too. */
+const LANGUAGE_SLOTS = [null, 8, 3, 1, 11] as const;
+
+function classesByLanguage({ functions }: Profile, tree: Tree): Classes {
+  return { names: [...LANGUAGES], slots: [...LANGUAGE_SLOTS], of: (box) => functions.language[tree.key[box]] ?? -1 };
+}
+
 function makeClasses(names: string[], slots: Map<string, number>, of: (box: number) => number): Classes {
   return { names, slots: names.map((name) => slots.get(name) ?? null), of };
 }
@@ -234,6 +241,7 @@ function classesByTag(profile: Profile, tree: Tree, tagOfSite: Uint32Array, valu
 
 export function classesOf(profile: Profile, tree: Tree, colouring: Colouring, { dataset, values }: Subject): Classes {
   if (colouring === "tag") return classesByTag(profile, tree, dataset.tag, values);
+  if (colouring === "language") return classesByLanguage(profile, tree);
   return classesByKey(profile, tree, colouring);
 }
 

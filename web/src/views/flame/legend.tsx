@@ -56,7 +56,12 @@ function ChangeLegend({ profile, tree, scheme }: LegendProps) {
   );
 }
 
-const PLAIN: Record<Colouring, string> = { module: "modules", package: "packages", tag: "tags" };
+const PLAIN: Record<Colouring, string> = {
+  module: "modules",
+  language: "languages",
+  package: "packages",
+  tag: "tags",
+};
 
 export function Legend(props: LegendProps) {
   const { profile, tree, classes, scheme, colouring } = props;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // tools.tsx - the toolbar of the flame graph: options, the result of a search, and buttons to go back.
 
-import { useState } from "preact/hooks";
+import { useMemo, useState } from "preact/hooks";
 import type { Look } from "../../look";
 import type { Matches } from "../../model/flame/find";
 import { formatChange, formatCount, formatPercent, formatValue } from "../../model/figures/format";
@@ -40,7 +40,12 @@ const DIRECTION_TITLES: Record<Direction, { title: string; help: string }> = {
   flame: { title: "Flame", help: "callers at the bottom, callees above them" },
 };
 
-const COLOURING_TITLES: Record<Colouring, string> = { module: "Module", package: "Package", tag: "Tag" };
+const COLOURING_TITLES: Record<Colouring, string> = {
+  module: "Module",
+  language: "Language",
+  package: "Package",
+  tag: "Tag",
+};
 
 function Directions({ direction, choose }: { direction: Direction; choose: (direction: Direction) => void }) {
   return (
@@ -61,8 +66,12 @@ function Directions({ direction, choose }: { direction: Direction; choose: (dire
   );
 }
 
+/** One language needs no colours. */
 function ColourChoice({ look }: { look: Look }) {
-  const options = COLOURINGS.map((value) => ({ value, title: COLOURING_TITLES[value] }));
+  const { language } = look.profile.functions;
+  const several = useMemo(() => language.some((number) => number !== language[0]), [language]);
+  const offered = COLOURINGS.filter((value) => value !== "language" || several || value === look.state.colour);
+  const options = offered.map((value) => ({ value, title: COLOURING_TITLES[value] }));
   const choose = (colour: Colouring) => look.set({ colour });
   return <Choice id="flame-colour" label="Colour" value={look.state.colour} options={options} choose={choose} />;
 }
