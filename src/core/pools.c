@@ -209,23 +209,29 @@ void pl_pool_clear(struct pl_pool *pool, bool destroy)
 
 /* ---- allocating ---- */
 
+/* Sets the countdown. What it has no room for becomes a part of the gap that is counted down later. */
+static void count_down(struct pl_thread *thread, uint64_t countdown)
+{
+    uint64_t later = countdown > PL_POOL_LARGE ? countdown - PL_POOL_LARGE : 0;
+    thread->pools.rest += later;
+    thread->tls->pool_left = (uint32_t) (countdown - later);
+}
+
 /* Is this allocation recorded, and with which weight? 0: it is counted. False: it is not. `left` is what was left of
  * the countdown before it. */
 static bool due(struct pl_process *process, struct pl_thread *thread, uint64_t charge, uint64_t left, float *weight)
 {
     if (unlikely(!process->file.base) && pl_config.mode != PL_MODE_SAMPLED && !pl_config.off)
         pl_process_open(process); /* in a forked child, this decides whether everything is counted */
-    uint64_t interval = pl_process_interval(process);
+    uint64_t interval = pl_process_interval(process), countdown = left - charge;
     *weight = 0;
     if (load_relaxed(&process->counting) || !interval) {
-        thread->tls->pool_left = pl_sampler_sleep(&thread->pools, 0);
+        count_down(thread, pl_sampler_sleep(&thread->pools, 0));
         return interval != 0;
     }
-    if (thread->pools.armed && left >= charge) {
-        thread->tls->pool_left = left - charge;
-        return false;
-    }
-    *weight = (float) pl_sampler_meet(&thread->pools, charge, left, interval, &thread->tls->pool_left);
+    if (!thread->pools.armed || left < charge)
+        *weight = (float) pl_sampler_meet(&thread->pools, charge, left, interval, &countdown);
+    count_down(thread, countdown);
     return *weight > 0;
 }
 
@@ -305,14 +311,16 @@ static void record(struct pl_process *process, struct pl_thread *thread, struct 
         put(process, pool, entry, (uintptr_t) block, old != NULL, block != old);
 }
 
-/* Until the next countdown is set, it is 0: whatever happens before that, the next allocation comes here. */
+/* Until the next countdown is set, it is 0: whatever happens before that, the next allocation comes here. What
+ * pl_pool_passes() has taken is given back first. */
 void pl_pool_met(struct pl_pool *pool, const void *old, const void *block, uint64_t bytes, const struct pl_start *start)
 {
     struct pl_process *process = pl_process;
     struct pl_tls *tls = &pl_tls;
     struct pl_ledger_entry entry = {.bytes = bytes};
     struct pl_arch_fp_state fp;
-    uint64_t began = pl_clock(), charge = bytes + PL_CALL_CHARGE, left = exchange(&tls->pool_left, 0) + charge;
+    uint64_t began = pl_clock(), charge = bytes + PL_CALL_CHARGE;
+    uint32_t left = exchange(&tls->pool_left, 0) + (uint32_t) charge;
     struct pl_thread *thread = pl_cold_begin(process, tls);
     if (!thread) {
         if (block && load_relaxed(&process->state) == PL_PROCESS_ON)
@@ -338,7 +346,7 @@ void pl_pool_allocated(struct pl_pool *pool, const void *old, const void *block,
         pl_pool_freed(pool, old);
     if (!block || pl_tls.paused || !pl_process_on(pl_process))
         return;
-    if (unlikely(!pl_pool_passes(bytes) || load_relaxed(&pl_process->counting)))
+    if (unlikely(!pl_pool_passes(bytes) || load_relaxed(&pl_process->counting) || bytes >= PL_POOL_LARGE))
         pl_pool_met(pool, old, block, bytes, start);
 }
 

@@ -38,10 +38,14 @@ void pl_pool_freed(struct pl_pool *pool, const void *block);
  * pool's: the countdown has no memory, so it may run out there, too. While samples are taken the answer is nearly
  * always true, and nothing else need be done. If it is false, pl_pool_met() decides, records the block, and sets the
  * next countdown.
+ *
+ * The countdown has 32 bits, so blocks from PL_POOL_LARGE on may pass where they should not: a pool that records such
+ * blocks calls pl_pool_met() for them in any case.
  */
+#define PL_POOL_LARGE (1u << 30)
 INLINE bool pl_pool_passes(uint64_t bytes)
 {
-    return likely(!pl_arch_take(&pl_tls.pool_left, bytes + PL_CALL_CHARGE));
+    return likely(!pl_arch_take_32(&pl_tls.pool_left, (uint32_t) bytes + PL_CALL_CHARGE));
 }
 
 /* After pl_pool_passes(), for the same `bytes`. `block` NULL: nothing is recorded. */

@@ -59,14 +59,14 @@ struct pl_tls {
     struct pl_thread *thread;
     uint64_t charge_aside;  /* charge that is not in any countdown, less charge of calls that were undone */
     struct pl_thread *left; /* the block that pl_thread_goodbye() gave up: the thread may need it again */
-    uint64_t pool_left;     /* as charge_left, of announced heaps: see pools.h */
     uint32_t goodbyes;      /* calls of pl_thread_goodbye(): between two of them the thread may allocate again */
     uint32_t ticket;        /* the thread's, outside of visits: see process.h; fork keeps PL_TICKET_VISITING */
     uint32_t missed_ticks;  /* price of frees that took the cold path for nothing, not charged yet: see budget.h */
-    uint32_t unknown;       /* frees beside a sample that the filter let through and no table knew */
+    uint32_t pool_left;     /* as charge_left, of announced heaps: see pools.h */
     uint32_t tag;           /* the current one (tags.h); fork keeps tag, beyond and paused */
     uint32_t beyond;        /* scopes inside the current tag that could not be entered */
-    uint32_t refused;       /* how often the thread asked for a block and got none */
+    uint16_t refused;       /* how often the thread asked for a block and got none; may begin again */
+    uint16_t unknown;       /* frees beside a sample that the filter let through and no table knew; likewise */
     uint32_t paused;        /* pauses minus resumes: not recorded if not 0 */
 };
 _Static_assert(sizeof(struct pl_tls) < 128, "thread-local storage of a preloaded library is scarce");

@@ -154,7 +154,15 @@ INLINE bool pl_arch_take(uint64_t *from, uint64_t charge)
     return pl_arch_fetch_add(from, -charge) < charge;
 }
 
-/* The same, and counts the call in the next word: one pair of loads and stores does both. */
+/* The same. What a signal handler takes between load and store is forgotten. */
+INLINE bool pl_arch_take_32(uint32_t *from, uint32_t charge)
+{
+    uint32_t left = __atomic_load_n(from, __ATOMIC_RELAXED);
+    __atomic_store_n(from, left - charge, __ATOMIC_RELAXED);
+    return left < charge;
+}
+
+/* The same as pl_arch_take(), and counts the call in the next word: one pair of loads and stores does both. */
 INLINE bool pl_arch_take_and_count(uint64_t *from, uint64_t charge)
 {
     uint64_t left, calls;

@@ -155,6 +155,13 @@ INLINE bool pl_arch_take(uint64_t *from, uint64_t charge)
     return borrow;
 }
 
+INLINE bool pl_arch_take_32(uint32_t *from, uint32_t charge)
+{
+    bool borrow;
+    __asm__ volatile("subl %2, %0" : "+m"(*from), "=@ccc"(borrow) : "r"(charge) : "memory");
+    return borrow;
+}
+
 /* Counts a call, and takes its charge, where no signal handler can come in between: see aarch64.h. */
 INLINE bool pl_arch_charge_alone(uint64_t *from, uint64_t *calls, uint64_t charge)
 {
