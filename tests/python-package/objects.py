@@ -58,8 +58,9 @@ class Run:
             self.python = Profile(place / "out.plim", "python") if self.has_objects else None
             self.now = Profile(place / "now.plim", "python") if self.has_objects else None
             self.now_report = run(PLIMSOLL, "report", "now.plim", where=place).stdout
-            self.children = [Profile(path, "python") for path in sorted(place.glob("out.plim.*"))] \
-                if self.has_objects else []
+            # Helpers of multiprocessing leave a profile, too, if they live long enough, and record nothing.
+            self.children = [Profile(path, "python") for path in sorted(place.glob("out.plim.*"))
+                             if "heap python" in run(PLIMSOLL, "report", path).stdout]
 
 
 @functools.lru_cache(maxsize=None)

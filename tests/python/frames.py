@@ -3,8 +3,6 @@
 
 import functools
 import json
-import os
-import subprocess
 import sys
 import tempfile
 from pathlib import Path
@@ -12,52 +10,14 @@ from pathlib import Path
 HERE = Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent / "lib"))
 import claims  # noqa: E402
-from built import BUILD, PLIMSOLL, environment  # noqa: E402
-from claims import Skip, claim  # noqa: E402
+from built import BUILD  # noqa: E402
+from claims import claim  # noqa: E402
+from interpreters import DEBIAN, VERSIONS, ask, interpreters, missing, name_of, run  # noqa: E402
 from pagedata import load  # noqa: E402
 from told import KNOWN, differences, stacks_in, told  # noqa: E402
 
 PARTS = BUILD / "tests" / "python"
-DEBIAN = "/usr/bin/python3"
-OLDEST, NEWEST = (3, 9), (3, 14)
-VERSIONS = [*[(3, minor) for minor in range(9, 15)], (3, 13, "t"), (3, 14, "t")]  # t: without a GIL
 MODES = {"exact": ["--exact"], "sampled": ["--sample", "1"]}
-
-
-def version_of(python):
-    code = "import sys; print(*sys.version_info[:2], sys.abiflags)"
-    done = subprocess.run([python, "-c", code], capture_output=True, text=True, check=False)
-    if done.returncode:
-        return None
-    major, minor, *flags = done.stdout.split()
-    return int(major), int(minor), *flags
-
-
-def interpreters():
-    """Debian's; those of pyenv; and those that PLIMSOLL_TEST_PYTHONS names, with colons between them."""
-    others = sorted(Path.home().glob(".pyenv/versions/3.*/bin/python3"))
-    named = os.environ.get("PLIMSOLL_TEST_PYTHONS", "").split(":")
-    found = {(DEBIAN, version_of(DEBIAN))}
-    for python in filter(None, [*map(str, others), *named]):
-        version = version_of(python)
-        if version and OLDEST <= version[:2] <= NEWEST:
-            found.add((python, version))
-    return sorted(found)
-
-
-def run(place, mode, *command):
-    done = subprocess.run(
-        [PLIMSOLL, "run", *mode, "--output", Path(place) / "%p.plim", "--", *command], cwd=place, env=environment(),
-        capture_output=True, text=True, timeout=300, check=False,
-    )  # fmt: skip
-    assert done.returncode == 0, done.stderr
-    return done.stdout, sorted(Path(place).glob("*.plim"))
-
-
-def ask(*words):
-    done = subprocess.run([PLIMSOLL, *map(str, words)], env=environment(), capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr
-    return done.stdout
 
 
 def stacks_of(profile, *options):
@@ -103,14 +63,6 @@ def interleaves(python):
     assert any("_PyEval_EvalFrameDefault" in name for stack in native for name, _, _ in stack)
     assert not any(name == "from_c" for stack in native for name, _, _ in stack)
     assert page.languages("from_c") == {"Python"} and page.languages("qsort") == {"native"}, page.texts()
-
-
-def missing(name):
-    raise Skip(f"there is no Python {name} here: PLIMSOLL_TEST_PYTHONS=/path/to/python{name} names one")
-
-
-def name_of(version):
-    return ".".join(map(str, version[:2])) + "".join(version[2:])
 
 
 here = interpreters()
