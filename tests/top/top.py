@@ -280,6 +280,30 @@ def help_lists_the_keys():
             terminal.shows("LIVE")
 
 
+@claim
+def on_a_small_terminal_help_has_pages():
+    with LedgerPlace() as place, Steered(place) as program:
+        with Terminal(place, program.pid, size=(60, 15)) as terminal:
+            terminal.shows("LIVE")
+            seen = []
+            terminal.keys("?")
+            seen.append(terminal.shows("^Keys"))
+            while "any key: more" in seen[-1]:
+                terminal.keys("Space")
+                await_true(lambda: terminal.screen() != seen[-1], "the next page")
+                seen.append(terminal.screen())
+            assert len(seen) > 1 and "…" not in "".join(seen), seen
+            words = " ".join(" ".join(seen).split())
+            for said in ("Esc ends the filter", "quit", "~ marks other estimates."):
+                assert said in words, (said, words)
+            terminal.keys("Space")
+            terminal.shows("LIVE▼")
+            terminal.keys("?")
+            terminal.shows("any key: more")
+            terminal.keys("Escape")  # ends it on any page
+            terminal.shows("LIVE▼")
+
+
 # ---- sizes and colours ----
 
 

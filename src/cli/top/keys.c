@@ -107,7 +107,7 @@ static enum pl_wish pace(struct pl_screen *screen, uint32_t code)
 static enum pl_wish help(struct pl_screen *screen, uint32_t code)
 {
     (void) code;
-    screen->help = true;
+    screen->help = 1;
     return PL_WISH_NOTHING;
 }
 
@@ -200,7 +200,7 @@ enum pl_wish pl_keys_press(struct pl_screen *screen, uint32_t code)
 {
     screen->notice = NULL;
     if (screen->help) {
-        screen->help = false;
+        screen->help = screen->more_help && code != 'q' && code != PL_KEY_ESCAPE ? screen->help + 1 : 0;
         return PL_WISH_NOTHING;
     }
     if (screen->typing) {

@@ -550,23 +550,6 @@ static void draw_foot(const struct pl_screen *screen, struct pl_canvas *canvas)
 
 /* ---- other screens ---- */
 
-static void draw_help(const struct pl_screen *screen, struct pl_canvas *canvas)
-{
-    int row = 0;
-    (void) screen;
-    pl_canvas_put(canvas, row++, 0, canvas->columns, PL_STYLE_HEAD, "Keys");
-    for (const struct pl_key *key = pl_keys; key->help && row < canvas->rows; key++, row++) {
-        pl_canvas_put(canvas, row, 2, 14, PL_STYLE_BOLD, key->shown);
-        pl_canvas_put(canvas, row, 17, canvas->columns, PL_STYLE_PLAIN, key->help);
-    }
-    static const char *const notes[] = {
-        "", "LIVE and PEAK are bytes. CHANGE, ALLOC/S and CALLS/S compare with the last",
-        "refresh, or with the time when you pressed r. ± = 95% confidence, of the column",
-        "that decides the order; ~ marks other estimates.", NULL};
-    for (int i = 0; notes[i] && row < canvas->rows; i++)
-        pl_canvas_put(canvas, row++, 0, canvas->columns, PL_STYLE_DIM, notes[i]);
-}
-
 static void draw_listed(struct pl_canvas *canvas, int row, const struct pl_listed *listed)
 {
     char text[CELL_BYTES], up[PL_FIGURE_BYTES];
@@ -631,7 +614,7 @@ void pl_screen_draw(struct pl_screen *screen, struct pl_canvas *canvas)
     if (canvas->rows < 1 || canvas->columns < 1)
         return;
     if (screen->help)
-        draw_help(screen, canvas);
+        pl_screen_draw_help(screen, canvas);
     else if (screen->listing || !screen->model)
         draw_list(screen, canvas);
     else

@@ -31,7 +31,8 @@ struct pl_screen {
     char filter[PL_FILTER_BYTES];
     bool typing; /* the filter */
     bool frozen;
-    bool help;
+    int help;       /* the page of help that is shown, from 1; 0: none */
+    bool more_help; /* there are further pages */
     bool listing;
     const char *ended;  /* how the process ended; NULL: it runs */
     const char *notice; /* one line for the user; NULL: none */
@@ -53,6 +54,9 @@ extern const char *const pl_screen_by[];    /* "sites", "functions", ... */
 extern const char *const pl_screen_order[]; /* "live", "change", ... */
 
 void pl_screen_draw(struct pl_screen *screen, struct pl_canvas *canvas);
+
+/* help.c: the keys, on the page screen->help. */
+void pl_screen_draw_help(struct pl_screen *screen, struct pl_canvas *canvas);
 
 /* Moves the cursor by so many rows. */
 void pl_screen_move(struct pl_screen *screen, int rows);
