@@ -170,6 +170,8 @@ static void undo_begin(struct work *work)
 
 static bool attach(struct work *work, const struct pl_attach_options *options)
 {
+    if (options->hold_interrupts)
+        pl_remote_hold_interrupts(NULL);
     pl_remote_go(&work->remote); /* dlopen waits for locks that others may hold */
     if (!prepare(work, options) || !begin(work, options))
         return false;

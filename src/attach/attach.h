@@ -18,7 +18,8 @@ struct pl_attach_options {
     const char *library;  /* libplimsoll-attach.so, as the process can open it */
     const char *settings; /* NAME=VALUE, each followed by a zero; an empty one ends the list */
     size_t settings_bytes;
-    uint64_t wait_ns; /* how long to wait for a safe moment */
+    uint64_t wait_ns;     /* how long to wait for a safe moment */
+    bool hold_interrupts; /* from the safe moment on, Ctrl-C and the like wait: the caller looks for them */
 };
 
 struct pl_attach_report {

@@ -33,7 +33,8 @@ struct pl_remote {
     char problem[PL_REMOTE_PROBLEM];
 };
 
-/* While something of ours is in the process: Ctrl-C and the like wait until sigprocmask() restores `before`. */
+/* While something of ours is in the process: Ctrl-C and the like wait until sigprocmask() restores `before` (or NULL).
+ */
 void pl_remote_hold_interrupts(sigset_t *before);
 
 /* Between two tries, longer each time, from 0 on: threads that are in the way need time on a processor to go on. */

@@ -308,7 +308,10 @@ static void say_state(const struct steered *steered)
     char now[PL_FIGURE_BYTES];
     header.control.off = 0;
     pl_describe_now(&header, now, sizeof now);
-    printf("process %d (%.16s): %s%s", steered->pid, header.comm, off ? "off; otherwise " : "", now);
+    char *comm = pl_say_print("%.*s", (int) sizeof header.comm, header.comm), *clean = pl_say_clean(comm);
+    printf("process %d (%s): %s%s", steered->pid, clean, off ? "off; otherwise " : "", now);
+    free(clean);
+    free(comm);
     if (header.mode == PL_MODE_AUTO && !header.control.interval_bytes)
         printf(", auto within %g%%", header.automatic.overhead_ppm / 1e4);
     printf("%s\n", waiting ? "; a request is waiting" : "");

@@ -14,6 +14,8 @@
 #include "analysis/figure.h"
 #include "cli/nearest.h"
 
+#define DAYS_FROM_NS (2 * 86400ull * 1000000000u) /* a bound is said in days */
+
 const struct pl_option pl_option_help = {
     .name = "help", .letter = 'h', .help = "print this help", .type = &pl_type_flag};
 
@@ -59,8 +61,9 @@ static char *print_bound(const struct pl_option *option, uint64_t bound)
         pl_figure_setting(text, bound);
     else if (option->type == &pl_type_budget)
         snprintf(text, sizeof text, "%g%%", (double) bound / 1e4);
-    else if (option->type == &pl_type_time)
-        snprintf(text, sizeof text, "%g s", (double) bound / 1e9);
+    else if (option->type == &pl_type_time || option->type == &pl_type_instant)
+        bound < DAYS_FROM_NS ? snprintf(text, sizeof text, "%g s", (double) bound / 1e9)
+                             : snprintf(text, sizeof text, "%g days", (double) bound / 86400e9);
     else
         pl_figure_exact(text, bound);
     return pl_say_print("%s", text);

@@ -2,6 +2,7 @@
 """attached - a process that was attached to is profiled as if it had been preloaded, from then on."""
 
 import re
+import signal
 import subprocess
 import sys
 
@@ -162,6 +163,19 @@ def attach_for_a_while_detaches_and_prints_a_summary():
         assert len(still) == 2 and all(ms > 0 for ms in still), said
         assert "detached from" in said and "wrote for.plim" in said, said
         assert place.read("for.plim")["totals"]["alloc_objects"]["value"] > 0
+        subject.is_well()
+
+
+@claim
+def attach_for_a_while_ends_earlier_by_ctrl_c():
+    with Place() as place, Subject("churn", 2) as subject:
+        command = [PLIMSOLL, "attach", str(subject.pid), "--wait", WAIT, "--for", "1h", "-o", "for.plim"]
+        with subprocess.Popen(command, cwd=place.path, stderr=subprocess.PIPE, text=True, env=environment()) as running:
+            assert "attached to" in running.stderr.readline()
+            running.send_signal(signal.SIGINT)
+            said = running.communicate()[1]
+        assert "detached from" in said and "wrote for.plim" in said, said
+        assert place.read("for.plim")["process"]["ended"] == "detached"
         subject.is_well()
 
 

@@ -2,6 +2,7 @@
 """refusals - a process that cannot be attached to is left as it was, and one line says what is in the way."""
 
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -293,6 +294,30 @@ def a_moment_that_does_not_come():
         os.kill(int(subject.ready.split()[1]), signal.SIGKILL)
         await_true(lambda: subject.status("State")[0] == "S")
         subject.is_well()
+
+
+@claim
+def settings_that_make_no_sense():
+    with Place() as place, Subject("churn", 1) as subject:
+        for words, said in ((("--only", "foo,bar"), f"--only foo,bar leaves process {subject.pid} out, which is called subject"),
+                            (("--for", "0"), "--for 0: too small; the minimum is 0.001 s"),
+                            (("--for", "999999h"), "--for 999999h: too large; the maximum is 366 days"),
+                            (("--sample", "0"), "--sample 0: too small")):
+            done = place.plimsoll("attach", subject.pid, *words)
+            assert done.returncode == 2 and said in done.stderr and done.stderr.count("\n") == 1, done.stderr
+        place.attach(subject.pid, "-q", "--only", "foo,subject", "-o", "only.plim")
+        place.detach(subject.pid)
+
+
+@claim
+def an_output_directory_that_does_not_exist_is_named_at_once():
+    with Place() as place, Subject("churn", 1) as subject:
+        said = place.attach(subject.pid, "-o", "/nonexistent/x.plim")
+        assert "cannot write to /nonexistent: No such file or directory; the profile will stay" in said, said
+        done = place.plimsoll("detach", subject.pid)
+        stays = re.search(r"the profile stays in (\S+)", done.stderr)
+        assert done.returncode == 1 and stays, done
+        os.unlink(stays[1])
 
 
 @claim

@@ -403,6 +403,14 @@ def a_process_that_ends_without_taking_a_request_up_is_reported():
 
 
 @claim
+def a_name_cannot_command_the_terminal():
+    with LedgerPlace() as place:
+        named = Path(shutil.copy(PROGRAM, place.path / "a\x1b[31mb\n"))
+        with Steered(place, program=named) as program:
+            assert control(program.pid) == f"process {program.pid} (a\\x1b[31mb\\x0a): exact\n"
+
+
+@claim
 def only_the_owner_can_steer_a_process():
     if os.geteuid() != 0:
         raise Skip("only root can start a process as another user")

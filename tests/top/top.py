@@ -443,7 +443,7 @@ def wrong_arguments_are_refused_in_one_line():
 def check_refusals(unprofiled_pid):
     for words, status, said in ((("x",), 2, "top x: not a PID"), (("1", "2"), 2, "top takes one PID; got 1 and 2"),
                                 ((unprofiled_pid, "--once"), 1, "was started without Plimsoll"),
-                                (("--interval", "1ms"), 2, "--interval 1ms: too small"),
+                                (("--interval", "1ms"), 2, "--interval 1ms: too small; the minimum is 0.25 s"),
                                 (("--sort", "size"), 2, "--sort size: not a choice"),
                                 ((unprofiled_pid,), 2, "top needs a terminal; --once prints one screen")):
         answer = top(*words, status=status)

@@ -20,6 +20,7 @@
 #include "cli/proc.h"
 #include "cli/run/collect.h"
 #include "cli/run/library.h"
+#include "cli/run/output.h"
 #include "cli/run/summary.h"
 #include "cli/setting.h"
 #include "format/desk.h"
@@ -27,6 +28,7 @@
 #define PID_DIGITS_MAX 9
 #define WAIT_NS 5000000000ull
 #define WAIT_MAX_NS (3600ull * 1000000000ull)
+#define COMM_MAX 15u /* characters of a name that the kernel keeps */
 #define FOR_MIN_NS 1000000ull
 #define FOR_MAX_NS (366ull * 86400u * 1000000000ull)
 
@@ -91,23 +93,12 @@ static enum pl_exit read_pid(const char *command, int argc, char **argv, pid_t *
 
 /* --- settings --- */
 
-/* The process may have another working directory. */
-static char *absolute_output(const char *pattern)
+/* Not if it sees other files than we do, as its profile may go to a directory of its own. */
+static void check_output(const char *absolute)
 {
-    char here[PATH_MAX];
-    size_t bytes = strlen(pattern);
-    bool directory = pattern[bytes - 1] == '/' || pl_files_is_directory(pattern);
-    if (!getcwd(here, sizeof here))
-        strcpy(here, "/tmp");
-    char *escaped = pl_say_memory(malloc(2 * strlen(here) + 1)), *to = escaped;
-    for (const char *at = here; *at; *to++ = *at++)
-        if (*at == '%')
-            *to++ = '%';
-    *to = 0;
-    char *absolute = pl_say_print("%s%s%s%s%s", *pattern == '/' ? "" : escaped, *pattern == '/' ? "" : "/", pattern,
-                                  directory && pattern[bytes - 1] != '/' ? "/" : "", directory ? PL_OUT_DEFAULT : "");
-    free(escaped);
-    return absolute;
+    char *directory = pl_output_directory(absolute);
+    pl_output_check(directory, "the profile will stay in the live directory");
+    free(directory);
 }
 
 static void add_setting(char *list, size_t *bytes, const char *variable, const char *value)
@@ -135,7 +126,9 @@ static size_t write_settings(char *list, pid_t pid, bool same_files)
     size_t bytes = 0;
     if (same_files)
         add_library(list, &bytes);
-    char *out = absolute_output(given.setting[PL_SETTING_OUT] ? given.setting[PL_SETTING_OUT] : PL_OUT_DEFAULT);
+    char *out = pl_output_absolute(given.setting[PL_SETTING_OUT] ? given.setting[PL_SETTING_OUT] : PL_OUT_DEFAULT);
+    if (same_files)
+        check_output(out);
     for (int i = 0; i < PL_SETTING_COUNT; i++) {
         pl_setting_export_number((enum pl_setting) i, &attach_options[i], given.setting[i]);
         const char *value = getenv(attach_options[i].variable);
@@ -150,6 +143,26 @@ static size_t write_settings(char *list, pid_t pid, bool same_files)
     free(out);
     list[bytes++] = 0;
     return bytes;
+}
+
+/* The first process has to be one of those that --only names: its children are followed from there. */
+static bool is_left_out(pid_t pid, char *comm, size_t bytes)
+{
+    const char *only = given.setting[PL_SETTING_ONLY];
+    char path[64];
+    snprintf(path, sizeof path, "/proc/%d/comm", pid);
+    FILE *file = only ? fopen(path, "re") : NULL;
+    if (!file)
+        return false;
+    comm[fread(comm, 1, bytes - 1, file)] = 0;
+    comm[strcspn(comm, "\n")] = 0;
+    fclose(file);
+    for (const char *at = only; at; at = strchr(at, ',') ? strchr(at, ',') + 1 : NULL) {
+        size_t length = strcspn(at, ",") < COMM_MAX ? strcspn(at, ",") : COMM_MAX;
+        if (strlen(comm) == length && !strncmp(at, comm, length))
+            return false;
+    }
+    return true;
 }
 
 /* --- messages --- */
@@ -241,6 +254,12 @@ static enum pl_exit attach(pid_t pid)
     char *library = pl_library_beside(PL_DESK_LIBRARY);
     if (!library)
         return pl_say_failure("cannot find " PL_DESK_LIBRARY " beside %s", pl_say_self());
+    char comm[32];
+    if (is_left_out(pid, comm, sizeof comm)) {
+        free(library);
+        return pl_say_usage("--only %s leaves process %d out, which is called %s", given.setting[PL_SETTING_ONLY], pid,
+                            comm);
+    }
     struct pl_handover handover;
     if (pl_obstacles_find(pid, why) || !pl_handover_make(&handover, pid, library, why)) {
         free(library);
@@ -251,6 +270,7 @@ static enum pl_exit attach(pid_t pid)
         .settings = settings,
         .settings_bytes = write_settings(settings, pid, handover.directory < 0),
         .wait_ns = given.wait_ns,
+        .hold_interrupts = given.for_text, /* profile_for() takes Ctrl-C, however early it comes, and detaches */
     };
     bool attached = pl_attach(pid, &options, &report);
     pl_handover_end(&handover);

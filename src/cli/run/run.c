@@ -25,6 +25,7 @@
 #include "cli/run/intake.h"
 #include "cli/run/launch.h"
 #include "cli/run/library.h"
+#include "cli/run/output.h"
 #include "cli/run/lookout.h"
 #include "cli/run/rss.h"
 #include "cli/run/oom.h"
@@ -98,60 +99,6 @@ static const struct pl_option options[] = {
     {0},
 };
 /* clang-format on */
-
-/* --- where the profile goes --- */
-
-/* The working directory, with its percent signs escaped: they must not be expanded as part of the pattern. */
-static char *literal_here(void)
-{
-    char here[PATH_MAX], *escaped = pl_say_memory(malloc(2 * PATH_MAX)), *to = escaped;
-    if (!getcwd(here, sizeof here))
-        strcpy(here, ".");
-    for (const char *at = here; *at; at++) {
-        if (*at == '%')
-            *to++ = '%';
-        *to++ = *at;
-    }
-    *to = 0;
-    return escaped;
-}
-
-/* Makes a pattern absolute, because the program may change its working directory. In a directory the default name is
- * used. */
-static char *absolute_pattern(const char *pattern)
-{
-    size_t bytes = strlen(pattern);
-    bool directory = pattern[bytes - 1] == '/' || pl_files_is_directory(pattern);
-    char *here = *pattern == '/' ? pl_say_print("%s", "") : literal_here();
-    char *absolute = pl_say_print("%s%s%s%s%s", here, *pattern == '/' ? "" : "/", pattern,
-                                  directory && pattern[bytes - 1] != '/' ? "/" : "", directory ? PL_OUT_DEFAULT : "");
-    free(here);
-    return absolute;
-}
-
-/* The directory of the profile; NULL if it differs between processes. The caller frees it. */
-static char *output_directory(const char *absolute)
-{
-    char *directory = pl_say_print("%s", absolute), *to = directory;
-    strrchr(directory, '/')[directory == strrchr(directory, '/')] = 0; /* "/x" lies in "/" */
-    for (const char *from = directory; *from; from++) {
-        if (*from == '%' && from[1] != '%') {
-            free(directory);
-            return NULL;
-        }
-        from += *from == '%';
-        *to++ = *from;
-    }
-    *to = 0;
-    return directory;
-}
-
-static void check_output(const char *directory)
-{
-    if (directory && access(directory, W_OK | X_OK))
-        pl_say("cannot write to %s: %m; the program runs anyway, and its profile stays in the live directory",
-               directory);
-}
 
 /* --- the environment of the program --- */
 
@@ -589,7 +536,7 @@ static int run_prepared(char **argv, const char *output, struct preparation *pre
         !(command = pl_glibc_command(&preparation->glibc, &target->program)))
         return EXIT_NOT_EXECUTABLE;
     warn_obstacle(target);
-    check_output(output);
+    pl_output_check(output, "the program runs anyway, and its profile stays in the live directory");
     preparation->live = make_live_directory(output);
     if (command && preparation->live)
         return run_by_loader(command, preparation, argv[0]);
@@ -605,7 +552,7 @@ static int run_profiled(char **argv, const char *pattern, const struct pl_target
         return status;
     status = PL_EXIT_FAILURE;
     if (find_profiler(&preparation)) {
-        char *output = output_directory(pattern);
+        char *output = pl_output_directory(pattern);
         status = run_prepared(argv, output, &preparation);
         free(output);
     }
@@ -626,7 +573,7 @@ static int run_main(int argc, char **argv)
     pl_setting_read_environment(options);
     settle_sample();
     const char *out = given.setting[PL_SETTING_OUT];
-    char *pattern = absolute_pattern(out ? out : PL_OUT_DEFAULT);
+    char *pattern = pl_output_absolute(out ? out : PL_OUT_DEFAULT);
     int status = check_lengths(pattern);
     if (status == PL_EXIT_OK)
         status = check_sizes();

@@ -583,7 +583,7 @@ static void draw_list(const struct pl_screen *screen, struct pl_canvas *canvas)
     }
     if (!screen->listed_count)
         pl_canvas_put(canvas, 3, 2, canvas->columns, PL_STYLE_PLAIN,
-                      "none; start one with `plimsoll run -- PROGRAM`: it appears here");
+                      "none; start one with `plimsoll run -- PROGRAM`, or `plimsoll attach PID`: it appears here");
 }
 
 /* ---- the whole ---- */
