@@ -23,7 +23,7 @@
 
 #include "core/arch.h"
 #include "core/compiler.h"
-#include "core/mappings.h"
+#include "core/mapping_calls.h"
 #include "core/sys.h"
 #include "core/unwind/find.h"
 #include "preload/front.h"
@@ -41,13 +41,6 @@
 /* None passes arguments on the stack: then the compiler would build another kind of frame to realign it, in which
  * PL_START_HERE does not find the caller's stack. */
 #define ENTRY EXPORT PL_ARCH_ENTRY OUT_OF_LINE
-
-#ifndef MAP_FIXED_NOREPLACE
-#define MAP_FIXED_NOREPLACE 0x100000
-#endif
-#ifndef MREMAP_DONTUNMAP
-#define MREMAP_DONTUNMAP 4
-#endif
 
 ENTRY void *mmap(void *at, size_t bytes, int protection, int flags, int fd, off_t offset);
 ENTRY void *mmap64(void *at, size_t bytes, int protection, int flags, int fd, off_t offset);
@@ -121,13 +114,11 @@ static void *first_sbrk(intptr_t bytes)
     X(shmat)                                                                                                           \
     X(shmdt)
 
-static struct {
-#define FIELD(name) __typeof__(&name) name;
-    REAL(FIELD)
-#undef FIELD
-} real = {
+static enum pl_heap_kind heap_of(uintptr_t caller);
+
+static struct pl_mapping_calls real = {.heap = heap_of,
 #define FIRST(name) .name = first_##name,
-    REAL(FIRST)
+                                       REAL(FIRST)
 #undef FIRST
 };
 
@@ -178,7 +169,7 @@ INLINE bool is_libcs(const struct pl_start *start)
 }
 #endif
 
-/* ---- what is recorded ---- */
+/* ---- the calls ---- */
 
 /* An allocator that is linked into the program cannot be told from it. */
 static enum pl_heap_kind heap_of(uintptr_t caller)
@@ -189,33 +180,11 @@ static enum pl_heap_kind heap_of(uintptr_t caller)
     return own ? PL_HEAP_ALLOCATOR : PL_HEAP_MAPPINGS;
 }
 
-static void made(struct pl_mapping *mapping, const struct pl_start *start)
-{
-    mapping->heap = heap_of(start->pc - 1);
-    pl_mapping_made(mapping, start);
-}
-
-static bool has_failed(const void *at)
-{
-    return at == MAP_FAILED;
-}
-
-/* ---- mmap ---- */
-
-/* MAP_FIXED replaces what is there. */
 INLINE void *map(void *at, size_t bytes, int protection, int flags, int fd, off_t offset, const struct pl_start *start)
 {
     INSIDE();
-    if (is_libcs(start))
-        return real.mmap(at, bytes, protection, flags, fd, offset);
-    bool replaces = flags & MAP_FIXED && !(flags & MAP_FIXED_NOREPLACE);
-    pl_leaving leaving = replaces ? pl_mapping_leaves((uintptr_t) at, bytes) : 0;
-    void *mapped = real.mmap(at, bytes, protection, flags, fd, offset);
-    if (replaces)
-        pl_mapping_left(leaving, !has_failed(mapped));
-    if (!has_failed(mapped))
-        made(&(struct pl_mapping){.at = (uintptr_t) mapped, .bytes = bytes}, start);
-    return mapped;
+    return is_libcs(start) ? real.mmap(at, bytes, protection, flags, fd, offset)
+                           : pl_mapping_map(&real, at, bytes, protection, flags, fd, offset, start);
 }
 
 ENTRY void *mmap(void *at, size_t bytes, int protection, int flags, int fd, off_t offset)
@@ -244,33 +213,7 @@ ENTRY int munmap(void *at, size_t bytes)
     struct pl_start start;
     PL_START_HERE(&start);
     INSIDE();
-    if (is_libcs(&start))
-        return real.munmap(at, bytes);
-    pl_leaving leaving = pl_mapping_leaves((uintptr_t) at, bytes);
-    int result = real.munmap(at, bytes);
-    pl_mapping_left(leaving, result == 0);
-    return result;
-}
-
-/* With an old size of 0 it makes a second mapping of the same pages. With MREMAP_DONTUNMAP the old addresses stay
- * mapped, empty. Otherwise it moves, grows or shrinks the mapping, as realloc does with a block. */
-static void *remap(void *at, size_t bytes, size_t new_bytes, int flags, void *new_at, const struct pl_start *start)
-{
-    INSIDE();
-    if (is_libcs(start))
-        return real.mremap(at, bytes, new_bytes, flags, new_at);
-    bool keeps = bytes == 0 || flags & MREMAP_DONTUNMAP;
-    pl_leaving leaving = keeps ? 0 : pl_mapping_leaves((uintptr_t) at, bytes);
-    pl_leaving replaced = flags & MREMAP_FIXED ? pl_mapping_leaves((uintptr_t) new_at, new_bytes) : 0;
-    void *mapped = real.mremap(at, bytes, new_bytes, flags, new_at);
-    pl_mapping_left(leaving, !has_failed(mapped));
-    pl_mapping_left(replaced, !has_failed(mapped));
-    if (!has_failed(mapped))
-        made(
-            &(struct pl_mapping){
-                .at = (uintptr_t) mapped, .bytes = new_bytes, .before = keeps ? 0 : bytes, .moved = mapped != at},
-            start);
-    return mapped;
+    return is_libcs(&start) ? real.munmap(at, bytes) : pl_mapping_unmap(&real, at, bytes);
 }
 
 ENTRY void *mremap(void *at, size_t bytes, size_t new_bytes, int flags, ...)
@@ -283,22 +226,9 @@ ENTRY void *mremap(void *at, size_t bytes, size_t new_bytes, int flags, ...)
         return pl_sys_mremap(at, bytes, new_bytes);
     struct pl_start start;
     PL_START_HERE(&start);
-    return remap(at, bytes, new_bytes, flags, new_at, &start);
-}
-
-/* ---- the break ---- */
-
-static void break_moved(uintptr_t from, uintptr_t to, pl_leaving leaving, const struct pl_start *start)
-{
-    pl_mapping_left(leaving, to < from);
-    if (to > from)
-        made(&(struct pl_mapping){.at = from, .bytes = to - from}, start);
-}
-
-/* Where the break would be after this call: the kernel says where it is now. */
-static uintptr_t break_now(void)
-{
-    return (uintptr_t) pl_sys3(__NR_brk, 0, 0, 0);
+    INSIDE();
+    return is_libcs(&start) ? real.mremap(at, bytes, new_bytes, flags, new_at)
+                            : pl_mapping_remap(&real, at, bytes, new_bytes, flags, new_at, &start);
 }
 
 ENTRY int brk(void *end)
@@ -306,13 +236,7 @@ ENTRY int brk(void *end)
     struct pl_start start;
     PL_START_HERE(&start);
     INSIDE();
-    if (is_libcs(&start))
-        return real.brk(end);
-    uintptr_t from = break_now(), to = (uintptr_t) end;
-    pl_leaving leaving = to < from ? pl_mapping_leaves(to, from - to) : 0;
-    int result = real.brk(end);
-    break_moved(from, result == 0 ? to : from, leaving, &start);
-    return result;
+    return is_libcs(&start) ? real.brk(end) : pl_mapping_set_break(&real, end, &start);
 }
 
 ENTRY void *sbrk(intptr_t bytes)
@@ -320,32 +244,15 @@ ENTRY void *sbrk(intptr_t bytes)
     struct pl_start start;
     PL_START_HERE(&start);
     INSIDE();
-    if (bytes == 0 || is_libcs(&start))
-        return real.sbrk(bytes);
-    uintptr_t from = break_now(), to = from + (uintptr_t) bytes;
-    pl_leaving leaving = bytes < 0 ? pl_mapping_leaves(to, from - to) : 0;
-    void *before = real.sbrk(bytes);
-    break_moved(from, has_failed(before) ? from : to, leaving, &start);
-    return before;
+    return is_libcs(&start) ? real.sbrk(bytes) : pl_mapping_move_break(&real, bytes, &start);
 }
-
-/* ---- System V shared memory ---- */
 
 ENTRY void *shmat(int id, const void *at, int flags)
 {
     struct pl_start start;
     PL_START_HERE(&start);
     INSIDE();
-    if (is_libcs(&start))
-        return real.shmat(id, at, flags);
-    struct shmid_ds about = {.shm_segsz = 0};
-    pl_sys3(__NR_shmctl, id, IPC_STAT, (long) &about);
-    pl_leaving leaving = flags & SHM_REMAP ? pl_mapping_leaves((uintptr_t) at, about.shm_segsz) : 0;
-    void *mapped = real.shmat(id, at, flags);
-    pl_mapping_left(leaving, !has_failed(mapped));
-    if (!has_failed(mapped))
-        made(&(struct pl_mapping){.at = (uintptr_t) mapped, .bytes = about.shm_segsz}, &start);
-    return mapped;
+    return is_libcs(&start) ? real.shmat(id, at, flags) : pl_mapping_attach(&real, id, at, flags, &start);
 }
 
 ENTRY int shmdt(const void *at)
@@ -353,10 +260,5 @@ ENTRY int shmdt(const void *at)
     struct pl_start start;
     PL_START_HERE(&start);
     INSIDE();
-    if (is_libcs(&start))
-        return real.shmdt(at);
-    pl_leaving leaving = pl_mapping_leaves((uintptr_t) at, pl_mapping_bytes((uintptr_t) at));
-    int result = real.shmdt(at);
-    pl_mapping_left(leaving, result == 0);
-    return result;
+    return is_libcs(&start) ? real.shmdt(at) : pl_mapping_detach(&real, at);
 }

@@ -16,6 +16,7 @@ from built import BUILD, EMULATOR, PLIMSOLL, environment  # noqa: E402, F401
 
 PROGRAMS = BUILD / "tests" / "heaps"
 places = []
+front = []  # options of `plimsoll run`: which front end records
 
 
 def new_place():
@@ -27,7 +28,7 @@ def run(command, place=None, **settings):
     """Runs a program under the profiler. Returns its output and its profiles."""
     place = place or new_place()
     done = subprocess.run(
-        [PLIMSOLL, "run", "--output", place / "%p.plim", "--", *command], cwd=place, text=True, timeout=120,
+        [PLIMSOLL, "run", *front, "--output", place / "%p.plim", "--", *command], cwd=place, text=True, timeout=120,
         env=environment(**settings), stdout=subprocess.PIPE, stderr=subprocess.PIPE, check=False,
     )  # fmt: skip
     assert done.returncode == 0, done.stderr

@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: MIT
-"""mappings - what a program maps itself: figures equal the program's own account, and what strace sees."""
+"""mappings - what a program maps itself: figures equal the program's own account, and what strace sees.
+
+usage: mappings.py [--glibc]      with --glibc: recorded by the profiler inside glibc
+"""
 
 import re
 import shutil
@@ -8,6 +11,15 @@ import sys
 
 from heaps import *  # noqa: F403
 from claims import Skip, claim, say
+
+INSIDE = "--glibc" in sys.argv
+if INSIDE:
+    sys.argv.remove("--glibc")
+    sys.path.insert(0, str(HERE.parent / "glibc"))
+    from front import GLIBC, need_glibc
+
+    need_glibc()
+    front.extend(["--glibc", "--glibc-dir", str(GLIBC)])
 
 MAPPED = PROGRAMS / "mapped"
 SITES = ("map_one", "map_two", "map_over", "remap", "grow_break", "share")
@@ -51,6 +63,13 @@ def a_child_has_only_what_it_has_mapped_itself():
     expected = [filled(account) for account, _ in accounts(output)]
     found = [figures_of(profile)[0] for profile in profiles]
     assert sorted(map(str, found)) == sorted(map(str, expected)), (expected, found)
+
+
+@claim
+def a_child_of_which_nothing_but_mappings_is_known_has_a_profile():
+    """While malloc is sampled, a short process often has no sample."""
+    _, profiles = run([MAPPED, "forks"], PLIMSOLL_SAMPLE="64M")
+    assert sorted(sum(figures_of(profile)[0].get(name, (0,))[0] for name in SITES) for profile in profiles) == [3, 10]
 
 
 @claim

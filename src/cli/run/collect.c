@@ -98,7 +98,7 @@ struct state {
 static bool is_clutter(const struct state *state, const struct pl_leaving *leaving)
 {
     const struct pl_collected *about = &leaving->about;
-    bool blank = !about->samples && !about->exact_calls && !about->bypass[PL_BYPASS_MALLOC][0];
+    bool blank = !about->samples && !about->exact_calls && !about->other_heaps && !about->bypass[PL_BYPASS_MALLOC][0];
     return !about->main && !state->options->keep_all && blank;
 }
 

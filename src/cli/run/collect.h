@@ -31,7 +31,7 @@ struct pl_collected {
     uint64_t file_bytes;
     char *executable;
     char comm[PL_PROGRAM_NAME_BYTES]; /* of the process; of a sum, the executable's */
-    char title[200]; /* of a forked child that has set one; "": none, or a sum */
+    char title[200];                  /* of a forked child that has set one; "": none, or a sum */
     uint32_t pid;
     uint32_t end;        /* enum pl_end */
     bool main;           /* it is of the process that we started */
@@ -42,6 +42,7 @@ struct pl_collected {
     bool behind;                       /* calls and bytes may lag: there were at least so many */
     uint64_t exact_calls;              /* number of allocations that were counted */
     uint64_t unrecorded_calls;         /* made while switched off or paused */
+    bool other_heaps;                  /* something was recorded in a heap beside malloc's */
     bool linked;                       /* an allocator that is linked in was hooked */
     char bypass[PL_BYPASS_COUNT][384]; /* which allocations were not seen, in words; "": none */
     char elsewhere[256];               /* most of its memory does not come from malloc, in words; "": it does */

@@ -80,6 +80,14 @@ static void describe_title(const struct pl_profile *profile, struct pl_collected
     free(clean);
 }
 
+static bool has_other_heaps(const struct pl_profile *profile)
+{
+    bool any = false;
+    for (uint32_t i = 0; i < profile->heaps; i++)
+        any |= profile->heap[i].sites > 0;
+    return any;
+}
+
 void pl_intake_describe(const struct pl_profile *profile, struct pl_leaving *leaving)
 {
     struct pl_collected *about = &leaving->about;
@@ -96,6 +104,7 @@ void pl_intake_describe(const struct pl_profile *profile, struct pl_leaving *lea
     about->unrecorded_calls = about->calls - (uint64_t) profile->recorded_calls;
     pl_describe_method(profile, about->method, sizeof about->method);
     pl_describe_flaws(profile, about->flaws, sizeof about->flaws);
+    about->other_heaps = has_other_heaps(profile);
     about->linked = profile->header.flags & PL_FLAG_LINKED;
     for (int how = 0; how < PL_BYPASS_COUNT; how++)
         pl_describe_bypass(profile, how, about->bypass[how], sizeof about->bypass[how]);
@@ -180,7 +189,8 @@ static bool is_main(const struct pl_intake *intake, const struct pl_profile *pro
 /* Nothing was recorded, and not because its malloc was not seen. */
 static bool is_blank(const struct pl_profile *profile)
 {
-    return !profile->samples && profile->exact_calls <= 0 && !*profile->bypass[PL_BYPASS_MALLOC];
+    return !profile->samples && profile->exact_calls <= 0 && !has_other_heaps(profile) &&
+           !*profile->bypass[PL_BYPASS_MALLOC];
 }
 
 static void let_waiting_go(struct pl_intake *intake)

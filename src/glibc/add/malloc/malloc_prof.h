@@ -66,4 +66,10 @@ long int __malloc_prof_syscall (long int number, long int a, long int b,
 				long int c, long int d, long int e)
   attribute_hidden;
 
+/* The real functions; malloc_prof_mappings.c has those that programs
+   call.  */
+void *__malloc_prof_shmat (int shmid, const void *shmaddr, int shmflg)
+  attribute_hidden;
+int __malloc_prof_shmdt (const void *shmaddr) attribute_hidden;
+
 #endif /* malloc_prof.h */
