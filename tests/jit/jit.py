@@ -195,6 +195,55 @@ def a_java_methods_name_is_found_from_the_map_at_exit():
     assert found > 1000, found
     assert languages(profile, "Keep.main") | languages(profile, "Keep.keepPage") == {"Java"}
 
+PHP = """<?php
+class Cart {
+    function keepPage(array &$kept, int $n) { $kept[] = str_repeat("x", 30000 + $n); }
+}
+function handleRequest($cart, int $n) { $kept = []; for ($i = 0; $i < 50; $i++) $cart->keepPage($kept, $n); }
+for ($i = 0; $i < 40; $i++) handleRequest(new Cart, $i);
+"""
+
+@claim
+def a_php_function_is_found_from_the_perf_map_of_its_jit():
+    needs("php")
+    script = new_place() / "job.php"
+    script.write_text(PHP)
+    profile = run("php", "-d", "opcache.enable_cli=1", "-d", "opcache.file_update_protection=0", "-d",
+                  "opcache.jit_buffer_size=32M", "-d", "opcache.jit=1205", "-d", "opcache.jit_debug=16", script,
+                  options=["--exact"], settings={"USE_ZEND_ALLOC": "0"})  # fmt: skip
+    if not maps[-1].exists():
+        raise Skip("this PHP has no compiler that writes a perf map (opcache)")
+    found = sum(calls for stack, calls in stacks(profile) if "Cart::keepPage" in stack)
+    assert found >= 2000, found
+
+# LuaJIT writes such a map itself only if it was built with LUAJIT_USE_PERFTOOLS. Debian's was not: so the script does.
+LUA = """
+local ffi, jutil = require "ffi", require "jit.util"
+local map = io.open("/tmp/perf-" .. io.open("/proc/self/stat"):read("*n") .. ".map", "w")
+local start = {}
+jit.attach(function(what, trace, fn, pc)
+  if what == "start" then start[trace] = jutil.funcinfo(fn, pc) end
+  if what ~= "stop" then return end
+  local code, at = jutil.tracemc(trace)
+  local info = start[trace]
+  map:write(string.format("%x %x TRACE_%d::%s:%d\\n", at, #code, trace, info.source:sub(2), info.currentline))
+end, "trace")
+ffi.cdef "void *malloc(size_t);"
+local function keepPage(n) ffi.C.malloc(3000 + n) end
+for i = 1, 20000 do keepPage(i % 10) end
+map:close()
+"""
+
+@claim
+def a_trace_of_luajit_is_found_from_a_map_as_it_writes_it():
+    needs("luajit")
+    place = new_place()
+    (place / "shop.lua").write_text(LUA)
+    profile = run("luajit", place / "shop.lua", options=["--exact"])
+    places = {(frame["file"], frame["line"]) for frame in export(profile)["frames"] if "TRACE_" in frame["function"]}
+    found = sum(calls for stack, calls in stacks(profile) if any(name.startswith("TRACE_") for name in stack))
+    assert found > 15000 and any(file.endswith("shop.lua") and line for file, line in places), (found, places)
+
 def clean():
     for path in maps:
         path.unlink(missing_ok=True)

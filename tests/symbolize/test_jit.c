@@ -59,6 +59,21 @@ static void names_of_python_and_java_are_split_and_others_stay(void **state)
     check_name("x", "x", "", 0, 0);
 }
 
+static void names_of_php_and_luajit_have_functions_or_files(void **state)
+{
+    (void) state;
+    check_name("JIT$Cart::add", "Cart::add", "", 0, 0);
+    check_name("JIT$/srv/shop.php", "{main}", "/srv/shop.php", 0, 0);
+    check_name("JIT$$exception_handler", "JIT$$exception_handler", "", 0, 0);
+    check_name("JIT$", "JIT$", "", 0, 0);
+    check_name("TRACE-2$Cart::add$38", "Cart::add", "", 0, 0);
+    check_name("TRACE-2$/srv/shop.php$38", "{main}", "/srv/shop.php", 38, 0);
+    check_name("TRACE-2$add", "add", "", 0, 0);
+    check_name("TRACE-2", "TRACE-2", "", 0, 0);
+    check_name("TRACE_7::shop.lua:38", "TRACE_7", "shop.lua", 38, 0);
+    check_name("TRACE_7::shop", "TRACE_7", "", 0, 0);
+}
+
 /* ---- dumps ---- */
 
 struct dump {
@@ -344,6 +359,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(names_of_v8_have_functions_files_and_lines),
         cmocka_unit_test(names_of_python_and_java_are_split_and_others_stay),
+        cmocka_unit_test(names_of_php_and_luajit_have_functions_or_files),
         cmocka_unit_test(the_last_code_before_it_was_seen_counts),
         cmocka_unit_test(a_dump_of_another_process_or_of_another_machine_is_not_used),
         cmocka_unit_test(lines_are_not_used_if_their_record_makes_no_sense),

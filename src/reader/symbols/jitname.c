@@ -5,12 +5,15 @@
  *   V8       JS:*handle /srv/app.js:10:23      LazyCompile:, Function:, Script:, Eval: in older versions
  *   Python   py::handle:/srv/app.py            python -X perf
  *   Java     Lcom/shop/Cart;::add              perf-map-agent; HotSpot itself writes `void com.shop.Cart.add(int)`
+ *   PHP      JIT$Cart::add, TRACE-2$Cart::add$38
+ *   LuaJIT   TRACE_7::shop.lua:38
  *
  * V8 puts a mark before the function: ~ is interpreted code, ^ + and * are compiled by better and better compilers. The
  * function is the same, so the mark is left out; the name as it was is kept as the linkage name. Other names stay as
  * they are.
  */
 #include <ctype.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "reader/base/arena.h"
@@ -52,9 +55,10 @@ static const char *file_in(const char *text)
     return first ? first : strrchr(text, ' ');
 }
 
-/* What is behind "JS:" and the like. */
+/* JS:*handle /srv/app.js:10:23 */
 static void split_script(struct pl_arena *arena, const char *text, struct pl_place *out)
 {
+    text = strchr(text, ':') + 1;
     if (*text && strchr("~*^+-", *text))
         text++;
     const char *blank = file_in(text), *file = blank ? blank + 1 : "";
@@ -77,6 +81,7 @@ static void split_script(struct pl_arena *arena, const char *text, struct pl_pla
 /* py::NAME:FILE; a qualified name may have colons only in pairs, which Python does not make. */
 static void split_python(struct pl_arena *arena, const char *text, struct pl_place *out)
 {
+    text += strlen("py::");
     const char *colon = strchr(text, ':');
     out->function = pl_arena_text(arena, text, colon ? (size_t) (colon - text) : strlen(text));
     if (colon)
@@ -86,7 +91,7 @@ static void split_python(struct pl_arena *arena, const char *text, struct pl_pla
 /* Lcom/shop/Cart;::add -> com.shop.Cart.add */
 static void split_java(struct pl_arena *arena, const char *text, struct pl_place *out)
 {
-    const char *end = strstr(text, ";::");
+    const char *end = strstr(++text, ";::");
     size_t class = (size_t) (end - text), method = strlen(end + 3);
     char *name = pl_arena_alloc(arena, class + 1 + method + 1);
     for (size_t i = 0; i < class; i++)
@@ -96,29 +101,82 @@ static void split_java(struct pl_arena *arena, const char *text, struct pl_place
     out->function = name;
 }
 
-static const char *const scripts[] = {"JS:", "LazyCompile:", "Function:", "Script:", "Eval:", "Module:"};
+/* Of the file that is executed, PHP only has the path; and a trace says in which line it begins. */
+static void name_php(struct pl_arena *arena, const char *text, size_t bytes, uint32_t line, struct pl_place *out)
+{
+    bool is_file = memchr(text, '/', bytes);
+    out->function = is_file ? "{main}" : pl_arena_text(arena, text, bytes);
+    out->file = is_file ? pl_arena_text(arena, text, bytes) : "";
+    out->line = is_file ? line : 0;
+}
+
+/* JIT$Cart::add, JIT$/srv/shop.php */
+static void split_php(struct pl_arena *arena, const char *text, struct pl_place *out)
+{
+    text += strlen("JIT$");
+    name_php(arena, text, strlen(text), 0, out);
+}
+
+/* TRACE-2$Cart::add$38 */
+static void split_php_trace(struct pl_arena *arena, const char *text, struct pl_place *out)
+{
+    const char *name = strchr(text, '$') + 1, *end = strrchr(text, '$');
+    uint32_t line = end > name ? (uint32_t) strtoul(end + 1, NULL, 10) : 0;
+    name_php(arena, name, end > name ? (size_t) (end - name) : strlen(name), line, out);
+}
+
+/* TRACE_7::shop.lua:38 */
+static void split_lua(struct pl_arena *arena, const char *text, struct pl_place *out)
+{
+    const char *file = strstr(text, "::") + 2;
+    size_t bytes = strlen(file);
+    out->function = pl_arena_text(arena, text, (size_t) (file - 2 - text));
+    if (cut_number(file, &bytes, &out->line))
+        out->file = pl_arena_text(arena, file, bytes);
+}
+
+/* V8 has several words for a script. What begins with JIT$$ is PHP's own. */
+static const struct {
+    const char *begins, *has;
+    enum pl_jit_kind kind;
+    void (*split)(struct pl_arena *arena, const char *text, struct pl_place *out);
+} kinds[] = {
+    {"JS:", "", PL_JIT_SCRIPT, split_script},
+    {"LazyCompile:", "", PL_JIT_SCRIPT, split_script},
+    {"Function:", "", PL_JIT_SCRIPT, split_script},
+    {"Script:", "", PL_JIT_SCRIPT, split_script},
+    {"Eval:", "", PL_JIT_SCRIPT, split_script},
+    {"Module:", "", PL_JIT_SCRIPT, split_script},
+    {"py::", "", PL_JIT_PYTHON, split_python},
+    {"L", ";::", PL_JIT_METHOD, split_java},
+    {"JIT$$", "", PL_JIT_OTHER, NULL},
+    {"JIT$", "", PL_JIT_OTHER, split_php},
+    {"TRACE-", "$", PL_JIT_OTHER, split_php_trace},
+    {"TRACE_", "::", PL_JIT_OTHER, split_lua},
+};
+#define KINDS (sizeof kinds / sizeof *kinds)
+
+static unsigned find_kind(const char *name)
+{
+    unsigned i = 0;
+    while (i < KINDS && !(begins(name, kinds[i].begins) && strstr(name, kinds[i].has)))
+        i++;
+    return i;
+}
 
 enum pl_jit_kind pl_jit_kind(const char *name)
 {
-    for (unsigned i = 0; i < sizeof scripts / sizeof *scripts; i++)
-        if (begins(name, scripts[i]))
-            return PL_JIT_SCRIPT;
-    if (begins(name, "py::") && name[4])
-        return PL_JIT_PYTHON;
-    return name[0] == 'L' && strstr(name, ";::") ? PL_JIT_METHOD : PL_JIT_OTHER;
+    unsigned i = find_kind(name);
+    return i < KINDS ? kinds[i].kind : PL_JIT_OTHER;
 }
 
 void pl_jit_name(struct pl_arena *arena, const char *name, struct pl_place *out)
 {
     const char *whole = pl_arena_text(arena, name, strlen(name));
-    enum pl_jit_kind kind = pl_jit_kind(name);
+    unsigned i = find_kind(name);
     *out = (struct pl_place){.function = "", .linkage = "", .file = ""};
-    if (kind == PL_JIT_SCRIPT)
-        split_script(arena, strchr(name, ':') + 1, out);
-    else if (kind == PL_JIT_PYTHON)
-        split_python(arena, name + strlen("py::"), out);
-    else if (kind == PL_JIT_METHOD)
-        split_java(arena, name + 1, out);
+    if (i < KINDS && kinds[i].split)
+        kinds[i].split(arena, name, out);
     if (*out->function)
         out->linkage = whole;
     else
