@@ -3,6 +3,7 @@
 
 import functools
 import json
+import subprocess
 import sys
 import tempfile
 from pathlib import Path
@@ -11,7 +12,7 @@ HERE = Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent / "lib"))
 import claims  # noqa: E402
 from built import BUILD  # noqa: E402
-from claims import claim  # noqa: E402
+from claims import Skip, claim  # noqa: E402
 from interpreters import DEBIAN, VERSIONS, ask, interpreters, missing, name_of, run  # noqa: E402
 from pagedata import load  # noqa: E402
 from told import KNOWN, differences, stacks_in, told  # noqa: E402
@@ -24,16 +25,21 @@ def stacks_of(profile, *options):
     return stacks_in(json.loads(ask("export", "--format", "json", *options, profile)))
 
 
-def agrees(python, mode):
+def compare(mode, *command, least=50):
+    """The program's own stacks with those in its profiles."""
     with tempfile.TemporaryDirectory(prefix="plimsoll-test.") as place:
-        output, profiles = run(place, MODES[mode], python, KNOWN, "fork")
+        output, profiles = run(place, MODES[mode], *command)
         found = {}
         for profile in profiles:
             for size, stacks in stacks_of(profile, "--python").items():
                 found.setdefault(size, []).extend(stacks)
     wanted = told(output)
-    assert len(wanted) > 50, wanted
+    assert len(wanted) > least, wanted
     claims.expect(differences(wanted, found))
+
+
+def agrees(python, mode):
+    compare(mode, python, KNOWN, "fork")
 
 
 def survives(python, mode):
@@ -65,6 +71,33 @@ def interleaves(python):
     assert page.languages("from_c") == {"Python"} and page.languages("qsort") == {"native"}, page.texts()
 
 
+SPREAD = KNOWN.parent / "spread.py"
+
+
+def agrees_as_module(python):
+    compare("exact", "env", f"PYTHONPATH={KNOWN.parent}", python, "-m", "known")
+
+
+def agrees_in_venv(python):
+    with tempfile.TemporaryDirectory(prefix="plimsoll-test.") as place:
+        made = subprocess.run([python, "-m", "venv", "--without-pip", place], capture_output=True, text=True)
+        if made.returncode:
+            raise Skip(f"{python} has no venv: {made.stderr}")
+        compare("exact", Path(place) / "bin" / "python3", KNOWN)
+
+
+def agrees_elsewhere(python, how):
+    compare("exact", python, SPREAD, how, least=5)
+
+
+SPREADS = {
+    **{f"in a child of multiprocessing ({how})": functools.partial(agrees_elsewhere, how=how)
+       for how in ("fork", "spawn")},
+    "in a subinterpreter": functools.partial(agrees_elsewhere, how="subinterpreter"),
+}  # fmt: skip
+# The same in each version.
+WAYS = {"run as a module": agrees_as_module, "in a virtual environment": agrees_in_venv, **SPREADS}
+
 here = interpreters()
 for version in VERSIONS:
     if version not in {found for _, found in here}:
@@ -77,6 +110,8 @@ for python, version in here:
                    functools.partial(agrees, python, mode))  # fmt: skip
         claims.add(f"Python {name}, {mode}: a program that writes nonsense into the interpreter runs on",
                    functools.partial(survives, python, mode))  # fmt: skip
+    for way, agree in WAYS.items() if python == DEBIAN else SPREADS.items():
+        claims.add(f"Python {name}, {way}: each stack is the one that Python says", functools.partial(agree, python))
     claims.add(f"Python {name}: native and Python frames are in the order of the calls",
                functools.partial(interleaves, python))  # fmt: skip
 
@@ -85,7 +120,7 @@ for python, version in here:
 def a_merged_profile_keeps_python_frames():
     with tempfile.TemporaryDirectory(prefix="plimsoll-test.") as place:
         output, profiles = run(place, MODES["exact"], DEBIAN, KNOWN, "fork")
-        assert len(profiles) == 2, profiles
+        assert len(profiles) == 3, profiles
         merged = Path(place) / "merged.plim"
         ask("merge", "--output", merged, *profiles)
         found = stacks_of(merged, "--python")

@@ -5,10 +5,13 @@ Prints a line of JSON for each allocation: its size, which no other has, and the
 """
 
 import asyncio
+import atexit
 import ctypes
 import functools
+import gc
 import json
 import os
+import signal
 import sys
 import threading
 
@@ -249,6 +252,32 @@ def dying():
     Dies()
 
 
+class Cycle:
+    def __init__(self):
+        self.itself = self
+
+    def __del__(self):
+        alloc()
+
+
+def collected():
+    Cycle()
+    gc.collect()
+
+
+def interrupted(depth):
+    if depth:
+        return interrupted(depth - 1)
+    signal.raise_signal(signal.SIGUSR1)
+    return [alloc() for _ in range(2)]
+
+
+def signals():
+    before = signal.signal(signal.SIGUSR1, lambda number, frame: alloc())
+    interrupted(3)
+    signal.signal(signal.SIGUSR1, before)
+
+
 def executed():
     exec(compile("def made():\n\n    alloc()\nmade()", "<made>", "exec"), {"alloc": alloc})
     exec(compile("def made():\n    alloc()\n\nmade()", "<made>", "exec"), {"alloc": alloc})
@@ -405,6 +434,8 @@ def everything():
     comprehensions()
     exceptions()
     dying()
+    collected()
+    signals()
     executed()
     for which in range(3):
         long_function(which)
@@ -419,6 +450,26 @@ def print_records():
     sys.stdout.flush()
 
 
+def at_exit():
+    records.clear()
+    libc.malloc(60_000)
+    alloc()
+    print_records()
+
+
+def in_child():
+    """Forks, and allocates there."""
+    sys.stdout.flush()
+    child = os.fork()
+    if child == 0:
+        records.clear()
+        libc.malloc(50_000)
+        nested()
+        print_records()
+        os._exit(0)
+    os.waitpid(child, 0)
+
+
 if __name__ == "__main__":
     everything()
     threads = [threading.Thread(target=recursive, args=(n,)) for n in range(1, 4)]
@@ -428,12 +479,8 @@ if __name__ == "__main__":
         thread.join()
     print_records()
     if "fork" in sys.argv:
-        sys.stdout.flush()
-        child = os.fork()
-        if child == 0:
-            records.clear()
-            libc.malloc(50_000)
-            nested()
-            print_records()
-            os._exit(0)
-        os.waitpid(child, 0)
+        in_child()
+        thread = threading.Thread(target=in_child)
+        thread.start()
+        thread.join()
+    atexit.register(at_exit)
