@@ -68,7 +68,7 @@ def interleaves(python):
         assert not any(name.startswith(("_PyEval", "PyObject_")) for name in stack), stack
     assert any("_PyEval_EvalFrameDefault" in name for stack in native for name, _, _ in stack)
     assert not any(name == "from_c" for stack in native for name, _, _ in stack)
-    assert page.languages("from_c") == {"Python"} and page.languages("qsort") == {"native"}, page.texts()
+    assert page.languages("from_c") == {"Python"} and page.languages("ffi_call") == {"native"}, page.texts()
 
 
 SPREAD = KNOWN.parent / "spread.py"
