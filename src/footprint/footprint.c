@@ -758,7 +758,7 @@ static void measure_blocks(struct pl_known *known, struct pl_space *space, struc
 bool pl_residency_read(const struct pl_footprint_options *options, pl_residency_taken *take, void *context,
                        char *problem)
 {
-    struct pl_space space = {.pagemap = -1};
+    struct pl_space space = PL_SPACE_NONE;
     struct pl_known known = {0};
     struct pl_present *pages = malloc(sizeof *pages);
     const char *why = pages ? NULL : strerror(ENOMEM);

@@ -7,8 +7,7 @@
 
 #include "core/blocks/blocks.h"
 
-#define PAGE 4096u
-#define SPAN_GAP (256ull << 20) /* a larger gap between two blocks begins a new span */
+#define BLOCK_MOST (1ull << PL_ARCH_ADDRESS_BITS) /* bytes */
 #define TOPS (1u << PL_REGION_TOP_BITS)
 #define LOWS (1u << PL_REGION_LOW_BITS)
 #define CHUNK_LEAST 32u
@@ -95,16 +94,16 @@ static uint64_t word_behind(struct reading *reading, uint64_t at)
 /* A row of slots of one kind. Pages that were never written hold no block. */
 static bool take_row(struct reading *reading, uint64_t region, uint64_t at, uint64_t slots, bool large)
 {
-    uint64_t end = at + slots * 8, start, stop;
-    for (uint64_t from = at; pl_space_touched(reading->process, from, end, &start, &stop); from = stop) {
-        size_t wanted = stop - start < PL_SPACE_WINDOW ? stop - start : PL_SPACE_WINDOW;
-        stop = start + wanted;
-        if (pl_space_read(reading->process, start, reading->slot, wanted) != wanted)
-            return false;
-        reading->slot[wanted / 8] = word_behind(reading, stop);
-        if (!take_slots(reading, region, (start - at) / 8, wanted / 8, large))
-            return false;
-    }
+    uint64_t end = at + slots * 8, start = at, stop;
+    for (; pl_space_touched(reading->process, start, end, &start, &stop); start = stop)
+        for (uint64_t from = start; from < stop; from += PL_SPACE_WINDOW) {
+            size_t wanted = stop - from < PL_SPACE_WINDOW ? stop - from : PL_SPACE_WINDOW;
+            if (pl_space_read(reading->process, from, reading->slot, wanted) != wanted)
+                return false;
+            reading->slot[wanted / 8] = word_behind(reading, from + wanted);
+            if (!take_slots(reading, region, (from - at) / 8, wanted / 8, large))
+                return false;
+        }
     return true;
 }
 
@@ -235,9 +234,7 @@ void pl_census_free_table(struct pl_census_table *table)
 
 void pl_census_free(struct pl_census *census)
 {
-    for (uint32_t i = 0; i < census->spans; i++)
-        free(census->span[i].first);
-    free(census->span);
+    pl_index_free(&census->index);
     free(census->block);
     free(census->sample);
     free(census->heap);
@@ -310,84 +307,67 @@ static int by_address(const void *left, const void *right)
     return a->address < b->address ? -1 : a->address > b->address;
 }
 
-static bool fill_span(const struct pl_census *census, struct pl_census_span *span, uint32_t begin, uint32_t end)
+/* Blocks are found by address, one table after the other: the second one is sorted, and goes among the first. */
+bool pl_census_sort(struct pl_census *census)
 {
-    const struct pl_census_block *last = &census->block[end - 1];
-    span->from = census->block[begin].address & ~(uint64_t) (PAGE - 1);
-    span->to = last->address + last->size + 1;
-    uint64_t pages = (span->to - span->from) / PAGE + 2;
-    span->first = malloc(pages * sizeof *span->first);
-    uint32_t block = begin;
-    for (uint64_t page = 0; span->first && page < pages; page++) {
-        while (block < end && census->block[block].address < span->from + page * PAGE)
-            block++;
-        span->first[page] = block;
-    }
-    return span->first;
+    struct pl_census_block *block = census->block;
+    uint32_t sorted = 1;
+    while (sorted < census->count && block[sorted - 1].address <= block[sorted].address)
+        sorted++;
+    if (sorted >= census->count)
+        return true;
+    qsort(block + sorted, census->count - sorted, sizeof *block, by_address);
+    return merge_rows(census, 0, sorted);
 }
 
-static bool make_spans(struct pl_census *census)
+/* Two blocks at one address: the first is an older one whose free was not seen. What cannot be, a process has written
+ * over its table. */
+static void leave_out_stale(struct pl_census *census)
 {
-    for (uint32_t begin = 0, end = 0; begin < census->count; begin = end) {
-        for (end = begin + 1; end < census->count; end++)
-            if (census->block[end].address - census->block[end - 1].address - census->block[end - 1].size > SPAN_GAP)
-                break;
-        struct pl_census_span *more = realloc(census->span, (census->spans + 1) * sizeof *more);
-        if (!more)
-            return false;
-        census->span = more;
-        if (!fill_span(census, &census->span[census->spans], begin, end))
-            return false;
-        census->spans++;
+    uint32_t kept = 0;
+    for (uint32_t i = 0; i < census->count; i++) {
+        struct pl_census_block block = census->block[i];
+        if (block.address % 8 || block.address >= BLOCK_MOST)
+            continue;
+        if (block.size > BLOCK_MOST - block.address)
+            block.size = BLOCK_MOST - block.address;
+        kept -= kept && census->block[kept - 1].address >= block.address;
+        census->block[kept++] = block;
     }
-    return true;
+    census->count = kept;
 }
 
-void pl_census_sort(struct pl_census *census)
+static struct pl_index_block extent_of(const void *context, uint32_t number)
 {
-    if (census->count)
-        qsort(census->block, census->count, sizeof *census->block, by_address);
+    const struct pl_census_block *block = &((const struct pl_census *) context)->block[number];
+    return (struct pl_index_block){block->address, block->address + block->size};
+}
+
+static bool make_index(struct pl_census *census)
+{
+    unsigned granule_shift = 4;
+    leave_out_stale(census);
+    for (uint32_t i = 0; i < census->count; i++)
+        granule_shift = census->block[i].address % 16 ? 3 : granule_shift;
+    return pl_index_make(&census->index, census->count, granule_shift, extent_of, census);
 }
 
 bool pl_census_settle(struct pl_census *census, struct pl_space *space)
 {
     struct pl_space_window window = {.space = space, .word = malloc(PL_SPACE_WORDS)};
-    if (!window.word)
-        return false;
-    if (!census->walked)
-        pl_census_sort(census);
-    if (census->glibc) /* blocks in chunks that were walked are not vague */
+    bool good = window.word && (census->walked || pl_census_sort(census));
+    if (good && census->glibc) /* blocks in chunks that were walked are not vague */
         settle_addresses(census, &window);
     free(window.word);
-    return make_spans(census);
-}
-
-static const struct pl_census_span *span_at(const struct pl_census *census, uint64_t address)
-{
-    for (uint32_t i = 0; i < census->spans; i++)
-        if (address - census->span[i].from < census->span[i].to - census->span[i].from)
-            return &census->span[i];
-    return NULL;
-}
-
-/* The last block that begins at `address` or before it; `span` has the address. */
-static uint32_t last_before(const struct pl_census *census, const struct pl_census_span *span, uint64_t address)
-{
-    uint64_t page = (address - span->from) / PAGE;
-    uint32_t low = span->first[page], high = span->first[page + 1];
-    while (low < high) {
-        uint32_t middle = low + (high - low) / 2;
-        if (census->block[middle].address <= address)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low ? low - 1 : PL_CENSUS_NONE;
+    return good && make_index(census);
 }
 
 uint32_t pl_census_before(const struct pl_census *census, uint64_t address)
 {
-    uint32_t low = 0, high = census->count;
+    bool begins;
+    uint32_t low = 0, high = census->count, count = pl_index_count(&census->index, address, &begins);
+    if (count && census->block[count - 1].address <= address)
+        return count - 1;
     while (low < high) {
         uint32_t middle = low + (high - low) / 2;
         if (census->block[middle].address <= address)
@@ -400,9 +380,7 @@ uint32_t pl_census_before(const struct pl_census *census, uint64_t address)
 
 uint32_t pl_census_find(const struct pl_census *census, uint64_t address)
 {
-    const struct pl_census_span *span = span_at(census, address);
-    uint32_t block = span ? last_before(census, span, address) : PL_CENSUS_NONE;
-    if (block == PL_CENSUS_NONE || address - census->block[block].address > census->block[block].size)
-        return PL_CENSUS_NONE;
-    return block;
+    bool begins;
+    uint32_t block = pl_index_count(&census->index, address, &begins) - 1;
+    return pl_census_holds(census, block, address, begins) ? block : PL_CENSUS_NONE;
 }

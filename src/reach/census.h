@@ -9,16 +9,17 @@
 #ifndef PL_CENSUS_H
 #define PL_CENSUS_H
 
+#include "reach/index.h"
 #include "reach/memory/space.h"
 #include "reach/samples.h"
 
-struct pl_census_block {
+struct pl_census_block { /* 24 bytes: there are many */
     uint64_t address;
-    uint64_t size;
-    uint32_t place; /* of its tally: an offset in the file, in units of 64 bytes; or one of the below */
-    uint32_t owner; /* verdict.h: the lost block that it is lost with */
-    uint8_t held;   /* verdict.h */
-    bool vague;     /* it begins here, or 16 bytes later */
+    uint64_t size : 56;
+    uint64_t held : 7;  /* verdict.h */
+    uint64_t vague : 1; /* it begins here, or 16 bytes later */
+    uint32_t place;     /* of its tally: an offset in the file, in units of 64 bytes; or one of the below */
+    uint32_t owner;     /* verdict.h: the lost block that it is lost with */
 };
 
 #define PL_CENSUS_UNRECORDED 0u      /* a place: the profiler has no record of it: only glibc knows that it is in use */
@@ -29,12 +30,6 @@ struct pl_census_sample {
     uint32_t row;  /* the number of its row in the profile */
 };
 
-/* Blocks that lie near each other. */
-struct pl_census_span {
-    uint64_t from, to; /* `to` is behind the last block */
-    uint32_t *first;   /* for each page: the first block that begins there or later */
-};
-
 struct pl_census_heap {
     uint64_t from, to;
 };
@@ -43,10 +38,9 @@ struct pl_census {
     struct pl_census_block *block; /* by address */
     uint32_t count;
     uint32_t room;
-    bool glibc;  /* the allocator is glibc's */
-    bool walked; /* glibc's heaps were walked: every block in use is here (chunks.h) */
-    struct pl_census_span *span;
-    uint32_t spans;
+    bool glibc;                      /* the allocator is glibc's */
+    bool walked;                     /* glibc's heaps were walked: every block in use is here (chunks.h) */
+    struct pl_index index;           /* settled */
     struct pl_census_sample *sample; /* if not all blocks are recorded */
     uint32_t samples, sample_room;
     struct pl_census_heap *heap; /* if walked: glibc's heaps, as far as they could be understood; by address */
@@ -82,11 +76,17 @@ bool pl_census_settle(struct pl_census *census, struct pl_space *space);
 
 /* Adds a block. False: no memory. */
 bool pl_census_enter(struct pl_census *census, struct pl_census_block block);
-void pl_census_sort(struct pl_census *census);
+bool pl_census_sort(struct pl_census *census); /* false: no memory */
 void pl_census_free(struct pl_census *census);
 
 /* The last block that begins at this address or before; PL_CENSUS_NONE: there is none. */
 uint32_t pl_census_before(const struct pl_census *census, uint64_t address);
+
+/* Is the address in this block, or at the end of it? `begins`: one begins there, so it is this one. */
+INLINE bool pl_census_holds(const struct pl_census *census, uint32_t block, uint64_t address, bool begins)
+{
+    return block != PL_CENSUS_NONE && (begins || address - census->block[block].address <= census->block[block].size);
+}
 
 /* The block that this address is in, or at the end of; PL_CENSUS_NONE: none. */
 uint32_t pl_census_find(const struct pl_census *census, uint64_t address);

@@ -146,12 +146,13 @@ static void walk(struct chunks *chunks, const struct pl_heap *heap)
 
 /* ---- where chunks are ---- */
 
-/* Pages that were never touched have no chunk. */
+/* Pages that were never touched have no chunk; there may be terabytes of them. */
 static uint64_t next_touched(struct chunks *chunks, uint64_t at, uint64_t to)
 {
-    while (at < to && pl_present_state(&chunks->pages, at) == PL_PAGE_UNTOUCHED)
-        at += PL_PAGE;
-    return at < to ? at : to;
+    uint64_t end;
+    if (at < to && pl_present_state(&chunks->pages, at) == PL_PAGE_UNTOUCHED)
+        pl_space_touched(chunks->space, at, to, &at, &end);
+    return at < to ? at & ~(uint64_t) (PL_PAGE - 1) : to;
 }
 
 /* Chunks with mappings of their own. The kernel joins mappings, so one may begin at any page. Where one is not found,
@@ -336,12 +337,12 @@ static void enter_rest(struct chunks *chunks)
             any = true;
         }
     if (any)
-        pl_census_sort(chunks->census);
+        chunks->full |= !pl_census_sort(chunks->census);
 }
 
 static void take_all(struct chunks *chunks)
 {
-    pl_census_sort(&chunks->recorded);
+    chunks->full |= !pl_census_sort(&chunks->recorded);
     look_everywhere(chunks);
     enter_rest(chunks);
     for (uint32_t i = 0; i < chunks->caches.count && !chunks->full; i++)

@@ -9,16 +9,7 @@
 #ifndef PL_DOMINATE_H
 #define PL_DOMINATE_H
 
-#include <stdbool.h>
-#include <stdint.h>
-
-/* The successors of node n are to[first[n]] ... to[first[n + 1] - 1]. */
-struct pl_graph {
-    uint32_t nodes; /* at least 1 */
-    uint64_t *first;
-    uint32_t *to;
-};
-#define PL_GRAPH_NONE UINT32_MAX
+#include "reach/graph.h"
 
 /* Fills dominator[n]: PL_GRAPH_NONE for node 0, and for nodes that cannot be reached from it. `order`, also with room
  * for all nodes, gets the nodes that can be reached, each after its dominator; returns how many. 0: no memory. */

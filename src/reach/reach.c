@@ -127,13 +127,12 @@ static bool go_on(void *context, uint64_t read_bytes)
     return options->ending || !is_interrupted();
 }
 
-/* Each block is read once for verdicts, and once more for what follows. */
 static void expect_reading(struct work *work)
 {
     const struct pl_census *census = &work->reach->census;
     work->expected_bytes = work->space.read_bytes;
     for (uint32_t i = 0; i < census->count; i++)
-        work->expected_bytes += census->block[i].size * (work->options->also ? 2 : 1);
+        work->expected_bytes += census->block[i].size;
 }
 
 static bool follow_all(struct work *work)
@@ -143,8 +142,8 @@ static bool follow_all(struct work *work)
     if (!settle(work) || !pl_roots_find(&work->roots, &work->space, &reach->census, reach->complete, options->inode))
         return false;
     expect_reading(work);
-    return pl_verdicts_reach(&reach->census, &work->roots, &work->space) &&
-           (!options->also || options->also(options->context, &reach->census, &work->roots, &work->space));
+    return options->instead ? options->instead(options->context, &reach->census, &work->roots, &work->space)
+                            : pl_verdicts_reach(&reach->census, &work->roots, &work->space);
 }
 
 static bool follow(struct work *work)
@@ -233,7 +232,7 @@ bool pl_reach_read(struct pl_reach *reach, const struct pl_reach_options *option
     *reach = (struct pl_reach){.sampled = options->live_at};
     if (!work)
         return false;
-    work->space.pagemap = -1;
+    work->space = PL_SPACE_NONE;
     work->reach = reach;
     work->options = options;
     pl_remote_hold_interrupts(&before); /* a copy must not be left behind */

@@ -36,8 +36,8 @@ struct pl_reach_options {
     uint64_t inode;     /* of its profile */
     bool complete;      /* all blocks since its start are known */
     bool glibc;         /* with live_at: its malloc is that of glibc */
-    /* Called before the copy ends, when all verdicts are there; NULL: nothing else is wanted. False: no memory. */
-    bool (*also)(void *context, struct pl_census *census, const struct pl_roots *roots, struct pl_space *space);
+    /* Called in place of pl_verdicts_reach(), if no verdicts are wanted; NULL: they are. False: no memory. */
+    bool (*instead)(void *context, struct pl_census *census, const struct pl_roots *roots, struct pl_space *space);
     void *context;
     void (*progress)(void *what, double fraction); /* of what is to be read; NULL: nobody wants to know */
     void *what;

@@ -12,108 +12,99 @@
 #include "reach/dominate.h"
 #include "reach/walk.h"
 
-#define OF_ROOT (1u << 31) /* an edge from a root; else from a block */
-
-struct edge {
-    uint32_t from, to;
+struct link {
+    uint32_t root, block;
 };
 
 struct making {
     struct pl_retain *retain;
     const struct pl_retain_namer *namer;
-    struct edge *edge;
-    uint64_t edges, room;
+    struct link *link; /* from roots */
+    size_t links, room;
     bool full;
     struct pl_graph graph;
     uint32_t *dominator, *order;
 };
 
-/* ---- edges ---- */
+/* ---- the graph ---- */
 
-static void add_edge(struct making *making, uint32_t from, uint32_t to)
+static void add_link(struct making *making, struct link link)
 {
-    const struct edge *last = making->edges ? &making->edge[making->edges - 1] : NULL;
-    if (last && last->from == from && last->to == to)
+    const struct link *last = making->links ? &making->link[making->links - 1] : NULL;
+    if (last && last->root == link.root && last->block == link.block)
         return;
-    if (making->edges == making->room) {
-        uint64_t room = making->room ? making->room + making->room / 2 : 1u << 16;
-        struct edge *more = realloc(making->edge, room * sizeof *more);
-        if (!more) {
-            making->full = true;
+    if (making->links == making->room) {
+        size_t room = making->room ? 2 * making->room : 4096;
+        struct link *more = realloc(making->link, room * sizeof *more);
+        making->full |= !more;
+        if (!more)
             return;
-        }
-        making->edge = more;
+        making->link = more;
         making->room = room;
     }
-    making->edge[making->edges++] = (struct edge){from, to};
+    making->link[making->links++] = link;
 }
 
-static void meet(struct pl_walk *walk, uint32_t block, bool begins, uint64_t at)
+static void meet_from_root(struct pl_walk *walk, uint32_t block, bool begins, uint64_t at)
 {
     struct making *making = walk->context;
     (void) begins;
-    if (walk->from != PL_CENSUS_NONE) {
-        add_edge(making, walk->from, block);
-        return;
-    }
     uint32_t root = making->namer->root_at(making->namer->context, walk->space, walk->roots, walk->thread, at);
     if (root >= making->retain->roots)
         making->retain->roots = root + 1;
-    add_edge(making, OF_ROOT | root, block);
+    add_link(making, (struct link){root, block});
 }
 
-static bool collect(struct making *making, struct pl_census *census, const struct pl_roots *roots,
-                    struct pl_space *space)
+static void meet_from_block(struct pl_walk *walk, uint32_t block, bool begins, uint64_t at)
+{
+    struct making *making = walk->context;
+    uint32_t first = 1 + making->retain->roots;
+    (void) begins;
+    (void) at;
+    pl_graph_add(&making->graph, first + walk->from, first + block);
+}
+
+static int by_root(const void *left, const void *right)
+{
+    const struct link *a = left, *b = right;
+    return a->root != b->root ? (a->root < b->root ? -1 : 1) : (a->block > b->block) - (a->block < b->block);
+}
+
+/* Node 0 leads to all roots, and these to blocks. */
+static void add_roots(struct making *making)
+{
+    uint32_t roots = making->retain->roots;
+    if (making->links)
+        qsort(making->link, making->links, sizeof *making->link, by_root);
+    for (uint32_t r = 0; r < roots; r++)
+        pl_graph_add(&making->graph, 0, 1 + r);
+    for (size_t i = 0; i < making->links; i++)
+        pl_graph_add(&making->graph, 1 + making->link[i].root, 1 + roots + making->link[i].block);
+    free(making->link);
+    making->link = NULL;
+}
+
+static bool collect(struct making *making, struct pl_walk *walk)
+{
+    walk->context = making;
+    walk->meet = meet_from_root;
+    pl_walk_roots(walk);
+    if (making->full || !pl_graph_begin(&making->graph, 1 + making->retain->roots + walk->census->count))
+        return false;
+    add_roots(making);
+    walk->meet = meet_from_block;
+    pl_walk_blocks(walk);
+    making->retain->edges = making->graph.edges;
+    return pl_graph_end(&making->graph);
+}
+
+static bool make_graph(struct making *making, struct pl_census *census, const struct pl_roots *roots,
+                       struct pl_space *space)
 {
     struct pl_walk walk;
-    if (!pl_walk_begin(&walk, census, roots, space))
-        return false;
-    walk.meet = meet;
-    walk.context = making;
-    pl_walk_roots(&walk);
-    for (uint32_t i = 0; i < census->count; i++)
-        walk.waiting[i] = i;
-    for (uint32_t done = 0; done < census->count && !making->full && !space->stopped;)
-        done += (uint32_t) pl_walk_scan(&walk, walk.waiting + done, census->count - done);
+    bool good = pl_walk_begin(&walk, census, roots, space) && collect(making, &walk);
     pl_walk_end(&walk);
-    return !making->full;
-}
-
-/* ---- the graph ---- */
-
-static uint32_t node_of_block(const struct making *making, uint32_t block)
-{
-    return 1 + making->retain->roots + block;
-}
-
-static uint32_t node_of(const struct making *making, uint32_t from)
-{
-    return from & OF_ROOT ? 1 + (from & ~OF_ROOT) : node_of_block(making, from);
-}
-
-/* Sorts edges by where they begin, by counting. */
-static bool make_graph(struct making *making, uint32_t blocks)
-{
-    struct pl_graph *graph = &making->graph;
-    uint32_t roots = making->retain->roots;
-    graph->nodes = 1 + roots + blocks;
-    graph->first = calloc(graph->nodes + 2ull, sizeof *graph->first);
-    graph->to = malloc((making->edges + roots + 1) * sizeof *graph->to);
-    if (!graph->first || !graph->to)
-        return false;
-    uint64_t *next = graph->first + 1; /* after sorting, first[n + 1] is where those of n end */
-    next[1] = roots;
-    for (uint64_t e = 0; e < making->edges; e++)
-        next[node_of(making, making->edge[e].from) + 1]++;
-    for (uint32_t n = 1; n < graph->nodes; n++)
-        next[n] += next[n - 1];
-    for (uint32_t r = 0; r < roots; r++)
-        graph->to[next[0]++] = 1 + r;
-    for (uint64_t e = 0; e < making->edges; e++)
-        graph->to[next[node_of(making, making->edge[e].from)]++] = node_of_block(making, making->edge[e].to);
-    free(making->edge);
-    making->edge = NULL;
-    return true;
+    return good;
 }
 
 /* ---- answers ---- */
@@ -160,9 +151,6 @@ static void find_ways(struct making *making)
 static bool answer(struct making *making, uint32_t blocks)
 {
     struct pl_retain *retain = making->retain;
-    retain->edges = making->edges;
-    if (!make_graph(making, blocks))
-        return false;
     making->dominator = malloc(making->graph.nodes * sizeof *making->dominator);
     making->order = malloc(making->graph.nodes * sizeof *making->order);
     retain->root = malloc((blocks + 1ull) * sizeof *retain->root);
@@ -188,10 +176,9 @@ bool pl_retain_find(struct pl_retain *retain, struct pl_census *census, const st
 {
     struct making making = {.retain = retain, .namer = namer};
     *retain = (struct pl_retain){0};
-    bool good = collect(&making, census, roots, space) && answer(&making, census->count);
-    free(making.edge);
-    free(making.graph.first);
-    free(making.graph.to);
+    bool good = make_graph(&making, census, roots, space) && answer(&making, census->count);
+    free(making.link);
+    pl_graph_free(&making.graph);
     free(making.dominator);
     free(making.order);
     if (!good)

@@ -8,6 +8,8 @@
 #include <sys/ptrace.h>
 #include <sys/uio.h>
 
+#include "reach/memory/ranges.h"
+
 #define PAGE 4096u
 #define REGISTERS_BYTES 16384u      /* all sets of one thread */
 #define ARENA_BYTES (64ull << 20)   /* glibc's heaps of other arenas begin at multiples of it */
@@ -110,15 +112,7 @@ static int by_address(const void *left, const void *right)
 
 const struct pl_roots_piece *pl_roots_heap(const struct pl_roots *roots, uint64_t address)
 {
-    size_t low = 0, high = roots->heaps;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (roots->heap[middle].to <= address)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low < roots->heaps && roots->heap[low].from <= address ? &roots->heap[low] : NULL;
+    return pl_ranges_find(roots->heap, roots->heaps, sizeof *roots->heap, address);
 }
 
 /* ---- glibc's memory ---- */
@@ -151,31 +145,38 @@ static bool add_main_heap(struct search *search, const struct pl_space_part *par
 
 /* It begins with the address of its arena, which lies in it or in another such heap, the heap before it, and its size.
  */
-static bool add_arena_heap(struct search *search, const struct pl_space_part *part)
+static bool is_arena_heap(struct search *search, const struct pl_space_part *part, uint64_t at, uint64_t *size)
 {
     struct pl_space_window *window = &search->window;
-    uint64_t at = (part->from + ARENA_BYTES - 1) & -ARENA_BYTES;
-    for (bool good = true; at < part->to; at += ARENA_BYTES) {
-        uint64_t arena = pl_space_word(window, at), size = pl_space_word(window, at + 16);
-        bool is_heap = arena % ARENA_BYTES < PAGE && arena % 16 == 0 && arena > ARENA_BYTES && size >= PAGE &&
-                       size <= ARENA_BYTES && size % PAGE == 0 && at + size <= part->to &&
-                       pl_space_at(search->space, arena);
-        if (is_heap)
+    uint64_t arena = pl_space_word(window, at);
+    *size = pl_space_word(window, at + 16);
+    return arena % ARENA_BYTES < PAGE && arena % 16 == 0 && arena > ARENA_BYTES && *size >= PAGE &&
+           *size <= ARENA_BYTES && *size % PAGE == 0 && at + *size <= part->to && pl_space_at(search->space, arena);
+}
+
+/* Programs reserve terabytes that they do not use: those are passed over. */
+static bool add_arena_heaps(struct search *search, const struct pl_space_part *part)
+{
+    uint64_t at = (part->from + ARENA_BYTES - 1) & -ARENA_BYTES, touched, end, size;
+    bool good = true;
+    while (good && pl_space_touched(search->space, at, part->to, &touched, &end)) {
+        if (touched == at && is_arena_heap(search, part, at, &size))
             good = add_heap(search, at, at + size);
-        if (!good)
-            return false;
+        at = touched == at ? at + ARENA_BYTES : (touched + ARENA_BYTES - 1) & -ARENA_BYTES;
     }
-    return true;
+    return good;
 }
 
 /* A block that glibc has mapped by itself: its chunk is the whole mapping, which the kernel may have joined with
- * others. */
+ * others. Those in heaps that are known, which are nearly all, need not be read for that. */
 static bool add_mapped_blocks(struct search *search)
 {
+    const struct pl_roots *roots = search->roots;
+    const size_t known = roots->heaps;
     bool good = true;
     for (uint32_t i = 0; good && i < search->census->count; i++) {
         const struct pl_census_block *block = &search->census->block[i];
-        if (block->size < PAGE)
+        if (block->size < PAGE || pl_ranges_find(roots->heap, known, sizeof *roots->heap, block->address))
             continue;
         uint64_t chunk = pl_space_word(&search->window, block->address - 8);
         uint64_t before = pl_space_word(&search->window, block->address - PL_CHUNK_FRONT);
@@ -195,6 +196,12 @@ static bool add_walked_heaps(struct search *search)
     return good;
 }
 
+static void sort_heaps(struct pl_roots *roots)
+{
+    if (roots->heaps)
+        qsort(roots->heap, roots->heaps, sizeof *roots->heap, by_address);
+}
+
 static bool find_heaps(struct search *search)
 {
     if (!add_walked_heaps(search))
@@ -205,14 +212,14 @@ static bool find_heaps(struct search *search)
         if (fit && !strcmp(part->name, "[heap]")) {
             if (!add_main_heap(search, part))
                 return false;
-        } else if (fit && !*part->name && !add_arena_heap(search, part)) {
+        } else if (fit && !*part->name && !add_arena_heaps(search, part)) {
             return false;
         }
     }
+    sort_heaps(search->roots);
     if (search->census->glibc && !add_mapped_blocks(search))
         return false;
-    if (search->roots->heaps)
-        qsort(search->roots->heap, search->roots->heaps, sizeof *search->roots->heap, by_address);
+    sort_heaps(search->roots);
     return true;
 }
 
@@ -283,9 +290,10 @@ static bool add_part(struct search *search, const struct pl_space_part *part)
     struct pl_roots *roots = search->roots;
     uint64_t from = start_of(search, part);
     bool good = true;
-    for (size_t i = 0; good && i < roots->heaps && from < part->to; i++) {
+    size_t first = pl_ranges_from(roots->heap, roots->heaps, sizeof *roots->heap, from);
+    for (size_t i = first; good && i < roots->heaps && roots->heap[i].from < part->to; i++) {
         const struct pl_roots_piece *heap = &roots->heap[i];
-        if (heap->to <= from || heap->from >= part->to)
+        if (heap->to <= from)
             continue;
         uint64_t end = heap->to < part->to ? heap->to : part->to;
         good = append(&roots->piece, &roots->pieces, &roots->room,

@@ -5,8 +5,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define NEAR_MOST 4096u /* bytes: larger blocks are worth a call of the kernel */
-#define INNERMOST 4096u /* bytes of a stack in which a function that was interrupted has its pointers */
+#define GAP_MOST 4096u        /* bytes between two blocks that are read with them */
+#define RUN_MOST (256u << 10) /* bytes: a larger block may have pages that were never touched */
+#define INNERMOST 4096u       /* bytes of a stack in which a function that was interrupted has its pointers */
 
 /* ---- words ---- */
 
@@ -21,111 +22,108 @@ static bool is_bookkeeping(const struct pl_walk *walk, const struct pl_census_bl
     return word == block->address - PL_CHUNK_FRONT + (chunk & ~(uint64_t) PL_CHUNK_FLAGS);
 }
 
-/* `at` is the address of the first word; 0: they are registers. */
+/* Looking up a pointer has to wait for memory twice. Several are looked up together, so that they wait together. */
+static void follow_hits(struct pl_walk *walk)
+{
+    uint32_t block[PL_WALK_HITS], from = walk->from;
+    bool begins[PL_WALK_HITS];
+    for (unsigned i = 0; i < walk->hits; i++) {
+        block[i] = pl_index_count(&walk->census->index, walk->hit[i].word, &begins[i]) - 1;
+        if (walk->mark && block[i] != PL_CENSUS_NONE)
+            __builtin_prefetch(&walk->mark[block[i]]);
+        if (!begins[i] && block[i] != PL_CENSUS_NONE)
+            __builtin_prefetch(&walk->census->block[block[i]]);
+    }
+    for (unsigned i = 0; i < walk->hits; i++) {
+        const struct pl_walk_hit *hit = &walk->hit[i];
+        if (!pl_census_holds(walk->census, block[i], hit->word, begins[i]) || block[i] == hit->from)
+            continue;
+        walk->from = hit->from;
+        if (begins[i] || !is_bookkeeping(walk, &walk->census->block[block[i]], hit->word))
+            walk->meet(walk, block[i], begins[i], hit->at);
+    }
+    walk->from = from;
+    walk->hits = 0;
+}
+
+static void note(struct pl_walk *walk, uint64_t word, uint64_t at)
+{
+    const struct pl_index_line *line = pl_index_line(&walk->census->index, word);
+    if (!line)
+        return;
+    __builtin_prefetch(line);
+    walk->hit[walk->hits++] = (struct pl_walk_hit){word, at, walk->from};
+    if (walk->hits == PL_WALK_HITS)
+        follow_hits(walk);
+}
+
+/* `at` is the address of the first word; 0: they are registers. One comparison tells most data from addresses. */
+static void scan_words(struct pl_walk *walk, uint64_t at, const uint64_t *word, size_t count)
+{
+    const uint64_t low = walk->low, extent = walk->high - walk->low;
+    for (size_t i = 0; i < count; i++)
+        if (unlikely(word[i] - low <= extent))
+            note(walk, word[i], at ? at + 8 * i : 0);
+}
+
 static void scan(struct pl_walk *walk, uint64_t at, const uint64_t *word, size_t count)
 {
-    for (size_t i = 0; i < count; i++) {
-        if (word[i] - walk->low > walk->high - walk->low)
-            continue;
-        uint32_t block = pl_census_find(walk->census, word[i]);
-        if (block == PL_CENSUS_NONE || block == walk->from)
-            continue;
-        bool begins = word[i] == walk->census->block[block].address;
-        if (begins || !is_bookkeeping(walk, &walk->census->block[block], word[i]))
-            walk->meet(walk, block, begins, at ? at + 8 * i : 0);
-    }
+    scan_words(walk, at, word, count);
+    follow_hits(walk);
 }
 
 /* ---- blocks ---- */
 
+static uint64_t end_of(const struct pl_census_block *block)
+{
+    return block->address + (block->size & ~7ull);
+}
+
+/* Pages that were never touched have no pointers, and are not read: reading would make the kernel map them. */
 static void scan_large(struct pl_walk *walk, uint32_t number)
 {
     const struct pl_census_block *block = &walk->census->block[number];
+    const struct pl_space_part *part = pl_space_at(walk->space, block->address);
+    uint64_t begin = block->address, end = end_of(block), to = end;
+    bool shared = part && part->shared;
     walk->from = number;
-    for (uint64_t at = 0; at + 8 <= block->size && !walk->space->stopped; at += PL_SPACE_WINDOW) {
-        uint64_t left = block->size - at, bytes = left < PL_SPACE_WINDOW ? left & ~7ull : PL_SPACE_WINDOW;
-        struct pl_space_piece piece = {block->address + at, bytes};
-        pl_space_gather(walk->space, &piece, 1, walk->buffer);
-        scan(walk, piece.from, walk->buffer, bytes / 8);
-    }
-}
-
-/* One call of the kernel for each block would take most of the time in a list, whose blocks come one at a time. Often
- * each is near the one before it. */
-static bool is_near(const struct pl_walk *walk, const struct pl_space_piece *piece)
-{
-    return piece->bytes <= NEAR_MOST && piece->from - walk->window.from + PL_SPACE_WORDS < 3 * PL_SPACE_WORDS;
-}
-
-static void read_near(struct pl_walk *walk, const struct pl_space_piece *piece)
-{
-    for (size_t i = 0; i < piece->bytes / 8; i++)
-        walk->buffer[i] = pl_space_word(&walk->window, piece->from + 8 * i);
-}
-
-static void read_blocks(struct pl_walk *walk, const struct pl_space_piece *piece, size_t count)
-{
-    if (count == 1 && is_near(walk, piece)) {
-        read_near(walk, piece);
-        return;
-    }
-    pl_space_gather(walk->space, piece, count, walk->buffer);
-    if (count == 1) { /* the next one may be near it */
-        walk->window.from = piece->from;
-        walk->window.bytes = 0;
-    }
-}
-
-/* Reads and scans several blocks. */
-static void scan_blocks(struct pl_walk *walk, const uint32_t *number, size_t count)
-{
-    struct pl_space_piece piece[PL_SPACE_PIECES];
-    const uint64_t *at = walk->buffer;
-    for (size_t i = 0; i < count; i++) {
-        const struct pl_census_block *block = &walk->census->block[number[i]];
-        piece[i] = (struct pl_space_piece){block->address, block->size & ~7ull};
-    }
-    read_blocks(walk, piece, count);
-    for (size_t i = 0; i < count; at += piece[i++].bytes / 8) {
-        walk->from = number[i];
-        scan(walk, piece[i].from, at, piece[i].bytes / 8);
-    }
-}
-
-size_t pl_walk_scan(struct pl_walk *walk, const uint32_t *number, size_t count)
-{
-    uint32_t chosen[PL_SPACE_PIECES];
-    size_t n = 0, taken = 0;
-    uint64_t bytes = 0;
-    for (; taken < count && n < PL_SPACE_PIECES; taken++) {
-        uint64_t size = walk->census->block[number[taken]].size & ~7ull;
-        if (bytes + size > PL_SPACE_WINDOW)
-            break;
-        if (size)
-            chosen[n++] = number[taken];
-        bytes += size;
-    }
-    walk->bookkeeping = false;
-    if (n)
-        scan_blocks(walk, chosen, n);
-    if (!taken)
-        scan_large(walk, number[taken++]);
-    return taken;
-}
-
-void pl_walk_drain(struct pl_walk *walk)
-{
-    uint32_t number[PL_SPACE_PIECES];
-    while (walk->count && !walk->space->stopped) {
-        size_t n = 0;
-        uint64_t bytes = 0;
-        while (n < PL_SPACE_PIECES && walk->count && (!n || bytes < PL_SPACE_WINDOW / 2)) {
-            number[n] = walk->waiting[--walk->count];
-            bytes += walk->census->block[number[n++]].size;
+    for (; shared ? begin < to : pl_space_touched(walk->space, begin, to, &begin, &end); begin = end)
+        for (uint64_t at = begin; at < end && !walk->space->stopped; at += PL_SPACE_WINDOW) {
+            uint64_t bytes = end - at < PL_SPACE_WINDOW ? end - at : PL_SPACE_WINDOW;
+            pl_space_fill(walk->space, at, walk->buffer, bytes);
+            scan(walk, at, walk->buffer, bytes / 8);
         }
-        for (size_t done = 0; done < n;)
-            done += pl_walk_scan(walk, number + done, n - done);
+}
+
+/* Blocks that lie side by side, in one piece. Returns the first block behind them. */
+static uint32_t scan_run(struct pl_walk *walk, uint32_t first)
+{
+    const struct pl_census_block *block = walk->census->block;
+    uint64_t from = block[first].address, to = end_of(&block[first]);
+    uint32_t behind = first + 1;
+    for (; behind < walk->census->count; behind++) {
+        uint64_t end = end_of(&block[behind]);
+        if (block[behind].size > RUN_MOST || block[behind].address > to + GAP_MOST || end - from > PL_SPACE_WINDOW)
+            break;
+        to = end > to ? end : to;
     }
+    pl_space_fill(walk->space, from, walk->buffer, to - from);
+    for (uint32_t i = first; i < behind; i++) {
+        walk->from = i;
+        scan_words(walk, block[i].address, walk->buffer + (block[i].address - from) / 8, block[i].size / 8);
+    }
+    follow_hits(walk);
+    return behind;
+}
+
+void pl_walk_blocks(struct pl_walk *walk)
+{
+    walk->bookkeeping = false;
+    for (uint32_t i = 0; i < walk->census->count && !walk->space->stopped;)
+        if (walk->census->block[i].size > RUN_MOST)
+            scan_large(walk, i++);
+        else
+            i = scan_run(walk, i);
 }
 
 /* ---- roots ---- */
@@ -266,25 +264,18 @@ bool pl_walk_begin(struct pl_walk *walk, struct pl_census *census, const struct 
 {
     *walk = (struct pl_walk){.census = census, .roots = roots, .space = space, .from = PL_CENSUS_NONE};
     walk->buffer = malloc(PL_SPACE_WINDOW);
-    walk->window = (struct pl_space_window){.space = space, .word = malloc(PL_SPACE_WORDS)};
-    walk->waiting = malloc((census->count + 1ull) * sizeof *walk->waiting);
-    if (census->count) {
-        const struct pl_census_block *last = &census->block[census->count - 1];
-        walk->low = census->block[0].address;
-        walk->high = last->address + last->size;
-    } else {
-        walk->low = walk->high = UINT64_MAX;
+    walk->low = walk->high = UINT64_MAX;
+    for (uint32_t i = 0; i < census->count; i++) {
+        uint64_t end = census->block[i].address + census->block[i].size;
+        walk->high = i == 0 || end > walk->high ? end : walk->high;
     }
-    if (walk->buffer && walk->waiting && walk->window.word)
-        return true;
-    pl_walk_end(walk);
-    return false;
+    if (census->count)
+        walk->low = census->block[0].address;
+    return walk->buffer;
 }
 
 void pl_walk_end(struct pl_walk *walk)
 {
-    free(walk->window.word);
     free(walk->buffer);
-    free(walk->waiting);
     *walk = (struct pl_walk){0};
 }

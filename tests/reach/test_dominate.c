@@ -40,7 +40,7 @@ static void draw(struct drawn *drawn, uint32_t nodes, uint32_t edges)
             drawn->to[used++] = below(nodes); /* also itself, and the same again */
     }
     drawn->first[nodes] = used;
-    drawn->graph = (struct pl_graph){nodes, drawn->first, drawn->to};
+    drawn->graph = (struct pl_graph){.nodes = nodes, .first = drawn->first, .to = drawn->to};
 }
 
 /* Which nodes can be reached from node 0 without `without`. */
@@ -101,7 +101,8 @@ static void dominators_of_random_graphs_are_those_of_the_definition(void **state
 static void a_long_chain_needs_no_deep_stack(void **state)
 {
     enum { NODES = 1000000 };
-    struct pl_graph graph = {NODES, malloc((NODES + 1) * sizeof(uint64_t)), malloc(NODES * sizeof(uint32_t))};
+    struct pl_graph graph = {
+        .nodes = NODES, .first = malloc((NODES + 1) * sizeof(uint64_t)), .to = malloc(NODES * sizeof(uint32_t))};
     uint32_t *dominator = malloc(NODES * sizeof *dominator), *order = malloc(NODES * sizeof *order);
     (void) state;
     for (uint32_t n = 0; n <= NODES; n++)

@@ -569,7 +569,7 @@ static enum pl_exit look(pid_t pid, const char *live, const char *subject)
     if (how.live_at)
         return refuse_sampled(pid);
     pl_rootnames_open(&held.names, pid, !given.no_symbols);
-    how.also = find_holders;
+    how.instead = find_holders;
     how.context = &held;
     bool good = pl_reach_read(&held.reach, &how);
     enum pl_exit status =

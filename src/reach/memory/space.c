@@ -9,6 +9,9 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
+#include "reach/memory/ranges.h"
+#include "reach/memory/scan.h"
+
 #define LEAST_PAGE 4096u
 #define PAGES 1024u             /* looked up at once */
 #define ASK_EVERY (16ull << 20) /* bytes */
@@ -77,11 +80,16 @@ static struct pl_space_part *append(struct pl_space *space, const struct pl_spac
     return &space->part[space->count++];
 }
 
-void pl_space_begin(struct pl_space *space, pid_t pid)
+static int open_file(pid_t pid, const char *name)
 {
     char path[64];
-    snprintf(path, sizeof path, "/proc/%d/pagemap", pid);
-    *space = (struct pl_space){.pid = pid, .pagemap = open(path, O_RDONLY | O_CLOEXEC)};
+    snprintf(path, sizeof path, "/proc/%d/%s", pid, name);
+    return open(path, O_RDONLY | O_CLOEXEC);
+}
+
+void pl_space_begin(struct pl_space *space, pid_t pid)
+{
+    *space = (struct pl_space){.pid = pid, .contents = open_file(pid, "mem"), .pagemap = open_file(pid, "pagemap")};
 }
 
 bool pl_space_open(struct pl_space *space, pid_t pid)
@@ -108,10 +116,12 @@ bool pl_space_open(struct pl_space *space, pid_t pid)
 
 void pl_space_close(struct pl_space *space)
 {
+    if (space->contents >= 0)
+        close(space->contents);
     if (space->pagemap >= 0)
         close(space->pagemap);
     free(space->part);
-    *space = (struct pl_space){.pagemap = -1};
+    *space = PL_SPACE_NONE;
 }
 
 bool pl_space_is_device(const struct pl_space_part *part)
@@ -122,15 +132,7 @@ bool pl_space_is_device(const struct pl_space_part *part)
 
 const struct pl_space_part *pl_space_at(const struct pl_space *space, uint64_t address)
 {
-    size_t low = 0, high = space->count;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (space->part[middle].to <= address)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low < space->count && space->part[low].from <= address ? &space->part[low] : NULL;
+    return pl_ranges_find(space->part, space->count, sizeof *space->part, address);
 }
 
 /* ---- contents ---- */
@@ -140,26 +142,54 @@ uint64_t pl_space_page(void)
     return (uint64_t) sysconf(_SC_PAGESIZE);
 }
 
-/* The kernel has a word for each page. */
-bool pl_space_touched(const struct pl_space *space, uint64_t from, uint64_t to, uint64_t *begin, uint64_t *end)
+/* Since Linux 6.7 the kernel finds them itself, and knows pages of zeros. It passes over what was never touched in
+ * large steps. False: it cannot. */
+static bool scan_touched(const struct pl_space *space, uint64_t from, uint64_t to, struct pl_scan_range *out)
+{
+    const uint64_t size = pl_space_page();
+    struct pl_scan scan = {.size = sizeof scan,
+                           .start = from & ~(size - 1),
+                           .end = (to + size - 1) & ~(size - 1),
+                           .range = (uintptr_t) out,
+                           .ranges = 1,
+                           .pages_most = PAGES,
+                           .inverted = PL_SCAN_ZEROS,
+                           .all = PL_SCAN_ZEROS,
+                           .any = PL_SCAN_PRESENT | PL_SCAN_SWAPPED};
+    int found = ioctl(space->pagemap, PL_SCAN, &scan);
+    if (found == 0)
+        *out = (struct pl_scan_range){to, to, 0};
+    return found >= 0;
+}
+
+/* Before, there was only a word for each page. */
+static void read_touched(const struct pl_space *space, uint64_t from, uint64_t to, struct pl_scan_range *out)
 {
     const uint64_t size = pl_space_page();
     uint64_t entry[PAGES];
-    *begin = *end = to;
-    for (uint64_t page = from & ~(size - 1); page < to && *end == to; page += PAGES * size) {
+    *out = (struct pl_scan_range){to, to, 0};
+    for (uint64_t page = from & ~(size - 1); page < to && out->end == to; page += PAGES * size) {
         size_t pages = (to - page + size - 1) / size < PAGES ? (to - page + size - 1) / size : PAGES;
         ssize_t bytes = (ssize_t) (pages * sizeof *entry);
         if (space->pagemap < 0 || pread(space->pagemap, entry, (size_t) bytes, (off_t) (page / size * 8)) != bytes)
             memset(entry, 0xff, (size_t) bytes);
-        for (size_t i = 0; i < pages && *end == to; i++) {
-            uint64_t at = page + i * size;
+        for (size_t i = 0; i < pages && out->end == to; i++) {
             bool touched = entry[i] >> 62; /* present, or swapped out */
-            if (touched && *begin == to)
-                *begin = at > from ? at : from;
-            else if (!touched && *begin < to)
-                *end = at;
+            if (touched && out->start == to)
+                out->start = page + i * size;
+            else if (!touched && out->start < to)
+                out->end = page + i * size;
         }
     }
+}
+
+bool pl_space_touched(const struct pl_space *space, uint64_t from, uint64_t to, uint64_t *begin, uint64_t *end)
+{
+    struct pl_scan_range found;
+    if (from < to && (space->pagemap < 0 || !scan_touched(space, from, to, &found)))
+        read_touched(space, from, to, &found);
+    *begin = from >= to ? to : found.start > from ? found.start : from;
+    *end = from < to && found.end < to ? found.end : to;
     return *begin < to;
 }
 
@@ -174,38 +204,30 @@ static bool count_read(struct pl_space *space, size_t bytes)
     return !space->stopped;
 }
 
+/* Not process_vm_readv(): for that the kernel pins pages, and copies each one that the process shares with a fork of
+ * itself. That takes four times as long, and as much memory as is read. */
 size_t pl_space_read(struct pl_space *space, uint64_t from, void *to, size_t bytes)
 {
     struct iovec local = {to, bytes}, remote = {(void *) from, bytes};
-    ssize_t got = space->stopped ? 0 : process_vm_readv(space->pid, &local, 1, &remote, 1, 0);
+    ssize_t got = space->stopped         ? 0
+                  : space->contents >= 0 ? pread(space->contents, to, bytes, (off_t) from)
+                                         : process_vm_readv(space->pid, &local, 1, &remote, 1, 0);
     if (got <= 0 || !count_read(space, (size_t) got))
         return 0;
     return (size_t) got;
 }
 
-/* The kernel stops at the first piece that it cannot read: the rest is asked for again, without that one. */
-void pl_space_gather(struct pl_space *space, const struct pl_space_piece *piece, size_t count, void *to)
+void pl_space_fill(struct pl_space *space, uint64_t from, void *to, size_t bytes)
 {
-    struct iovec remote[PL_SPACE_PIECES];
-    uint8_t *at = to;
-    for (size_t done = 0; done < count;) {
-        size_t wanted = 0, n = 0;
-        for (size_t i = done; i < count && n < PL_SPACE_PIECES; i++) {
-            remote[n++] = (struct iovec){(void *) piece[i].from, piece[i].bytes};
-            wanted += piece[i].bytes;
-        }
-        struct iovec local = {at, wanted};
-        ssize_t got = space->stopped ? 0 : process_vm_readv(space->pid, &local, 1, remote, n, 0);
-        size_t left = got > 0 && count_read(space, (size_t) got) ? (size_t) got : 0;
-        for (size_t i = 0; i < n && left >= piece[done].bytes; i++, done++) {
-            left -= piece[done].bytes;
-            at += piece[done].bytes;
-            wanted -= piece[done].bytes;
-        }
-        if (wanted) {
-            memset(at + left, 0, piece[done].bytes - left);
-            at += piece[done++].bytes;
-        }
+    uint8_t *out = to;
+    while (bytes) {
+        size_t got = pl_space_read(space, from, out, bytes);
+        uint64_t unreadable = ((from + got) | (LEAST_PAGE - 1)) + 1 - (from + got);
+        size_t skipped = bytes - got < unreadable ? bytes - got : unreadable;
+        memset(out + got, 0, skipped);
+        out += got + skipped;
+        from += got + skipped;
+        bytes -= got + skipped;
     }
 }
 

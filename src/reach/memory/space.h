@@ -28,6 +28,7 @@ struct pl_space_part {
 
 struct pl_space {
     pid_t pid;
+    int contents;               /* /proc/PID/mem; -1: cannot be read in this way */
     int pagemap;                /* which pages were ever touched; -1: not known */
     struct pl_space_part *part; /* by address */
     size_t count;
@@ -38,6 +39,8 @@ struct pl_space {
     uint64_t asked; /* read_bytes then */
     bool stopped;
 };
+
+#define PL_SPACE_NONE ((struct pl_space){.contents = -1, .pagemap = -1})
 
 /* Bytes of a page of the kernel, to which it gives a word in pagemap: on AArch64 also 16 or 64 KiB. */
 uint64_t pl_space_page(void);
@@ -62,13 +65,8 @@ bool pl_space_touched(const struct pl_space *space, uint64_t from, uint64_t to, 
 /* How many bytes could be read, from the first on. */
 size_t pl_space_read(struct pl_space *space, uint64_t from, void *to, size_t bytes);
 
-/* Reads several pieces, one behind the other. Those that cannot be read become zero. */
-#define PL_SPACE_PIECES 512
-struct pl_space_piece {
-    uint64_t from;
-    size_t bytes;
-};
-void pl_space_gather(struct pl_space *space, const struct pl_space_piece *piece, size_t count, void *to);
+/* The same, but what cannot be read becomes zero. */
+void pl_space_fill(struct pl_space *space, uint64_t from, void *to, size_t bytes);
 
 /* A window through which words are read that lie near each other. */
 #define PL_SPACE_WORDS (64u << 10)
