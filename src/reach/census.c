@@ -234,7 +234,7 @@ void pl_census_free_table(struct pl_census_table *table)
 
 void pl_census_free(struct pl_census *census)
 {
-    pl_index_free(&census->index);
+    pl_locate_free(&census->index);
     free(census->block);
     free(census->sample);
     free(census->heap);
@@ -337,10 +337,10 @@ static void leave_out_stale(struct pl_census *census)
     census->count = kept;
 }
 
-static struct pl_index_block extent_of(const void *context, uint32_t number)
+static struct pl_locate_block extent_of(const void *context, uint32_t number)
 {
     const struct pl_census_block *block = &((const struct pl_census *) context)->block[number];
-    return (struct pl_index_block){block->address, block->address + block->size};
+    return (struct pl_locate_block){block->address, block->address + block->size};
 }
 
 static bool make_index(struct pl_census *census)
@@ -349,7 +349,7 @@ static bool make_index(struct pl_census *census)
     leave_out_stale(census);
     for (uint32_t i = 0; i < census->count; i++)
         granule_shift = census->block[i].address % 16 ? 3 : granule_shift;
-    return pl_index_make(&census->index, census->count, granule_shift, extent_of, census);
+    return pl_locate_make(&census->index, census->count, granule_shift, extent_of, census);
 }
 
 bool pl_census_settle(struct pl_census *census, struct pl_space *space)
@@ -365,7 +365,7 @@ bool pl_census_settle(struct pl_census *census, struct pl_space *space)
 uint32_t pl_census_before(const struct pl_census *census, uint64_t address)
 {
     bool begins;
-    uint32_t low = 0, high = census->count, count = pl_index_count(&census->index, address, &begins);
+    uint32_t low = 0, high = census->count, count = pl_locate_count(&census->index, address, &begins);
     if (count && census->block[count - 1].address <= address)
         return count - 1;
     while (low < high) {
@@ -381,6 +381,6 @@ uint32_t pl_census_before(const struct pl_census *census, uint64_t address)
 uint32_t pl_census_find(const struct pl_census *census, uint64_t address)
 {
     bool begins;
-    uint32_t block = pl_index_count(&census->index, address, &begins) - 1;
+    uint32_t block = pl_locate_count(&census->index, address, &begins) - 1;
     return pl_census_holds(census, block, address, begins) ? block : PL_CENSUS_NONE;
 }

@@ -9,7 +9,7 @@
 #ifndef PL_CENSUS_H
 #define PL_CENSUS_H
 
-#include "reach/index.h"
+#include "reach/locate.h"
 #include "reach/memory/space.h"
 #include "reach/samples.h"
 
@@ -40,7 +40,7 @@ struct pl_census {
     uint32_t room;
     bool glibc;                      /* the allocator is glibc's */
     bool walked;                     /* glibc's heaps were walked: every block in use is here (chunks.h) */
-    struct pl_index index;           /* settled */
+    struct pl_locate index;          /* settled */
     struct pl_census_sample *sample; /* if not all blocks are recorded */
     uint32_t samples, sample_room;
     struct pl_census_heap *heap; /* if walked: glibc's heaps, as far as they could be understood; by address */

@@ -28,7 +28,7 @@ static void follow_hits(struct pl_walk *walk)
     uint32_t block[PL_WALK_HITS], from = walk->from;
     bool begins[PL_WALK_HITS];
     for (unsigned i = 0; i < walk->hits; i++) {
-        block[i] = pl_index_count(&walk->census->index, walk->hit[i].word, &begins[i]) - 1;
+        block[i] = pl_locate_count(&walk->census->index, walk->hit[i].word, &begins[i]) - 1;
         if (walk->mark && block[i] != PL_CENSUS_NONE)
             __builtin_prefetch(&walk->mark[block[i]]);
         if (!begins[i] && block[i] != PL_CENSUS_NONE)
@@ -48,7 +48,7 @@ static void follow_hits(struct pl_walk *walk)
 
 static void note(struct pl_walk *walk, uint64_t word, uint64_t at)
 {
-    const struct pl_index_line *line = pl_index_line(&walk->census->index, word);
+    const struct pl_locate_line *line = pl_locate_line(&walk->census->index, word);
     if (!line)
         return;
     __builtin_prefetch(line);

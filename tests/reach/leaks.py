@@ -2,6 +2,7 @@
 """leaks - `plimsoll leaks PID` says of each block what has become of it, and leaves no trace in the process."""
 
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -112,6 +113,31 @@ def memory_that_forks_leave_out_is_read_while_the_process_stands_still():
     with python(script) as process:
         done = plimsoll("leaks", process.pid, "--all-digits")
         assert "MADV_DONTFORK" in done.stdout and "54,321" not in done.stdout, done.stdout + done.stderr
+
+
+def leaks_and_faults(pid):
+    """What `plimsoll leaks` says, and how often the kernel had to provide a page for it."""
+    environment = {name: value for name, value in os.environ.items() if name != "MALLOC_PERTURB_"}
+    with subprocess.Popen([str(PLIMSOLL), "leaks", str(pid)], stdout=subprocess.PIPE, text=True,
+                          env=environment | {"PLIMSOLL_CACHE": "off", "COLUMNS": "200"}) as process:
+        text = process.stdout.read()
+        _, status, usage = os.wait4(process.pid, 0)
+        process.returncode = os.waitstatus_to_exitcode(status)
+    assert process.returncode == 0, text
+    return text, usage.ru_minflt
+
+
+@claim
+def terabytes_that_are_only_reserved_cost_nothing_and_pages_of_the_heap_are_not_copied():
+    with exactly(KEEPS.parent / "wide") as process:
+        text, faults = leaks_and_faults(process.pid)
+        found = tables(text)
+        assert found["lost"] == {"lose_one": ("104 B", 1)}, text
+        assert not found.get("with") and not found.get("inner"), text
+        read = re.search(r"([\d.]+) MiB were read, from a copy", text)
+        assert read and 64 <= float(read[1]) < 128, text
+        # The heap has 16,384 pages. The kernel would copy each, if it were asked to pin it.
+        assert faults < 12000, (faults, text)
 
 
 @claim

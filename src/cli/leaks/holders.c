@@ -12,6 +12,8 @@
 #include <string.h>
 
 #include "cli/say.h"
+#include "export/pairs.h"
+#include "reader/base/grow.h"
 
 #define DEPTH_MOST 16 /* deeper blocks belong to the node above */
 #define STEPS_MOST 24 /* of a way */
@@ -28,9 +30,9 @@ struct node {
 };
 
 struct tree {
-    struct node *node;
-    uint32_t count, slots; /* slots: a power of two */
-    uint32_t *slot;        /* number + 1; 0: free */
+    struct pl_pairs pairs; /* of parent and group */
+    struct node *node;     /* by their number */
+    uint32_t count, room;
 };
 
 struct making {
@@ -43,41 +45,16 @@ struct making {
 
 /* --- trees --- */
 
-static uint32_t slot_of(const struct tree *tree, uint32_t parent, uint32_t group)
-{
-    uint64_t hash = ((uint64_t) parent << 32 | group) * 0x9e3779b97f4a7c15u;
-    uint32_t at = (uint32_t) (hash >> 32) & (tree->slots - 1);
-    while (tree->slot[at]) {
-        const struct node *node = &tree->node[tree->slot[at] - 1];
-        if (node->parent == parent && node->group == group)
-            break;
-        at = (at + 1) & (tree->slots - 1);
-    }
-    return at;
-}
-
-static void grow(struct tree *tree)
-{
-    tree->slots = tree->slots ? 2 * tree->slots : 1024;
-    tree->node = pl_say_memory(realloc(tree->node, tree->slots / 2 * sizeof *tree->node));
-    free(tree->slot);
-    tree->slot = pl_say_memory(calloc(tree->slots, sizeof *tree->slot));
-    for (uint32_t i = 0; i < tree->count; i++)
-        tree->slot[slot_of(tree, tree->node[i].parent, tree->node[i].group)] = i + 1;
-}
-
 /* The node of this group below that parent. */
 static uint32_t enter(struct tree *tree, uint32_t parent, uint32_t group, uint32_t example)
 {
-    if (2 * (tree->count + 1) > tree->slots)
-        grow(tree);
-    uint32_t at = slot_of(tree, parent, group);
-    if (!tree->slot[at]) {
+    uint32_t number = pl_pairs_number(&tree->pairs, parent, group);
+    if (number == tree->count) {
         uint32_t depth = parent == NONE ? 0 : tree->node[parent].depth + 1;
-        tree->node[tree->count] = (struct node){.parent = parent, .group = group, .example = example, .depth = depth};
-        tree->slot[at] = ++tree->count;
+        tree->node = pl_grow(tree->node, tree->count, &tree->room, sizeof *tree->node);
+        tree->node[tree->count++] = (struct node){.parent = parent, .group = group, .example = example, .depth = depth};
     }
-    return tree->slot[at] - 1;
+    return number;
 }
 
 static uint32_t enter_below(struct tree *tree, uint32_t parent, uint32_t group, uint32_t example)
@@ -89,8 +66,8 @@ static uint32_t enter_below(struct tree *tree, uint32_t parent, uint32_t group, 
 
 static void free_tree(struct tree *tree)
 {
+    pl_pairs_free(&tree->pairs);
     free(tree->node);
-    free(tree->slot);
 }
 
 /* --- blocks --- */
@@ -258,7 +235,11 @@ static void add_rest(struct making *making, uint32_t nodes)
 
 struct pl_holders pl_holders_make(const struct pl_holders_source *source)
 {
-    struct making making = {.source = source, .room = 64, .out = {.count = 1}};
+    struct making making = {.source = source,
+                            .room = 64,
+                            .out = {.count = 1},
+                            .blocks = {.pairs = pl_pairs_new()},
+                            .ways = {.pairs = pl_pairs_new()}};
     making.out.record = pl_say_memory(calloc(making.room, sizeof *making.out.record));
     add_blocks(&making);
     uint32_t nodes = making.blocks.count, listed = 0;

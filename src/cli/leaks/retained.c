@@ -22,6 +22,8 @@
 #include "cli/report/print.h"
 #include "cli/select.h"
 #include "cli/subject.h"
+#include "export/pairs.h"
+#include "reader/base/grow.h"
 #include "reader/write/annotate.h"
 
 #define TOP 20
@@ -83,44 +85,25 @@ struct share {
 };
 
 struct shares {
-    struct share *share;
-    uint32_t count, slots; /* slots: a power of two */
-    uint32_t *slot;        /* number + 1; 0: free */
+    struct pl_pairs pairs; /* of root and path */
+    struct share *share;   /* by their number, until they are sorted */
+    uint32_t count, room;
 };
-
-static uint32_t slot_of(const struct shares *shares, uint32_t root, uint32_t path)
-{
-    uint64_t hash = ((uint64_t) root << 32 | path) * 0x9e3779b97f4a7c15u;
-    uint32_t at = (uint32_t) (hash >> 32) & (shares->slots - 1);
-    while (shares->slot[at]) {
-        const struct share *share = &shares->share[shares->slot[at] - 1];
-        if (share->root == root && share->path == path)
-            break;
-        at = (at + 1) & (shares->slots - 1);
-    }
-    return at;
-}
-
-static void grow(struct shares *shares)
-{
-    shares->slots = shares->slots ? 2 * shares->slots : 1024;
-    shares->share = pl_say_memory(realloc(shares->share, shares->slots / 2 * sizeof *shares->share));
-    free(shares->slot);
-    shares->slot = pl_say_memory(calloc(shares->slots, sizeof *shares->slot));
-    for (uint32_t i = 0; i < shares->count; i++)
-        shares->slot[slot_of(shares, shares->share[i].root, shares->share[i].path)] = i + 1;
-}
 
 static struct share *share_of(struct shares *shares, uint32_t root, uint32_t path)
 {
-    if (2 * shares->count >= shares->slots)
-        grow(shares);
-    uint32_t at = slot_of(shares, root, path);
-    if (!shares->slot[at]) {
-        shares->share[shares->count] = (struct share){.root = root, .path = path};
-        shares->slot[at] = ++shares->count;
+    uint32_t number = pl_pairs_number(&shares->pairs, root, path);
+    if (number == shares->count) {
+        shares->share = pl_grow(shares->share, shares->count, &shares->room, sizeof *shares->share);
+        shares->share[shares->count++] = (struct share){.root = root, .path = path};
     }
-    return &shares->share[shares->slot[at] - 1];
+    return &shares->share[number];
+}
+
+static void free_shares(struct shares *shares)
+{
+    pl_pairs_free(&shares->pairs);
+    free(shares->share);
 }
 
 /* Largest root first, then its largest site. */
@@ -391,15 +374,16 @@ static bool find_holders(void *context, struct pl_census *census, const struct p
 
 static enum pl_exit print_now(const struct pl_view *view, struct held *held, const char *live)
 {
-    struct shares shares = {0};
+    struct shares shares = {.pairs = pl_pairs_new()};
     find_paths(held, live);
-    if (given.site)
+    if (given.site) {
+        free_shares(&shares);
         return put_ways(view, held);
+    }
     add_up(held, &shares);
     put_roots(view, held, &shares, held->retain.roots);
     put_rest(view, held);
-    free(shares.slot);
-    free(shares.share);
+    free_shares(&shares);
     return PL_EXIT_OK;
 }
 
@@ -427,11 +411,10 @@ static void take_stored(struct held *held, struct shares *shares)
 
 static enum pl_exit print_then(const struct pl_view *view, struct held *held)
 {
-    struct shares shares = {0};
+    struct shares shares = {.pairs = pl_pairs_new()};
     take_stored(held, &shares);
     put_roots(view, held, &shares, held->names.count);
-    free(shares.slot);
-    free(shares.share);
+    free_shares(&shares);
     free(held->names.root);
     return PL_EXIT_OK;
 }
