@@ -19,8 +19,8 @@
 #define HEAP_COUNTS_KNOWN                                                                                              \
     1.25                       /* the same, if the program is known to keep another heap: that is the likelier reason  \
                                 */
-#define USUAL_BYTES (8 << 20)  /* tables, the profiler */
-#define PROFILE_COUNTS 1.5     /* times the profile: what the profiler keeps to find its records again */
+#define USUAL_BYTES (8 << 20)  /* tables of the loader and of libraries, the profiler's code */
+#define PROFILE_COUNTS 1.5     /* times the profile: what the profiler keeps, if that was not measured */
 #define THREAD_BYTES (1 << 20) /* a thread's stack, its arena, and what the profiler keeps for it */
 #define BYTES_LEAST (16 << 20) /* less is not worth a headline */
 #define SHARE_MOST 0.5         /* of anonymous RSS: that is most of it */
@@ -76,6 +76,15 @@ const char *pl_resident_manager(const struct pl_profile *profile)
     return NULL;
 }
 
+const struct pl_moment_view *pl_resident_highest(const struct pl_profile *profile)
+{
+    const struct pl_moment_view *most = NULL;
+    for (uint32_t i = 0; i < profile->moments; i++)
+        if (profile->moment[i].rss_bytes > (most ? most->rss_bytes : 0))
+            most = &profile->moment[i];
+    return most;
+}
+
 static double anonymous(const struct pl_moment_view *moment)
 {
     return fmax(0, moment->rss_bytes - moment->file_bytes);
@@ -91,7 +100,8 @@ bool pl_resident_outside(const struct pl_profile *profile, struct pl_resident *o
     bool known = pl_resident_manager(profile);
     double heap = (known ? HEAP_COUNTS_KNOWN : HEAP_COUNTS) * profile->total[PL_METRIC_PEAK_SPACE].high;
     double file = (double) profile->header.chunks * profile->header.chunk_bytes;
-    double usual = USUAL_BYTES + PROFILE_COUNTS * file + (double) profile->threads * THREAD_BYTES;
+    double own = most->own_bytes > 0 ? most->own_private_bytes : PROFILE_COUNTS * file;
+    double usual = USUAL_BYTES + own + (double) profile->threads * THREAD_BYTES;
     *out = (struct pl_resident){.most = most, .anonymous_bytes = anonymous(most)};
     out->outside_bytes = fmax(0, out->anonymous_bytes - heap - usual);
     double share = out->outside_bytes >= BYTES_LEAST ? out->outside_bytes / out->anonymous_bytes : 0;

@@ -17,6 +17,9 @@ struct pl_resident {
     bool most_outside;                 /* that part is the larger one */
 };
 
+/* The moment with the highest RSS; NULL if RSS is not known. */
+const struct pl_moment_view *pl_resident_highest(const struct pl_profile *profile);
+
 /* How to see the memory of a program that is known to manage most of it itself; NULL: it is not known to. */
 const char *pl_resident_manager(const struct pl_profile *profile);
 

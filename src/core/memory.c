@@ -1,34 +1,33 @@
 /* SPDX-License-Identifier: MIT */
-/* memory.c - the ledger of memory.h: which tables are mapped, so that all of them can be given back. */
+/* memory.c - the ledger of memory.h: which tables are mapped. */
 #include "core/memory.h"
 
 #define ENTRIES 255
 
-bool pl_memory_in_ledger;
-
+/* Bytes are 0 while an entry is being written: whoever reads it then skips it. */
 static struct page {
     struct page *next;
     struct {
         void *at; /* NULL: free */
         size_t bytes;
     } entry[ENTRIES];
-} * pages;
+} first_page, *pages = &first_page;
 _Static_assert(sizeof(struct page) <= 4096, "a page of the ledger is a page");
 
 static bool write_down(struct page *page, void *at, size_t bytes)
 {
     for (unsigned i = 0; i < ENTRIES; i++)
         if (!load_relaxed(&page->entry[i].at) && swap_if(&page->entry[i].at, NULL, at)) {
-            page->entry[i].bytes = bytes;
+            store_release(&page->entry[i].bytes, bytes);
             return true;
         }
     return false;
 }
 
-/* If there is no memory for a page, the table stays mapped for good. */
+/* If there is no memory for a page, nobody knows of the table, and it stays mapped for good. */
 void pl_memory_enter(void *at, size_t bytes)
 {
-    if (likely(!pl_memory_in_ledger) || !at)
+    if (!at)
         return;
     for (;;) {
         struct page *first = load_acquire(&pages);
@@ -46,23 +45,36 @@ void pl_memory_enter(void *at, size_t bytes)
 
 void pl_memory_strike(const void *at)
 {
-    if (likely(!pl_memory_in_ledger) || !at)
+    if (!at)
         return;
     for (struct page *page = load_acquire(&pages); page; page = page->next)
         for (unsigned i = 0; i < ENTRIES; i++)
             if (load_relaxed(&page->entry[i].at) == at) {
+                store_release(&page->entry[i].bytes, 0);
                 store_release(&page->entry[i].at, NULL);
                 return;
             }
+}
+
+void pl_memory_each(pl_memory_visitor *visit, void *context)
+{
+    for (struct page *page = load_acquire(&pages); page; page = page->next)
+        for (unsigned i = 0; i < ENTRIES; i++) {
+            uintptr_t at = (uintptr_t) load_acquire(&page->entry[i].at);
+            size_t bytes = load_acquire(&page->entry[i].bytes);
+            if (at && bytes)
+                visit(context, at, bytes);
+        }
 }
 
 void pl_memory_free_all(void)
 {
     for (struct page *page = load_acquire(&pages); page; page = page->next)
         for (unsigned i = 0; i < ENTRIES; i++) {
+            size_t bytes = exchange(&page->entry[i].bytes, 0);
             void *at = exchange(&page->entry[i].at, NULL);
-            if (at)
-                pl_sys_munmap(at, page->entry[i].bytes);
+            if (at && bytes)
+                pl_sys_munmap(at, bytes);
         }
 }
 

@@ -47,13 +47,16 @@ INLINE size_t pl_memory_pages(size_t bytes)
 extern HIDDEN uint32_t pl_memory_frozen;
 
 /*
- * The ledger of all tables, for a front end that can leave a process again (pl_process_leave): it gives all of them
- * back at once. Other front ends do not set this, and keep no ledger.
+ * The ledger of all tables: it says how much memory the profiler itself takes up (own.c), and a front end that can
+ * leave a process again (pl_process_leave) gives all of them back at once.
  */
-extern HIDDEN bool pl_memory_in_ledger;
 void pl_memory_enter(void *at, size_t bytes);
 void pl_memory_strike(const void *at);
 void pl_memory_free_all(void);
+
+/* Calls `visit` with each table. Tables may come and go meanwhile. */
+typedef void pl_memory_visitor(void *context, uintptr_t at, size_t bytes);
+void pl_memory_each(pl_memory_visitor *visit, void *context);
 
 /* Whole pages of a static array become zero again. */
 void pl_memory_wipe(void *at, size_t bytes);

@@ -450,6 +450,7 @@ static void write_timeline(struct pl_json *json, const struct pl_profile *profil
         pl_json_add_real(json, "calls", moment->allocated_calls);
         pl_json_add_known(json, "rss_bytes", moment->rss_bytes);
         pl_json_add_known(json, "file_bytes", moment->file_bytes);
+        pl_json_add_known(json, "profiler_bytes", moment->own_bytes);
         pl_json_add_whole(json, "interval_bytes", moment->interval_bytes);
         pl_json_end(json, '}');
     }

@@ -476,7 +476,11 @@ struct pl_header {
     uint32_t live_reserved;
     uint32_t python;         /* enum pl_python_seen: whether frames of Python code are read */
     uint32_t python_version; /* with `python`: as in Py_Version; 0: not known */
-    uint8_t reserved[PL_HEADER_BYTES - 1632];
+    uint64_t own_rss_bytes;  /* the highest RSS of a moment, about; 0: the next two were not measured */
+    uint64_t own_bytes;      /* the part of it that is private memory of the profiler, */
+    uint64_t own_file_bytes; /* and the part that is this file */
+    uint64_t own_end_bytes;  /* private memory of the profiler when the process ended; 0: not measured */
+    uint8_t reserved[PL_HEADER_BYTES - 1664];
 };
 
 /* A loaded object. The same object loaded again at another address is another module. Module 1 is always "no module":
@@ -949,8 +953,8 @@ struct pl_footprint_record {
 };
 
 /*
- * How much of what was live was resident at one time, of all and by site: `plimsoll run --resident` writes it. Sites are
- * in falling order of what is not resident; those that find no room count only in `all`.
+ * How much of what was live was resident at one time, of all and by site: `plimsoll run --resident` writes it. Sites
+ * are in falling order of what is not resident; those that find no room count only in `all`.
  */
 #define PL_RESIDENT_SITES 72
 struct pl_resident_record {
@@ -992,9 +996,9 @@ struct pl_jit_record {
 };
 
 /*
- * What held the heap when `plimsoll retained` followed all pointers: trees below roots. A node of blocks is dominated by
- * its parent: nothing else leads to it. A node of a way is the next step from a root to a block, on a shortest way. Blocks
- * of one function that follow each other are one node. A parent comes before its children.
+ * What held the heap when `plimsoll retained` followed all pointers: trees below roots. A node of blocks is dominated
+ * by its parent: nothing else leads to it. A node of a way is the next step from a root to a block, on a shortest way.
+ * Blocks of one function that follow each other are one node. A parent comes before its children.
  */
 enum pl_holder {
     PL_HOLDER_NONE,
@@ -1067,6 +1071,7 @@ PL_FREEZE_AT(struct pl_header, automatic, 912);
 PL_FREEZE_AT(struct pl_header, steerable, 1104);
 PL_FREEZE_AT(struct pl_header, obeyed, 1128);
 PL_FREEZE_AT(struct pl_header, looked, 1592);
+PL_FREEZE_AT(struct pl_header, own_rss_bytes, 1632);
 PL_FREEZE(struct pl_module, 128);
 PL_FREEZE(struct pl_frame, 16);
 PL_FREEZE(struct pl_thread_record, 256);

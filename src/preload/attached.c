@@ -149,7 +149,6 @@ bool pl_front_linked(void)
 static int begin_profile(void)
 {
     int saved = errno;
-    pl_memory_in_ledger = true;
     pl_libc_learn_modules();
     pl_bounds_stack_end = getauxval(AT_RANDOM); /* the kernel stores random bytes above the arguments */
     pl_front_malloc = plimsoll_desk.patch[0].entry ? plimsoll_desk.patch[0].entry : linked_malloc();

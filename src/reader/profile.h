@@ -204,6 +204,8 @@ struct pl_moment_view {
     double allocated_bytes, allocated_calls; /* since the start, or the reset */
     double rss_bytes;                        /* 0: not known */
     double file_bytes;                       /* the part of it that is backed by files and shared memory */
+    double own_bytes;                        /* the part of RSS that is Plimsoll's own; 0: not known */
+    double own_private_bytes;                /* of that, all but the profile */
     uint64_t interval_bytes;                 /* 0: exact */
 };
 

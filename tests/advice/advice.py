@@ -8,6 +8,7 @@ profile the gain is a lower limit: it may be below the true value, as far as est
 import json
 import re
 import shutil
+import struct
 import subprocess
 import sys
 import tempfile
@@ -30,6 +31,7 @@ MODES = {"counted": ["--exact"], "sampled": ["--sample", SAMPLE]}
 SCARCE = "scarcely sampled"
 AT_ONCE = 3  # cases wait most of the time
 ATTEMPTS = 4
+FLAGS_AT, FLAG_LINKED = 24, 1 << 11  # in struct pl_header
 SECONDS_LEAST, HALF_ADDS = 1.0, 0.25  # as in src/analysis/leaks/rise.c
 
 # The smallest and the largest gain that is accepted, as shares of the true value.
@@ -86,6 +88,7 @@ CASES = {
         Case("fragmentation holes", "fragmentation", None, lambda _: {"gain_bytes": 24 << 20}, TOLERANCE_OF_TIME),
     "freed blocks with pages of their own keep no pages": Case("fragmentation mapped"),
     "blocks freed at exit get no advice": Case("fragmentation exit"),
+    "memory that the profiler keeps is not the program's": Case("fragmentation tables"),
 }
 
 place = tempfile.TemporaryDirectory(prefix="plimsoll-advice.", dir="/dev/shm")
@@ -201,6 +204,26 @@ def merged_profiles_get_no_advice_about_time():
     done = subprocess.run([PLIMSOLL, "merge", "-o", merged, forget, nodes], capture_output=True, env=environment())
     assert done.returncode == 0, done.stderr.decode()
     assert [advice["kind"] for advice in advice_of(merged)] == ["pool"]
+
+
+@claim
+def findings_about_one_wrapper_of_malloc_name_the_callers():
+    path, _ = profile_of(["leak", "wrapper"], "counted")
+    done = subprocess.run([PLIMSOLL, "report", path], capture_output=True, text=True, env=environment(COLUMNS="300"))
+    for owner in ("site_names", "site_numbers"):
+        assert re.search(rf"\d\. site_forget \([^)]*\) ← {owner} \([^)]*\) holds", done.stdout), done.stdout
+
+
+@claim
+def an_allocator_in_the_program_is_not_taken_for_that_of_libc():
+    """The rules of libc's malloc, by which it rounds up and keeps memory, are not those of another one."""
+    path, _ = profile_of(["slack", "73", "60000"], "counted", name="linked")
+    assert [advice["kind"] for advice in advice_of(path)] == ["slack"]
+    profile = bytearray(path.read_bytes())
+    flags = struct.unpack_from("<I", profile, FLAGS_AT)[0]
+    struct.pack_into("<I", profile, FLAGS_AT, flags | FLAG_LINKED)
+    path.write_bytes(profile)
+    assert advice_of(path) == []
 
 
 @claim

@@ -2,13 +2,15 @@
 """memory - `report --memory` explains RSS: each line is what the program knows of itself, and all add up."""
 
 import functools
+import json
 import os
 import re
 import shutil
 import subprocess
 import sys
+import tempfile
 
-from holding import MIB, Held, holds, memory, number, plimsoll
+from holding import ENVIRONMENT, MIB, PLIMSOLL, Held, holds, memory, number, plimsoll
 
 import claims
 from claims import Skip, claim
@@ -187,6 +189,45 @@ def reading_puts_no_page_into_the_process():
             assert plimsoll("report", view, held.pid).returncode == 0
         # The upper levels of the table of blocks are read whole: a few pages, once.
         assert present_pages(held.pid) - before < 64, (before, present_pages(held.pid))
+
+
+# Holds many blocks, and says at the end how much memory it had at most.
+HOLDER = """
+my @blocks = map { "x" x 90 } 1 .. 200_000;
+open my $status, "<", "/proc/self/status";
+print grep /VmHWM/, <$status>;
+"""
+
+
+def run_holder(*options):
+    """The program's highest RSS, by its own account, and the report and the timeline of its profile."""
+    with tempfile.TemporaryDirectory(prefix="plimsoll-own.") as place:
+        command = ["perl", "-e", HOLDER]
+        profile = f"{place}/own.plim"
+        if options:
+            command = [PLIMSOLL, "run", "-q", "-o", profile, *options, "--", *command]
+        done = subprocess.run(command, env=ENVIRONMENT, capture_output=True, text=True, check=True)
+        highest = int(done.stdout.split()[1]) << 10
+        if not options:
+            return highest, None, None
+        timeline = json.loads(plimsoll("export", "--format", "json", profile).stdout)["timeline"]
+        return highest, plimsoll("report", profile).stdout, timeline
+
+
+@claim
+def rss_without_what_is_plimsolls_own_is_that_of_the_program_alone():
+    bare, _, _ = run_holder()
+    for options in (["--exact"], ["--sample", "64K"]):
+        highest, text, timeline = run_holder(*options)
+        moment = max(timeline, key=lambda each: each["rss_bytes"] or 0)
+        # The library's code and variables are not in our part.
+        problems = near("the program's part", highest - moment["profiler_bytes"], bare, 2 * MIB)
+        claims.expect(problems, f"{options}, {moment}, alone {bare:,}, in\n{text}")
+        said = re.search(r"RSS .*?, (\S+) MiB of it Plimsoll's own", text)
+        if options == ["--exact"]:
+            claims.expect(near("said", float(said[1]) * MIB, moment["profiler_bytes"], 0.1 * MIB), text)
+        else:
+            assert not said, text  # too little to be mentioned
 
 
 @claim

@@ -69,7 +69,7 @@ test("the figure of RSS says that it is the highest", () => {
 
 function momentAt(time_s: number): Header["timeline"][number] {
   const nothing = { live_bytes: 0, live_blocks: 0, allocated_bytes: 0, calls: 0, interval_bytes: 0 };
-  return { time_s, rss_bytes: null, file_bytes: null, ...nothing };
+  return { time_s, rss_bytes: null, file_bytes: null, profiler_bytes: null, ...nothing };
 }
 
 test("the first headline says which part of the run the figures are of", () => {

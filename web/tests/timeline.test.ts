@@ -39,6 +39,7 @@ function moment(time_s: number, live_bytes: number, allocated_bytes: number, mor
     calls: 1,
     rss_bytes: null,
     file_bytes: null,
+    profiler_bytes: null,
     interval_bytes: 0,
     ...more,
   };

@@ -61,12 +61,20 @@ static int find_large(const struct pl_profile *profile)
     return last;
 }
 
+/* By how much the profiler's own tables may have grown since: that is no memory of the program. Known if the process
+ * has ended by itself. */
+static double own_growth(const struct pl_profile *profile, const struct pl_moment_view *from)
+{
+    return fmax(0, (double) profile->header.own_end_bytes - from->own_private_bytes);
+}
+
 /* How much was kept at each moment after the large one. If RSS was lower in between, that much was returned and not
  * kept, even if other memory has become resident since. */
 static uint32_t follow(const struct pl_profile *profile, uint32_t large, struct kept *kept)
 {
     const struct pl_moment_view *from = &profile->moment[large];
     double untouched = fmax(0, from->live_bytes - resident(from)), lowest = resident(from);
+    double ours = own_growth(profile, from);
     uint32_t count = 0;
     for (uint32_t i = large + 1; i < profile->moments; i++) {
         const struct pl_moment_view *moment = &profile->moment[i];
@@ -76,7 +84,7 @@ static uint32_t follow(const struct pl_profile *profile, uint32_t large, struct 
         lowest = fmin(lowest, resident(moment));
         double freed = from->live_bytes - moment->live_bytes - ERRORS * sqrt(variance(from) + variance(moment));
         kept[count++] = (struct kept){
-            .bytes = freed - untouched - (resident(from) - lowest),
+            .bytes = freed - untouched - ours - (resident(from) - lowest),
             .seconds = fmax(0, until - moment->seconds),
             .moment = i,
         };

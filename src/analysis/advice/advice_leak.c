@@ -8,6 +8,7 @@
  * filled on demand. There is no minimum size: slow growth in a minute is large in a month.
  */
 #include <stdlib.h>
+#include <string.h>
 
 #include "analysis/advice/advice_work.h"
 #include "analysis/leaks/families.h"
@@ -56,13 +57,17 @@ static const char *describe_age(struct pl_advice_work *work, const struct pl_lef
     return pl_advice_print(work, ", %s of them older than %s", old, age);
 }
 
-/* Continues the name of the heaviest site: "and 4 other sites below open_session hold". */
+/* Continues the name of the heaviest site: "and 4 other sites below open_session hold"; "in" the function of that name.
+ */
 static const char *describe_holders(struct pl_advice_work *work, const struct pl_family *family)
 {
     if (family->count < 2)
         return "holds";
-    return pl_advice_print(work, "and %u other site%s below %s hold", family->count - 1, family->count == 2 ? "" : "s",
-                           work->locations->location[family->owner].name);
+    const char *owner = work->locations->location[family->owner].name;
+    const struct pl_path *first = &work->paths->path[family->whole.group];
+    bool itself = strcmp(work->locations->location[first->location[0]].name, owner) == 0;
+    return pl_advice_print(work, "and %u other site%s %s %s hold", family->count - 1, family->count == 2 ? "" : "s",
+                           itself ? "in" : "below", owner);
 }
 
 static const uint32_t *list_others(struct pl_advice_work *work, const struct pl_leftover *item, uint32_t count)

@@ -75,6 +75,8 @@ const struct pl_sizing *pl_sizing_named(const char *name)
 
 const struct pl_sizing *pl_sizing_of(const struct pl_profile *profile)
 {
+    if (profile->header.flags & PL_FLAG_LINKED) /* into the program: of whatever kind, and libc's may be there, too */
+        return &sizings[LENGTH(sizings) - 1];
     const char *path = profile->allocator < profile->modules ? profile->module[profile->allocator].path : "";
     const char *slash = strrchr(path, '/'), *file = slash ? slash + 1 : path;
     size_t i = 0;

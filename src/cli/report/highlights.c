@@ -58,6 +58,7 @@ static const struct heavy {
 };
 
 struct finding {
+    const struct pl_path *path; /* the site that it is about; NULL: a sum of sites, or the whole process */
     uint32_t location; /* PL_PATH_NO_LOCATION: the whole process */
     uint32_t via;      /* the library function that it called; PL_PATH_NO_LOCATION: none */
     uint32_t others;   /* how many more lines it is about */
@@ -117,7 +118,8 @@ static void add_advice(struct findings *all)
     for (uint32_t i = 0; i < advices.count; i++) {
         const struct pl_advice *advice = &advices.advice[i];
         const struct pl_path *path = advice->path == PL_ADVICE_NO_PATH ? NULL : &all->sites->path[advice->path];
-        add(all, (struct finding){.location = path ? path->location[0] : PL_PATH_NO_LOCATION,
+        add(all, (struct finding){.path = path,
+                                  .location = path ? path->location[0] : PL_PATH_NO_LOCATION,
                                   .via = path ? path->via : PL_PATH_NO_LOCATION,
                                   .others = advice->other_count,
                                   .other = list_locations(all->sites, advice->others, advice->other_count),
@@ -389,13 +391,53 @@ static void rank(struct findings *all)
         qsort(all->finding, all->count, sizeof *all->finding, weightiest_first);
 }
 
-static void put_finding(const struct pl_view *view, unsigned number, const struct finding *finding)
+/* How many of the locations of both, from the innermost on, are the same. */
+static uint32_t count_common(const struct pl_path *a, const struct pl_path *b)
 {
+    uint32_t common = 0;
+    while (common < a->count && common < b->count && a->location[common] == b->location[common])
+        common++;
+    return common;
+}
+
+/* A wrapper of malloc may be the name of several lines: then it needs the caller in which they differ. 0: it does not,
+ * or there is none. */
+static uint32_t find_apart(const struct findings *all, uint32_t shown, uint32_t which)
+{
+    const struct finding *finding = &all->finding[which];
+    uint32_t apart = 0;
+    for (uint32_t i = 0; i < shown && finding->path; i++) {
+        const struct finding *other = &all->finding[i];
+        uint32_t common = i != which && other->path && other->via == finding->via
+                              ? count_common(finding->path, other->path)
+                              : 0;
+        apart = common > apart ? common : apart;
+    }
+    return finding->path && apart < finding->path->count ? apart : 0;
+}
+
+static void put_caller(const struct pl_view *view, const struct pl_location *location, bool indirect)
+{
+    char file_line[PL_PRINT_FILE_LINE_BYTES];
+    pl_print_file_line(location, file_line, sizeof file_line);
+    char *text = pl_say_print(" ← %s%s%s%s%s", indirect ? "… ← " : "", location->name, *file_line ? " (" : "", file_line,
+                              *file_line ? ")" : "");
+    pl_term_words(view->term, PL_STYLE_DIM, text, INDENT);
+    free(text);
+}
+
+static void put_finding(const struct findings *all, uint32_t shown, uint32_t which)
+{
+    const struct pl_view *view = all->view;
+    const struct finding *finding = &all->finding[which];
     const struct pl_location *locations = view->locations->location;
-    pl_term_print(view->term, PL_STYLE_PLAIN, "%2u. ", number);
+    uint32_t apart = find_apart(all, shown, which);
+    pl_term_print(view->term, PL_STYLE_PLAIN, "%2u. ", which + 1);
     if (finding->location != PL_PATH_NO_LOCATION)
         pl_print_function(view, &locations[finding->location],
                           finding->via == PL_PATH_NO_LOCATION ? NULL : &locations[finding->via]);
+    if (apart)
+        put_caller(view, &locations[finding->path->location[apart]], apart > 1);
     pl_term_words(view->term, PL_STYLE_PLAIN, finding->text, INDENT);
     pl_term_end(view->term);
 }
@@ -431,7 +473,7 @@ static void put_findings(const struct findings *all)
     pl_print_heading(view, "What stands out");
     pl_term_end(view->term);
     for (uint32_t i = 0; i < shown; i++)
-        put_finding(view, i + 1, &all->finding[i]);
+        put_finding(all, shown, i);
     uint32_t advice = 0;
     for (uint32_t i = shown; i < all->count; i++)
         advice += all->finding[i].advice;

@@ -15,6 +15,7 @@
 #include "analysis/metric.h"
 #include "analysis/narrow.h"
 #include "analysis/quantile.h"
+#include "analysis/resident.h"
 #include "analysis/traits.h"
 #include "cli/report/histogram.h"
 #include "cli/report/views.h"
@@ -25,7 +26,9 @@
 #define PAIR_GAP 4
 #define UNTOUCHED_LEAST (8 << 20) /* by so much the peak must exceed RSS: both are not measured at the same instant */
 #define FILES_LEAST (16 << 20)
-#define FILES_SHARE 0.25     /* of RSS */
+#define FILES_SHARE 0.25 /* of RSS */
+#define OWN_LEAST (1 << 20)
+#define OWN_SHARE 0.05       /* of RSS */
 #define REALLOC_MATTERS 0.05 /* of all bytes: if reallocs copy less, there is no line about them */
 #define TEMPORARY_MATTERS 0.001
 #define PERCENT_LEAST 0.0005 /* reads as 0.0% */
@@ -82,21 +85,11 @@ static struct fact allocated(const struct pl_view *view)
                                   timed ? rate : "", timed ? "/s)" : "", exactness(profile, space)));
 }
 
-/* The moment with the highest RSS; NULL if RSS is not known. */
-static const struct pl_moment_view *highest_rss(const struct pl_profile *profile)
-{
-    const struct pl_moment_view *most = NULL;
-    for (uint32_t i = 0; i < profile->moments; i++)
-        if (profile->moment[i].rss_bytes > (most ? most->rss_bytes : 0))
-            most = &profile->moment[i];
-    return most;
-}
-
 /* A heap may be larger than the memory that the process ever had: blocks that were never written to need none. Of an
  * estimate, it may also be the error. */
 static char *beyond_memory(const struct pl_profile *profile, const struct pl_estimate *space)
 {
-    const struct pl_moment_view *most = highest_rss(profile);
+    const struct pl_moment_view *most = pl_resident_highest(profile);
     char text[PL_FIGURE_BYTES];
     if (most && space->low >= most->rss_bytes + UNTOUCHED_LEAST)
         return pl_say_print("; more than RSS: part of it was not resident");
@@ -195,9 +188,10 @@ static struct fact reallocs(const struct pl_view *view)
     pl_figure_count(calls, spread->realloc_calls);
     pl_figure_count(in_place, spread->realloc_in_place);
     char *strong = pl_say_print("%s%s", about(profile), calls);
-    struct fact fact = make_fact("realloc", strong,
-                                 pl_say_print(" call%s copied %s%s; %s%s of them stayed in place",
-                                              pl_figure_plural(calls), about(profile), moved, about(profile), in_place));
+    struct fact fact =
+        make_fact("realloc", strong,
+                  pl_say_print(" call%s copied %s%s; %s%s of them stayed in place", pl_figure_plural(calls),
+                               about(profile), moved, about(profile), in_place));
     free(strong);
     return fact;
 }
@@ -221,7 +215,8 @@ static struct fact sizes(const struct pl_view *view)
         return (struct fact){0};
     pl_figure_bytes(largest, (double) spread->largest);
     if (spread->smallest == spread->largest)
-        return make_fact("size", largest, pl_say_print(", all %s", pl_traits_estimated(profile) ? "samples" : "of them"));
+        return make_fact("size", largest,
+                         pl_say_print(", all %s", pl_traits_estimated(profile) ? "samples" : "of them"));
     char *half = print_quantile(profile, "p50", 0.5), *most = print_quantile(profile, "p99", 0.99);
     struct fact fact = make_fact("size", "", pl_say_print("%s · %s · max %s", half, most, largest));
     free(most);
@@ -229,21 +224,24 @@ static struct fact sizes(const struct pl_view *view)
     return fact;
 }
 
-/* The part of RSS that no heap explains, if it is large: ", 50.2 MiB of it files and shared memory". The caller frees
- * it. */
-static char *describe_files(const struct pl_moment_view *moment)
+/* The parts of RSS that no heap explains, if they are large: ", 50.2 MiB of it files and shared memory, 9.1 MiB of it
+ * Plimsoll's own". The caller frees it. */
+static char *describe_parts(const struct pl_moment_view *moment)
 {
-    char bytes[PL_FIGURE_BYTES];
-    if (moment->file_bytes < FILES_LEAST || moment->file_bytes < FILES_SHARE * moment->rss_bytes)
-        return pl_say_print("%s", "");
-    pl_figure_bytes(bytes, moment->file_bytes);
-    return pl_say_print(", %s of it files and shared memory", bytes);
+    char files[PL_FIGURE_BYTES], ours[PL_FIGURE_BYTES];
+    bool filed = moment->file_bytes >= FILES_LEAST && moment->file_bytes >= FILES_SHARE * moment->rss_bytes;
+    bool owned = moment->own_bytes >= OWN_LEAST && moment->own_bytes >= OWN_SHARE * moment->rss_bytes;
+    pl_figure_bytes(files, moment->file_bytes);
+    pl_figure_bytes(ours, moment->own_bytes);
+    return pl_say_print("%s%s%s%s%s%s", filed ? ", " : "", filed ? files : "",
+                        filed ? " of it files and shared memory" : "", owned ? ", " : "", owned ? ours : "",
+                        owned ? " of it Plimsoll's own" : "");
 }
 
 static struct fact rss(const struct pl_view *view)
 {
     const struct pl_profile *profile = view->profile;
-    const struct pl_moment_view *highest = highest_rss(profile);
+    const struct pl_moment_view *highest = pl_resident_highest(profile);
     char most[PL_FIGURE_BYTES], last[PL_FIGURE_BYTES];
     double latest = 0;
     for (uint32_t i = 0; i < profile->moments; i++)
@@ -252,13 +250,13 @@ static struct fact rss(const struct pl_view *view)
         return (struct fact){0};
     pl_figure_bytes(most, highest->rss_bytes);
     pl_figure_bytes(last, latest);
-    char *files = describe_files(highest);
+    char *parts = describe_parts(highest);
     struct fact fact =
         strcmp(most, last) == 0
-            ? make_fact("RSS", most, pl_say_print("%s", files))
+            ? make_fact("RSS", most, pl_say_print("%s", parts))
             : make_fact("RSS", "",
-                        pl_say_print("peak %s%s · %s %s", most, files, last, profile->running ? "now" : "at the end"));
-    free(files);
+                        pl_say_print("peak %s%s · %s %s", most, parts, last, profile->running ? "now" : "at the end"));
+    free(parts);
     return fact;
 }
 

@@ -101,6 +101,19 @@ void pl_block_abandon(void)
     }
 }
 
+bool pl_block_each_slab(const struct pl_blocks *blocks, pl_memory_visitor *visit, void *context)
+{
+    uint64_t bytes = 0;
+    for (unsigned i = 0; i < NOTED_MAX; i++) {
+        const uint64_t *slab = load_acquire(&noted[i].slab);
+        if (!slab || noted[i].forks != forks)
+            continue;
+        bytes += noted[i].bytes;
+        visit(context, (uintptr_t) slab, noted[i].bytes);
+    }
+    return bytes >= load_relaxed(&blocks->mapped_bytes);
+}
+
 void pl_block_free_all(void)
 {
     for (unsigned i = 0; i < NOTED_MAX; i++) {

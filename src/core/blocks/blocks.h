@@ -66,6 +66,7 @@
 #include "core/arch.h"
 #include "core/blocks/filter.h"
 #include "core/compiler.h"
+#include "core/memory.h"
 
 #define PL_REGION_SHIFT 24 /* 16 MiB */
 #define PL_REGION_LOW_BITS 11
@@ -225,6 +226,9 @@ uint64_t *pl_block_make(struct pl_blocks *blocks, uintptr_t address);
 
 /* In a forked child, before it maps slabs of its own: unmaps those of its parent's ancestors. */
 void pl_block_abandon(void);
+
+/* Calls `visit` with the memory of each slab. False if there are more than are known. */
+bool pl_block_each_slab(const struct pl_blocks *blocks, pl_memory_visitor *visit, void *context);
 
 /* Unmaps all slabs: nothing of the process is recorded any more. */
 void pl_block_free_all(void);

@@ -18,6 +18,7 @@
 #include "core/arch.h"
 #include "core/clock.h"
 #include "core/memory.h"
+#include "core/own.h"
 #include "core/process.h"
 #include "core/records/smalls.h"
 #include "core/records/tallies.h"
@@ -239,6 +240,7 @@ static COLD void write_moment(struct pl_process *process, unsigned slot, uint64_
     moment->allocated_bytes = load_relaxed(&totals->bytes);
     moment->allocated_calls = load_relaxed(&totals->calls);
     moment->interval_bytes = interval_now(process);
+    pl_own_measure(process, moment->rss_bytes, last);
     store_release(&moment->time_ns, time_ns);
 }
 

@@ -85,6 +85,17 @@ static struct baseline add_baselines(const struct pl_sites *sites)
     return sum;
 }
 
+/* Our part of RSS was measured when RSS was highest. It is known of moments at which RSS was about the same. */
+#define OWN_NEAR 0.0625 /* of RSS */
+static void view_own(const struct pl_header *header, struct pl_moment_view *view)
+{
+    double then = (double) header->own_rss_bytes;
+    if (!(then > 0) || fabs(view->rss_bytes - then) > OWN_NEAR * then)
+        return;
+    view->own_private_bytes = fmin((double) header->own_bytes, view->rss_bytes);
+    view->own_bytes = fmin((double) header->own_bytes + (double) header->own_file_bytes, view->rss_bytes);
+}
+
 static struct pl_moment_view view_moment(const struct pl_moment *record, struct baseline before)
 {
     return (struct pl_moment_view){
@@ -109,10 +120,12 @@ static void fold_moments(const struct pl_sites *sites)
     for (uint32_t i = 1; i < records; i++) {
         if (record[i].time_ns == 0 || is_forgotten(sites, record[i].time_ns))
             continue;
-        if (is_moment(&record[i]))
-            profile->moment[profile->moments++] = view_moment(&record[i], before);
-        else
+        if (!is_moment(&record[i])) {
             sites->image->damage++;
+            continue;
+        }
+        profile->moment[profile->moments] = view_moment(&record[i], before);
+        view_own(&sites->image->header, &profile->moment[profile->moments++]);
     }
     profile->moments = put_in_order(profile->moment, profile->moments, sizeof *profile->moment);
 }

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * leak.c - for a few seconds, forgets blocks continuously; or fills a cache in the first part of this time.
+ * leak.c - for a few seconds, forgets blocks continuously; or fills a cache in the first part of this time. `wrapper`
+ * forgets blocks of two owners that allocate through the same function.
  *
- *   leak forget|cache
+ *   leak forget|cache|wrapper
  */
 #include "case.h"
 
@@ -14,6 +15,25 @@
 static APART void *site_forget(void)
 {
     return case_use(malloc(BLOCK_BYTES));
+}
+
+static APART void *site_names(void)
+{
+    return case_use(site_forget());
+}
+
+static APART void *site_numbers(void)
+{
+    return memset(case_use(site_forget()), 1, BLOCK_BYTES); /* not the same code, which would become one function */
+}
+
+/* Names become fewer and numbers more: they are not of the same age, so they are two leaks. */
+static void serve_owners(double passed)
+{
+    for (int more = 0; more < 13 - 10 * passed; more++)
+        site_names();
+    for (int more = 0; more < 3 + 10 * passed; more++)
+        site_numbers();
 }
 
 static APART void *site_cache(void)
@@ -36,13 +56,15 @@ static void serve(void)
 
 int main(int count, char **words)
 {
-    bool forget = case_is(count, words, "forget");
-    if (!forget && !case_is(count, words, "cache"))
+    bool forget = case_is(count, words, "forget"), wrapper = case_is(count, words, "wrapper");
+    if (!forget && !wrapper && !case_is(count, words, "cache"))
         return case_unknown(words[0]);
     for (double start = case_seconds(), now = start; now < start + SECONDS; now = case_seconds()) {
         for (int i = 0; i < BLOCKS_PER_ROUND; i++) {
             if (forget)
                 site_forget();
+            else if (wrapper)
+                serve_owners((now - start) / SECONDS);
             else if (now < start + CACHE_SECONDS)
                 site_cache();
         }

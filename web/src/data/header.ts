@@ -76,6 +76,7 @@ export interface Moment {
   calls: number;
   rss_bytes: number | null;
   file_bytes: number | null;
+  profiler_bytes: number | null;
   interval_bytes: number;
 }
 

@@ -131,10 +131,19 @@ function temporary(subject: Subject): Headline | null {
 const FILES_LEAST = 16 << 20;
 const FILES_SHARE = 0.25; /* of RSS */
 
-/** The part of RSS that no heap explains, if it is large. */
-function describeFiles({ rss_bytes, file_bytes }: Moment): string {
-  const large = file_bytes !== null && file_bytes >= FILES_LEAST && file_bytes >= FILES_SHARE * (rss_bytes ?? 0);
-  return large ? `, ${formatBytes(file_bytes)} of it files and shared memory` : "";
+const OWN_LEAST = 1 << 20;
+const OWN_SHARE = 0.05; /* of RSS */
+
+/** The parts of RSS that no heap explains, if they are large. */
+function describeParts({ rss_bytes, file_bytes, profiler_bytes }: Moment): string {
+  const isLarge = (bytes: number | null, least: number, share: number) =>
+    bytes !== null && bytes >= least && bytes >= share * (rss_bytes ?? 0);
+  const files = isLarge(file_bytes, FILES_LEAST, FILES_SHARE);
+  const own = isLarge(profiler_bytes, OWN_LEAST, OWN_SHARE);
+  return (
+    (files ? `, ${formatBytes(file_bytes ?? 0)} of it files and shared memory` : "") +
+    (own ? `, ${formatBytes(profiler_bytes ?? 0)} of it Plimsoll's own` : "")
+  );
 }
 
 function rss(subject: Subject): Headline | null {
@@ -142,7 +151,7 @@ function rss(subject: Subject): Headline | null {
   const { kind, since, until } = subject.dataset;
   const top = kind === "interval" ? highestRss(timeline, since, until) : highestRss(timeline, 0, Infinity);
   if (top === null) return null;
-  return { label: "RSS", value: formatBytes(top.rss_bytes ?? 0), note: `highest${describeFiles(top)}`, metric: null };
+  return { label: "RSS", value: formatBytes(top.rss_bytes ?? 0), note: `highest${describeParts(top)}`, metric: null };
 }
 
 /** The slack that advice has found: bytes that the allocator adds by rounding up. */
