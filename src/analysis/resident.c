@@ -27,8 +27,9 @@
 #define SHARE_KNOWN 0.25       /* worth a headline, if the program is known to keep another heap */
 
 #define PYTHON                                                                                                         \
-    "Python keeps small objects in arenas of its own; with PYTHONMALLOC=malloc in the environment each object is a "   \
-    "call of malloc, and this report shows the code that made it"
+    "Python keeps small objects in arenas of its own; run --python-objects records each of them, and then report "     \
+    "--heap python shows the code that made it (or, with PYTHONMALLOC=malloc in the environment, each is a call of "   \
+    "malloc)"
 #define V8 "JavaScript objects live in the heap of V8: node --heap-prof shows them"
 #define GCC "GCC keeps what it compiles in a garbage-collected heap of its own: -fmem-report shows it"
 #define PHP                                                                                                            \

@@ -217,6 +217,15 @@ static void assert_apart(const char *one, const char *other, const char *shown, 
     pl_arena_free(arena);
 }
 
+static void numbers_in_templates_lose_their_types(void **state)
+{
+    (void) state;
+    assert_shortened("base::Worklist<int, (unsigned short)256>::Local::Push()", "base::Worklist<int, 256>::Local::Push");
+    assert_shortened("void paint<(Colour)-1>(int)", "paint<-1>");
+    assert_shortened("void call<int (*)(char)>(int)", "call<int (…)(…)>");
+    assert_apart("f<(char)1>(int)", "f<(short)1>(int)", "f<(char)1>(int)", "f<(short)1>(int)");
+}
+
 static void functions_with_equal_short_names_get_longer_ones(void **state)
 {
     (void) state;
@@ -771,6 +780,7 @@ int main(void)
         cmocka_unit_test(malformed_names_never_become_empty),
         cmocka_unit_test(names_nested_to_any_depth_are_handled),
         cmocka_unit_test(arrays_are_part_of_a_type),
+        cmocka_unit_test(numbers_in_templates_lose_their_types),
         cmocka_unit_test(functions_with_equal_short_names_get_longer_ones),
         cmocka_unit_test(parts_and_copies_of_one_function_keep_one_short_name),
         cmocka_unit_test(no_two_functions_have_the_same_name),

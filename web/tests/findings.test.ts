@@ -12,10 +12,10 @@ import { givenProfiles, NOTHING_GIVEN, readGiven } from "./lib/given";
 const MOST_REPORTED = 5;
 
 /** As a report begins the line: "f (src/f.c:12) → std::make_shared holds 2 MiB". It writes modules after addresses. */
-function beginning({ name, place, via, headline }: Finding): string {
+function beginning({ name, place, via, caller, headline }: Finding): string {
   if (name === "") return headline; /* about the whole process */
   const [, module, address] = /^(.*)\+(0x[0-9a-f]+)$/.exec(name) ?? ["", place, name];
-  return `${address} (${module})${via && ` → ${via}`} ${headline}`;
+  return `${address} (${module})${via && ` → ${via}`}${caller} ${headline}`;
 }
 
 function reported(name: string): string[] {
@@ -87,6 +87,23 @@ test("findings about one function differ in the library function that it calls",
   const profile = buildProfile({ sites: TWO_WAYS, functions: FUNCTIONS, header: { advice } });
   const leaks = findFindings(profile).filter(({ kind }) => kind === "leak");
   assert.deepEqual(leaks.map(({ name, via }) => `${name} → ${via}`), ["f → make_shared", "f → insert"]);
+});
+
+test("findings that begin in one wrapper of malloc name the caller that tells them apart", () => {
+  const built: BuiltSite[] = ["names n.c:3", "numbers n.c:9"].map((caller) => ({
+    stack: ["main", caller, "f f.c:1", "malloc"],
+    calls: 10,
+    bytes: 1000,
+    live: { blocks: 10, bytes: 1000 },
+  }));
+  const { sites } = buildProfile({ sites: built, functions: FUNCTIONS });
+  const advice = Array.from(sites.node, (node) => advise(node));
+  const callersOf = (kept: Advice[]) => {
+    const profile = buildProfile({ sites: built, functions: FUNCTIONS, header: { advice: kept } });
+    return findFindings(profile).filter(({ kind }) => kind === "leak").map(({ caller }) => caller);
+  };
+  assert.deepEqual(callersOf(advice), [" ← names (n.c:3)", " ← numbers (n.c:9)"]);
+  assert.deepEqual(callersOf(advice.slice(0, 1)), [""]);
 });
 
 test("a function without a name that has advice is not listed again for its weight", () => {

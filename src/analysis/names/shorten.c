@@ -84,6 +84,14 @@ enum reading {
 
 static void shorten(struct pen *pen, const char *name, int depth, enum reading what);
 
+/* "(unsigned short)256" is 256: which type it has is known from the template. */
+static const char *skip_cast(const struct pen *pen, const char *argument)
+{
+    size_t cast = *argument == '(' && !pen->form->parameters ? pl_cxxname_bracket(argument) : 0;
+    const char *number = argument + cast + (argument[cast] == '-');
+    return cast && *number && number[strspn(number, "0123456789")] == 0 ? argument + cast : argument;
+}
+
 /* All arguments, shortened, separated by commas. */
 static void collect_arguments(struct pen *arguments, const char *inside, int depth)
 {
@@ -95,7 +103,7 @@ static void collect_arguments(struct pen *arguments, const char *inside, int dep
             trimmed--;
         char *argument = pl_grow_text(inside, trimmed);
         write_word(arguments, arguments->bytes ? ", " : "");
-        shorten(arguments, argument, depth + 1, TYPE);
+        shorten(arguments, skip_cast(arguments, argument), depth + 1, TYPE);
         free(argument);
         inside += bytes + (inside[bytes] == ',');
     }

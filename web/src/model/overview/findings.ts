@@ -11,7 +11,7 @@ import type { Profile } from "../../data/profile";
 import { estimateSites, wholeDataset, type Dataset } from "../figures/dataset";
 import { formatBytes, formatEstimate, formatExact, formatPercent } from "../figures/format";
 import { metricInfo, type Metric } from "../figures/metric";
-import { foldSites, ownNodeOf, placeLocation, viaAt } from "../tables/stacks";
+import { foldSites, ownNodeOf, pathAt, placeLocation, placeName, viaAt } from "../tables/stacks";
 
 export interface Finding {
   /** A kind of advice, or a metric. */
@@ -24,6 +24,8 @@ export interface Finding {
   place: string;
   /** The library function through which it allocates; "" for none. */
   via: string;
+  /** " ← serve (server.c:12)": the caller that tells it from a finding of the same name; "": it needs none. */
+  caller: string;
   /** Continues the sentence that the name begins. */
   headline: string;
   advice: Advice | null;
@@ -160,6 +162,7 @@ function findingOfAdvice(profile: Profile, advice: Advice): Finding {
     name: index === null ? (advice.function ?? "") : profile.functionName(index),
     place: describePlace(advice.file, advice.line) || (index === null ? "" : moduleOf(profile, index)),
     via: node === null ? "" : viaAt(profile, node),
+    caller: "",
     headline: advice.headline,
     advice,
     weight: advice.weight,
@@ -339,6 +342,7 @@ function findHeavy(whole: Whole, heavy: Heavy, before: readonly Finding[]): Find
     name: profile.functionName(index),
     place: placeLocation(profile, line) || moduleOf(profile, index),
     via: summed.via,
+    caller: "",
     headline: describeHeavy(whole, heavy, line, Math.min(1, share), summed.sites, outside),
     advice: null,
     weight: HEAVY_COUNTS * share,
@@ -363,6 +367,33 @@ function rank(findings: Finding[]): Finding[] {
   return weighed.sort((a, b) => b.weight - a.weight).map(({ finding }) => finding);
 }
 
+const REPORTED = 5; /* by `plimsoll report`: their callers are the same as there */
+
+/** How many places of both, from the innermost on, are the same. */
+function countCommon(a: readonly number[], b: readonly number[]): number {
+  let common = 0;
+  while (common < a.length && common < b.length && a[common] === b[common]) common++;
+  return common;
+}
+
+/** A wrapper of malloc may be the name of several findings: then each needs the caller in which they differ. */
+function nameCallers(profile: Profile, findings: Finding[]): Finding[] {
+  const paths = findings.map(({ advice }) => (advice?.node == null ? null : pathAt(profile, advice.node)));
+  return findings.map((finding, i) => {
+    const [path, until] = [paths[i], i < REPORTED ? REPORTED : findings.length];
+    if (!path) return finding;
+    const common = findings.slice(0, until).map((other, k) => {
+      const theirs = k === i || other.via !== finding.via ? null : paths[k];
+      return theirs ? countCommon(path, theirs) : 0;
+    });
+    const apart = Math.max(0, ...common);
+    if (apart === 0 || apart >= path.length) return finding;
+    const place = placeLocation(profile, path[apart]);
+    const name = placeName(profile, path[apart]) + (place && ` (${place})`);
+    return { ...finding, caller: ` ← ${apart > 1 ? "… ← " : ""}${name}` };
+  });
+}
+
 /** The findings of one run, the most important first. */
 export function findFindings(profile: Profile): Finding[] {
   const findings = profile.header.advice.map((advice) => findingOfAdvice(profile, advice));
@@ -371,5 +402,5 @@ export function findFindings(profile: Profile): Finding[] {
     const found = findHeavy(whole, heavy, findings);
     if (found) findings.push(found);
   }
-  return rank(findings);
+  return nameCallers(profile, rank(findings));
 }

@@ -237,10 +237,15 @@ export function printCallers(profile: Profile, path: number[]): string {
   return path.slice(1).map((place) => `← ${placeName(profile, place)}`).join(" ");
 }
 
+/** The places of the site whose stack ends at `node`, from its own outward. */
+export function pathAt(profile: Profile, node: number): number[] {
+  const row = siteRowAt(profile, node);
+  return row < 0 ? [] : foldSites(profile).path(row);
+}
+
 /** The callers of the site whose stack ends at `node`. */
 export function callersAt(profile: Profile, node: number): string {
-  const row = siteRowAt(profile, node);
-  return row < 0 ? "" : printCallers(profile, foldSites(profile).path(row));
+  return printCallers(profile, pathAt(profile, node));
 }
 
 /* --- as texts --- */

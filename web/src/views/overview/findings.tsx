@@ -116,7 +116,7 @@ function Consequence({ look, advice }: { look: Look; advice: Advice }) {
 }
 
 function FindingItem({ look, finding }: { look: Look; finding: Finding }) {
-  const { kind, name, place, via, headline, advice, metric } = finding;
+  const { kind, name, place, via, caller, headline, advice, metric } = finding;
   return (
     <li data-kind={kind}>
       <p>
@@ -132,6 +132,7 @@ function FindingItem({ look, finding }: { look: Look; finding: Finding }) {
         )}{" "}
         {place && <span class="dim">({place}) </span>}
         <Via name={via} />
+        {caller && <span class="dim">{cut(caller.trim(), TEXT_MOST)} </span>}
         {cut(headline, TEXT_MOST)}
       </p>
       {advice && <Consequence look={look} advice={advice} />}
