@@ -33,6 +33,13 @@ def micro(threads, depth, stacks):
     return command
 
 
+def cross(kind, threads):
+    def command(place, work):
+        return [place.build / "bench" / "cross", kind, threads, work]
+
+    return command
+
+
 def churn(place, work):
     return [place.build / "bench" / "churn", work]
 
@@ -119,6 +126,12 @@ PROGRAMS = [
             exact=2_000_000),
     Program("C++ containers", churn, work=0, small=0, real=False, exact=20_000),
     Program("std::map", maps, work=0, small=0, real=False, exact=1_500_000),
+    Program("freed by another thread, 2 threads", cross("pass", 2), work=0, small=0, threads=3, real=False,
+            exact=3_000_000),
+    Program("handed on to new threads, 2 at a time", cross("hand", 2), work=0, small=0, threads=3, real=False,
+            exact=4_000_000),
+    Program("random table of 262,144 blocks", cross("table", 1), work=0, small=0, threads=2, real=False,
+            exact=3_000_000),
     Program("python3 json", python_json, work=120, small=60, exact=120),
     Program("git log -p", git_log, work=2500, small=1600),
     Program("sqlite3", sqlite_orders, work=250_000, small=150_000, exact=250_000),

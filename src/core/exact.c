@@ -12,6 +12,7 @@
 #include "format/settings.h"
 
 #define RESTORES_MOST 1000000 /* tens of ms: the other thread may have been stopped */
+#define LONE_FREES 64u        /* then a thread that has not allocated anything gets a block */
 #define TALLY_FULL 0xfffffff0u
 
 /* Is a record from before a reset? Frees of its blocks are not counted in live totals and sizes. `reset` is in the
@@ -511,10 +512,23 @@ static OUT_OF_LINE void book_otherwise(struct pl_thread *thread, struct counter 
     bool on = load_relaxed(&process->state) == PL_PROCESS_ON;
     struct pl_taken taken = {.size = size, .units = units};
     shrink_unless_older(process, thread, reset_of(counter), size);
-    if (on && owner_of(counter) == thread->record)
+    if (on && owner_of(counter) == thread->record) {
         book_mine(process, counter, &taken, now, block == thread->last_block);
-    else
-        book_remotely(process, counter, size, units, now);
+        return;
+    }
+    book_remotely(process, counter, size, units, now);
+    if (on && counter.tally)
+        pl_foreign_note(process, thread, counter.tally);
+}
+
+/* A thread that only frees gets a block of its own after a while, so that what it frees need not be booked atomically.
+ * Its ticket stays PL_TICKET_NEW, so its first allocation takes the cold path. */
+static COLD void join_in(struct pl_process *process)
+{
+    struct pl_tls *tls = &pl_tls;
+    if (!tls->thread && !tls->goodbyes && !tls->refused && load_relaxed(&process->counting) &&
+        ++tls->lone_frees >= LONE_FREES)
+        pl_thread_register(process, tls);
 }
 
 /* By any thread, also if the block is one of a stack's first, a moment is due, or the program exits. `at` is where the
@@ -527,12 +541,16 @@ static OUT_OF_LINE void freed(const void *block, const struct pl_tally *at, uint
         pl_process_start(process); /* waits */
     struct counter counter = counter_at(process, (uint64_t) ((const uint8_t *) at - pl_file_base) / 64);
     struct pl_thread *thread = able_thread();
+    if (!thread)
+        join_in(process);
     if (!thread) {
         shrink_aside(process, reset_of(counter), size);
         book_remotely(process, counter, size, units, now);
         return;
     }
     pl_thread_enter(thread, &pl_tls, pl_arch_stack_pointer());
+    if (unlikely(thread->ticket == PL_TICKET_NEW)) /* otherwise its allocations do that */
+        pl_thread_catch_up(process, thread);
     book_otherwise(thread, counter, block, size, units, now);
     leave_at(process, thread, began, now);
 }

@@ -5,7 +5,8 @@
  * In exact mode a thread's countdown is 0, so every allocation takes the cold path. Every block marks the free filter,
  * so its free takes the cold path too. An allocation finds the stack's tally (tallies.h), adds to it, and stores one
  * word for the block (blocks.h). Only the owning thread writes to its tallies; a thread that frees another thread's
- * block adds atomically to a separate record that belongs to the tally (struct pl_remote).
+ * block adds to a separate record that belongs to the tally (struct pl_remote): atomically, or to one of its own
+ * (foreign.h).
  *
  * An allocation has two halves, as in cold.h: pl_exact_due() before the real call, which also undoes the hot path's
  * counting of the call until there is a block, and pl_exact_allocated() after it. For a free, the block's word is taken

@@ -20,6 +20,7 @@
 
 #include "core/arch.h"
 #include "core/compiler.h"
+#include "core/records/foreign.h"
 #include "core/records/modules.h"
 #include "core/records/rows.h"
 #include "core/sampler.h"
@@ -68,6 +69,7 @@ struct pl_tls {
     uint16_t refused;       /* how often the thread asked for a block and got none; may begin again */
     uint16_t unknown;       /* frees beside a sample that the filter let through and no table knew; likewise */
     uint32_t paused;        /* pauses minus resumes: not recorded if not 0 */
+    uint32_t lone_frees;    /* of blocks that were counted, while the thread had no block */
 };
 _Static_assert(sizeof(struct pl_tls) < 128, "thread-local storage of a preloaded library is scarce");
 
@@ -143,6 +145,7 @@ struct pl_thread {
 
     struct pl_sampler pools; /* of announced heaps: pools.c */
 
+    struct pl_foreigns foreigns;
     struct pl_module_cache modules;
     struct pl_row_entry rows[PL_ROW_CACHE];
     struct pl_walk walk;

@@ -793,7 +793,9 @@ struct pl_small {
     uint16_t cell[PL_SMALL_CELLS]; /* enum pl_small_cell << 8 | count */
 };
 
-/* Frees of a tally's blocks by threads that do not own it. All figures are added to atomically. */
+/* Frees of a tally's blocks by threads that do not own it. There may be several such records for one tally: add up all
+ * of them. If `thread` is 0, all figures are added to atomically, otherwise only `gone`, and only that thread writes.
+ */
 struct pl_remote {
     uint32_t tally; /* published last; with PL_SMALL_MARK: the number of a small record */
     uint32_t era;
@@ -805,7 +807,9 @@ struct pl_remote {
     uint64_t exit_bytes;
     uint32_t gone[PL_COHORTS]; /* cohorts as in the tally; when they are merged, the tally's owner moves these there */
     uint32_t lives[PL_LIFE_BUCKETS];
-    uint64_t reserved[5];
+    uint32_t thread; /* 0: any */
+    uint32_t next;   /* another record for the same tally: for the writer, readers need not follow it. By any thread */
+    uint64_t reserved[4];
 };
 
 /*

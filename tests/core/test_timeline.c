@@ -308,8 +308,10 @@ static void a_heap_composition_names_every_site_while_there_is_room(void **state
     gone->freed_calls = 3, gone->freed_bytes = 30;
     torn->freed_calls = 6, torn->freed_bytes = 60;
     shared->freed_calls = 2, shared->freed_bytes = 200;
+    uint32_t own = pl_file_append(&process.file, PL_KIND_REMOTE, &at);
+    *(struct pl_remote *) at = (struct pl_remote){.tally = 402, .thread = 9, .calls = 2, .bytes = 200};
     shared->remote = pl_file_append(&process.file, PL_KIND_REMOTE, &at);
-    *(struct pl_remote *) at = (struct pl_remote){.tally = 402, .calls = 3, .bytes = 300};
+    *(struct pl_remote *) at = (struct pl_remote){.tally = 402, .next = own, .calls = 1, .bytes = 100};
     struct pl_row *row = add_row(5, 1000.4, 64000.6), *empty = add_row(3, 0.1 + 0.2, 99);
     row->freed = (struct pl_sums){.samples = 1, .objects = 100, .space = 4000};
     row->remote = (struct pl_sums){.samples = 2, .objects = 300, .space = 10000};

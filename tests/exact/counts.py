@@ -13,6 +13,7 @@ import sys
 from profiles import BUILD, PROGRAMS, Figures, Place, Profile, check_exact, compare, expect
 import allocators
 import claims
+import plim
 from claims import claim, say
 
 BUMP = BUILD / "tests" / "kill" / "bump.so"
@@ -45,6 +46,23 @@ for a_number, the_turns in TURNS.items():
 
 claims.add("blocks that one thread allocates and another frees are counted exactly",
            functools.partial(check, "pipeline", 4, 5000))
+
+
+@claim
+def a_thread_that_frees_many_blocks_of_another_has_records_of_its_own_for_them():
+    with Place() as place:
+        place.run("pipeline", 2, 5000)
+        check_exact(place.profile(), place.ledger())
+        file = plim.Profile(place.files()[0])
+        own = sum(remote.calls for remote in file.remotes.values() if remote.thread)
+        freed = sum(remote.calls for remote in file.remotes.values())
+        say(f"{own} of {freed} frees in records of their threads")
+        assert freed >= 2 * 4500 and own >= 0.8 * freed
+        tids = {remote.thread for remote in file.remotes.values() if remote.thread}
+        assert len(tids) == 2, f"{len(tids)} threads have records, should be the two that free"
+        expect(file.problems())
+
+
 claims.add("realloc is counted exactly: moved, in place, shrinking, to zero, from null and failing",
            functools.partial(check, "reallocs"))
 claims.add("the whole family is counted, and failures are not", functools.partial(check, "family"))

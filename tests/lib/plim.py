@@ -87,7 +87,7 @@ THREAD_STRUCT = struct.Struct("=IIII16sQQ8QQII8QQ56x")
 SITE_STRUCT = struct.Struct("=IIII")
 ROW_STRUCT = struct.Struct("=IIII4dQII4dQ3d4dQII16x4dQ3d4dQdd8x22f32f8f8fI36x")
 TALLY_STRUCT = struct.Struct("=IIIIQQII22IIIQQQ32I5Q8I8IQQBBHIQQQQ")
-REMOTE_STRUCT = struct.Struct("=II6Q8I32I40x")
+REMOTE_STRUCT = struct.Struct("=II6Q8I32III32x")
 SMALL_STRUCT = struct.Struct("=9I3H4B9H")
 SMALL_MARK = 1 << 31
 MOMENT_STRUCT = struct.Struct("=8Q")
@@ -312,6 +312,7 @@ class Remote:
         self.tally, self.era, self.calls, self.bytes, self.peak_calls, self.peak_bytes = fields[:6]
         self.exit_calls, self.exit_bytes = fields[6:8]
         self.cohorts_gone, self.lives = fields[8:16], fields[16:48]
+        self.thread, self.next = fields[48:]
 
 
 class Moment:
@@ -708,6 +709,11 @@ class Profile:
             of = self.smalls if remote.tally & SMALL_MARK else self.tallies
             if remote.tally & ~SMALL_MARK not in of:
                 yield f"remote {n} names tally {remote.tally}, which does not exist"
+            if remote.thread and remote.thread not in self.threads:
+                yield f"remote {n} is of thread {remote.thread}, which does not exist"
+            following = self.remotes.get(remote.next)  # None also if it was made after the copy
+            if following and not following.thread:
+                yield f"remote {n} is followed by {remote.next}, which is of no thread"
         for n, snapshot in self.snapshots.items():
             for what, number, *_ in snapshot.entries:
                 if number not in {"row": self.rows, "tally": self.tallies, "small": self.smalls,

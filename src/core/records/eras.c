@@ -124,12 +124,15 @@ static void join_pairs(uint32_t *cohort)
         cohort[i] = i < PL_COHORTS / 2 ? cohort[2 * i] + cohort[2 * i + 1] : 0;
 }
 
-/* The remote record counts other threads' frees in cohorts of the old length: moves them to the tally. */
+/* Remote records count other threads' frees in cohorts of the old length: moves them to the tally. */
 static void take_over(const struct pl_process *process, struct pl_tally *tally)
 {
     struct pl_remote *remote = pl_file_record(&process->file, PL_KIND_REMOTE, tally->remote);
-    for (unsigned i = 0; i < PL_COHORTS; i++)
-        tally->gone[i] += exchange(&remote->gone[i], 0u);
+    for (unsigned records = 0; remote && records <= PL_THREADS_MAX; records++) {
+        for (unsigned i = 0; i < PL_COHORTS; i++)
+            tally->gone[i] += exchange(&remote->gone[i], 0u);
+        remote = pl_foreign_next(process, remote);
+    }
 }
 
 /* Adds the counts since the last catch_up() to the tally's cohort, then switches to the current cohort. */

@@ -334,11 +334,14 @@ static uint64_t less(uint64_t made, uint64_t gone)
 /* Frees by other threads; none if `number` is 0. */
 static void count_remote(const struct pl_file *file, uint32_t number, struct share *gone)
 {
-    const struct pl_remote *remote = number ? pl_file_record(file, PL_KIND_REMOTE, number) : NULL;
-    if (!remote || !in_file(file, remote))
-        return;
-    gone->calls += load_relaxed(&remote->calls);
-    gone->bytes += load_relaxed(&remote->bytes);
+    for (unsigned i = 0; number && i <= PL_THREADS_MAX; i++) {
+        const struct pl_remote *remote = pl_file_record(file, PL_KIND_REMOTE, number);
+        if (!in_file(file, remote))
+            return;
+        gone->calls += load_relaxed(&remote->calls);
+        gone->bytes += load_relaxed(&remote->bytes);
+        number = load_acquire(&remote->next);
+    }
 }
 
 /* `other` is a remote record of the small record that the tally has replaced, if it is not the tally's own. */

@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: MIT */
+/* foreign.c - see foreign.h. */
+#include "core/records/foreign.h"
+
+#include "core/process.h"
+#include "core/records/tallies.h"
+
+#define RECORDS_MAX 256   /* of one thread: 64 KiB of the file */
+#define CROWDED_EVERY 64u /* one tally in so many without an entry takes that of another with a record */
+
+struct pl_remote *pl_foreign_next(const struct pl_process *process, const struct pl_remote *remote)
+{
+    uint32_t number = load_acquire(&remote->next);
+    return number ? pl_file_record(&process->file, PL_KIND_REMOTE, number) : NULL;
+}
+
+static uint32_t place_of(const struct pl_process *process, const struct pl_remote *remote)
+{
+    return (uint32_t) ((uint64_t) ((const uint8_t *) remote - process->file.base) / 64);
+}
+
+/* Whoever else writes to the file could make the list a circle, so it has an end here. */
+static struct pl_remote *known(const struct pl_process *process, struct pl_remote *remote, uint32_t thread)
+{
+    for (unsigned i = 0; remote && i < PL_THREADS_MAX; i++, remote = pl_foreign_next(process, remote))
+        if (remote->thread == thread)
+            return remote;
+    return NULL;
+}
+
+static struct pl_remote *write_record(struct pl_process *process, struct pl_thread *thread,
+                                      const struct pl_tally *tally, struct pl_remote *first)
+{
+    void *at;
+    uint32_t number = 0;
+    if (thread->foreigns.records < RECORDS_MAX && !load_relaxed(&process->file.full))
+        number = pl_file_append(&process->file, PL_KIND_REMOTE, &at);
+    if (!number)
+        return NULL;
+    thread->foreigns.records++;
+    struct pl_remote *remote = at;
+    remote->era = load_relaxed(&process->era);
+    remote->thread = thread->record;
+    store_release(&remote->tally, tally->number); /* publish */
+    uint32_t next = load_relaxed(&first->next);
+    do
+        remote->next = next;
+    while (!__atomic_compare_exchange_n(&first->next, &next, number, 1, __ATOMIC_RELEASE, __ATOMIC_RELAXED));
+    return remote;
+}
+
+/* The entry for the tally at this place; NULL: others need them more. */
+static struct pl_foreign *entry_for(struct pl_foreigns *foreigns, uint32_t place)
+{
+    struct pl_foreign *set = pl_foreign_set(foreigns, place), *found = NULL;
+    for (unsigned i = 0; i < PL_FOREIGN_WAYS; i++) {
+        if (set[i].place == place)
+            return &set[i];
+        if (set[i].own < PL_FOREIGN_AFTER)
+            found = &set[i];
+    }
+    if (!found && ++foreigns->crowded % CROWDED_EVERY == 0)
+        found = &set[foreigns->crowded / CROWDED_EVERY % PL_FOREIGN_WAYS];
+    if (found)
+        *found = (struct pl_foreign){place, 0};
+    return found;
+}
+
+void pl_foreign_note(struct pl_process *process, struct pl_thread *thread, struct pl_tally *tally)
+{
+    struct pl_foreign *entry = entry_for(&thread->foreigns, pl_tally_place(process, tally));
+    if (!entry || entry->own >= PL_FOREIGN_AFTER || ++entry->own < PL_FOREIGN_AFTER)
+        return;
+    struct pl_remote *first = pl_tally_remote(process, tally);
+    struct pl_remote *own = first ? known(process, first, thread->record) : NULL;
+    if (first && !own)
+        own = write_record(process, thread, tally, first);
+    entry->own = own ? place_of(process, own) : 0;
+}
