@@ -7,12 +7,13 @@
 #include "core/clock.h"
 #include "core/cold.h"
 #include "core/control.h"
+#include "core/hash.h"
 #include "core/records/eras.h"
 #include "core/records/smalls.h"
 #include "format/settings.h"
 
 #define RESTORES_MOST 1000000 /* tens of ms: the other thread may have been stopped */
-#define LONE_FREES 64u        /* then a thread that has not allocated anything gets a block */
+#define LONE_FREES_LOG2 6     /* at one free in 64, a thread that has not allocated anything gets a block */
 #define TALLY_FULL 0xfffffff0u
 
 /* Is a record from before a reset? Frees of its blocks are not counted in live totals and sizes. `reset` is in the
@@ -522,12 +523,13 @@ static OUT_OF_LINE void book_otherwise(struct pl_thread *thread, struct counter 
 }
 
 /* A thread that only frees gets a block of its own after a while, so that what it frees need not be booked atomically.
- * Its ticket stays PL_TICKET_NEW, so its first allocation takes the cold path. */
-static COLD void join_in(struct pl_process *process)
+ * By chance, since a counter would need thread-local storage. Its ticket stays PL_TICKET_NEW, so its first allocation
+ * takes the cold path. */
+static COLD void join_in(struct pl_process *process, uint64_t began)
 {
     struct pl_tls *tls = &pl_tls;
-    if (!tls->thread && !tls->goodbyes && !tls->refused && load_relaxed(&process->counting) &&
-        ++tls->lone_frees >= LONE_FREES)
+    bool chosen = !(pl_hash(process->seed, began) >> (64 - LONE_FREES_LOG2));
+    if (chosen && !tls->thread && !tls->goodbyes && !tls->refused && load_relaxed(&process->counting))
         pl_thread_register(process, tls);
 }
 
@@ -542,7 +544,7 @@ static OUT_OF_LINE void freed(const void *block, const struct pl_tally *at, uint
     struct counter counter = counter_at(process, (uint64_t) ((const uint8_t *) at - pl_file_base) / 64);
     struct pl_thread *thread = able_thread();
     if (!thread)
-        join_in(process);
+        join_in(process, began);
     if (!thread) {
         shrink_aside(process, reset_of(counter), size);
         book_remotely(process, counter, size, units, now);

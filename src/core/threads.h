@@ -69,7 +69,6 @@ struct pl_tls {
     uint16_t refused;       /* how often the thread asked for a block and got none; may begin again */
     uint16_t unknown;       /* frees beside a sample that the filter let through and no table knew; likewise */
     uint32_t paused;        /* pauses minus resumes: not recorded if not 0 */
-    uint32_t lone_frees;    /* of blocks that were counted, while the thread had no block */
 };
 _Static_assert(sizeof(struct pl_tls) < 128, "thread-local storage of a preloaded library is scarce");
 
