@@ -57,21 +57,19 @@ static bool peak_is_now(const struct pl_process *process)
     return live >= (int64_t) load_relaxed(&pl_file_header(&process->file)->peak.bytes);
 }
 
-static const struct pl_remote *remote_at(const struct pl_process *process, uint32_t number)
+/* Adds the frees of other threads, and what they had freed at the peak. `number` is the first of the records; 0: none.
+ */
+static void add_remotes(const struct pl_process *process, uint32_t number, uint64_t *gone, uint64_t *gone_bytes,
+                        uint64_t *at_peak)
 {
-    return number ? record_at(process, PL_KIND_REMOTE, number) : NULL;
-}
-
-/* Adds the frees of other threads, and what they had freed at the peak. */
-static void add_remote(const struct pl_process *process, const struct pl_remote *remote, uint64_t *gone,
-                       uint64_t *gone_bytes, uint64_t *at_peak)
-{
-    if (!remote)
-        return;
-    uint64_t bytes = load_relaxed(&remote->bytes);
-    *gone += load_relaxed(&remote->calls);
-    *gone_bytes += bytes;
-    *at_peak += has_saved(process, remote->era) ? remote->peak_bytes : bytes;
+    struct pl_foreign_walk walk = {.number = number};
+    const struct pl_remote *remote;
+    while ((remote = pl_foreign_next(&process->file, &walk))) {
+        uint64_t bytes = load_relaxed(&remote->bytes);
+        *gone += load_relaxed(&remote->calls);
+        *gone_bytes += bytes;
+        *at_peak += has_saved(process, remote->era) ? remote->peak_bytes : bytes;
+    }
 }
 
 static void put_exact(struct blocks *out, uint64_t made, uint64_t made_bytes, uint64_t gone, uint64_t gone_bytes,
@@ -91,10 +89,9 @@ static void read_tally(const struct pl_process *process, const struct pl_tally *
                        struct blocks *out)
 {
     uint32_t own = load_acquire(&tally->remote);
-    const struct pl_remote *remotes[] = {remote_at(process, own), remote_at(process, other == own ? 0 : other)};
     uint64_t gone = tally->freed_calls, gone_bytes = tally->freed_bytes, remote_at_peak = 0;
-    for (unsigned i = 0; i < sizeof remotes / sizeof *remotes; i++)
-        add_remote(process, remotes[i], &gone, &gone_bytes, &remote_at_peak);
+    add_remotes(process, own, &gone, &gone_bytes, &remote_at_peak);
+    add_remotes(process, other == own ? 0 : other, &gone, &gone_bytes, &remote_at_peak);
     /* Read after the freed figures, so that no free is seen without its allocation. */
     uint64_t made = tally->calls, made_bytes = tally->bytes;
     uint64_t peak = made_bytes - gone_bytes;
@@ -109,7 +106,7 @@ static void read_tally(const struct pl_process *process, const struct pl_tally *
 static void read_small(const struct pl_process *process, const struct pl_small *small, struct blocks *out)
 {
     uint64_t gone = small->freed_calls, gone_bytes = small->freed_bytes, remote_at_peak = 0;
-    add_remote(process, remote_at(process, load_acquire(&small->remote)), &gone, &gone_bytes, &remote_at_peak);
+    add_remotes(process, load_acquire(&small->remote), &gone, &gone_bytes, &remote_at_peak);
     uint64_t made = small->calls, made_bytes = small->bytes;
     uint64_t peak = made_bytes - gone_bytes;
     if (!peak_is_now(process)) {

@@ -9,7 +9,10 @@
 
 #include "core/process.h"
 #include "core/records/eras.h"
+uint32_t append_really(struct pl_file *file, enum pl_kind kind, void **record);
+#define pl_file_append append_really
 #include "core/records/file.c"
+#undef pl_file_append
 #include "core/records/foreign.h"
 #include "core/records/tallies.h"
 
@@ -18,9 +21,24 @@
 #define SITE 2
 #define TALLIES 2000 /* tallies: more than a thread remembers, and more than it may have records for */
 #define RECORDS_MOST 256
+#define THREADS 200 /* more than a tally may have records */
+#define LIST_MOST 128
 
 static struct pl_process process;
 static struct pl_thread freeing, other;
+
+static bool leave_at_append;
+static jmp_buf left;
+
+/* Takes the place of file.c's, which is renamed: as if a signal handler left by longjmp. */
+uint32_t pl_file_append(struct pl_file *file, enum pl_kind kind, void **record)
+{
+    uint32_t number = append_really(file, kind, record);
+    if (!leave_at_append)
+        return number;
+    leave_at_append = false;
+    longjmp(left, 1);
+}
 
 static int start(void **state)
 {
@@ -105,9 +123,10 @@ static void the_process_finds_the_records_of_all_threads(void **state)
     (void) state;
     struct pl_tally *tally = new_tally();
     const struct pl_remote *mine = free_many(&freeing, tally), *theirs = free_many(&other, tally);
-    const struct pl_remote *at = pl_tally_remote(&process, tally);
+    const struct pl_remote *at;
+    struct pl_foreign_walk walk = {.number = tally->remote};
     unsigned found = 0;
-    for (; at; at = pl_foreign_next(&process, at))
+    while ((at = pl_foreign_next(&process.file, &walk)))
         found += at == mine ? 1 : at == theirs ? 10 : 100;
     assert_int_equal(found, 111);
 }
@@ -138,6 +157,54 @@ static void cohorts_of_all_records_become_longer_with_those_of_the_tally(void **
     assert_int_equal(all->gone[2] + mine->gone[2] + theirs->gone[3], 0);
 }
 
+/* Other processes can write to the file. */
+static void a_list_that_is_a_circle_or_leads_out_of_the_file_has_an_end(void **state)
+{
+    (void) state;
+    struct pl_tally *tally = new_tally();
+    struct pl_remote *mine = free_many(&freeing, tally), *theirs = free_many(&other, tally);
+    uint32_t numbers[] = {tally->remote, UINT32_MAX, 100000};
+    struct pl_remote *last = mine->next ? theirs : mine;
+    for (unsigned i = 0; i < sizeof numbers / sizeof *numbers; i++) {
+        struct pl_foreign_walk walk = {.number = tally->remote};
+        unsigned found = 0;
+        last->next = numbers[i];
+        while (pl_foreign_next(&process.file, &walk))
+            found++;
+        assert_in_range(found, 3, i ? 3 : PL_THREADS_MAX + 1);
+    }
+}
+
+/* While a record is made, what is remembered must not look like the place of one: that would be in the header. */
+static void a_thread_that_leaves_while_its_record_is_made_has_none(void **state)
+{
+    (void) state;
+    struct pl_tally *tally = new_tally();
+    assert_non_null(pl_tally_remote(&process, tally));
+    leave_at_append = true;
+    if (!setjmp(left)) {
+        free_many(&freeing, tally);
+        fail();
+    }
+    assert_null(own_of(&freeing, tally));
+    assert_non_null(free_many(&freeing, tally));
+}
+
+/* Such frees are booked elsewhere, so the record would stay empty. */
+static void after_a_reset_and_during_exit_no_record_is_made(void **state)
+{
+    (void) state;
+    struct pl_tally *tally = new_tally();
+    pl_tally_remote(&process, tally);
+    uint64_t before = records();
+    process.resets = 1;
+    assert_null(free_many(&freeing, tally));
+    process.resets = 0;
+    process.exiting = 1;
+    assert_null(free_many(&freeing, tally));
+    assert_int_equal(records(), before);
+}
+
 /* Whatever else a thread frees, its records are bounded, and one tally never has two of them. */
 static void a_thread_has_a_bounded_number_of_records(void **state)
 {
@@ -156,13 +223,36 @@ static void a_thread_has_a_bounded_number_of_records(void **state)
         free_many(&freeing, tally[i]);
     for (unsigned i = 0; i < TALLIES; i++) {
         unsigned own = 0;
-        for (const struct pl_remote *at = pl_tally_remote(&process, tally[i]); at; at = pl_foreign_next(&process, at))
+        const struct pl_remote *at;
+        struct pl_foreign_walk walk = {.number = tally[i]->remote};
+        while ((at = pl_foreign_next(&process.file, &walk)))
             own += at->thread == freeing.record;
         assert_in_range(own, 0, 1);
         remembered += own_of(&freeing, tally[i]) != NULL;
     }
     assert_in_range(records() - before, 1, RECORDS_MOST);
     assert_in_range(remembered, 1, PL_FOREIGN_WAYS << PL_FOREIGN_SETS_LOG2);
+}
+
+/* A thread that comes later goes on with the record of all threads. */
+static void a_tally_has_a_bounded_number_of_records(void **state)
+{
+    (void) state;
+    static struct pl_thread many[THREADS];
+    struct pl_tally *tally = new_tally();
+    unsigned own = 0;
+    memset(many, 0, sizeof many);
+    pl_tally_remote(&process, tally);
+    uint64_t before = records();
+    for (unsigned i = 0; i < THREADS; i++) {
+        many[i].record = 10 + i;
+        own += free_many(&many[i], tally) != NULL;
+    }
+    assert_int_equal(own, LIST_MOST);
+    assert_int_equal(records() - before, LIST_MOST);
+    struct pl_remote *first = free_many(&many[0], tally);
+    memset(&many[0].foreigns, 0, sizeof many[0].foreigns);
+    assert_ptr_equal(free_many(&many[0], tally), first);
 }
 
 static void a_full_file_costs_a_thread_its_record_and_nothing_else(void **state)
@@ -185,7 +275,11 @@ int main(void)
         TEST(the_process_finds_the_records_of_all_threads),
         TEST(a_thread_that_has_forgotten_its_record_finds_it_again),
         TEST(cohorts_of_all_records_become_longer_with_those_of_the_tally),
+        TEST(a_list_that_is_a_circle_or_leads_out_of_the_file_has_an_end),
+        TEST(a_thread_that_leaves_while_its_record_is_made_has_none),
+        TEST(after_a_reset_and_during_exit_no_record_is_made),
         TEST(a_thread_has_a_bounded_number_of_records),
+        TEST(a_tally_has_a_bounded_number_of_records),
         TEST(a_full_file_costs_a_thread_its_record_and_nothing_else),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -127,12 +127,11 @@ static void join_pairs(uint32_t *cohort)
 /* Remote records count other threads' frees in cohorts of the old length: moves them to the tally. */
 static void take_over(const struct pl_process *process, struct pl_tally *tally)
 {
-    struct pl_remote *remote = pl_file_record(&process->file, PL_KIND_REMOTE, tally->remote);
-    for (unsigned records = 0; remote && records <= PL_THREADS_MAX; records++) {
+    struct pl_foreign_walk walk = {.number = load_acquire(&tally->remote)};
+    struct pl_remote *remote;
+    while ((remote = pl_foreign_next(&process->file, &walk)))
         for (unsigned i = 0; i < PL_COHORTS; i++)
             tally->gone[i] += exchange(&remote->gone[i], 0u);
-        remote = pl_foreign_next(process, remote);
-    }
 }
 
 /* Adds the counts since the last catch_up() to the tally's cohort, then switches to the current cohort. */

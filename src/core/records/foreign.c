@@ -6,12 +6,18 @@
 #include "core/records/tallies.h"
 
 #define RECORDS_MAX 256   /* of one thread: 64 KiB of the file */
+#define LIST_MAX 128      /* of one tally: 32 KiB, and a bound for those who walk over them */
 #define CROWDED_EVERY 64u /* one tally in so many without an entry takes that of another with a record */
 
-struct pl_remote *pl_foreign_next(const struct pl_process *process, const struct pl_remote *remote)
+struct pl_remote *pl_foreign_next(const struct pl_file *file, struct pl_foreign_walk *walk)
 {
-    uint32_t number = load_acquire(&remote->next);
-    return number ? pl_file_record(&process->file, PL_KIND_REMOTE, number) : NULL;
+    if (!walk->number || walk->seen++ > PL_THREADS_MAX) /* the record of all threads, and one of each */
+        return NULL;
+    struct pl_remote *remote = pl_file_record(file, PL_KIND_REMOTE, walk->number);
+    if ((uint8_t *) remote == pl_file_nowhere)
+        return NULL;
+    walk->number = load_acquire(&remote->next);
+    return remote;
 }
 
 static uint32_t place_of(const struct pl_process *process, const struct pl_remote *remote)
@@ -19,13 +25,17 @@ static uint32_t place_of(const struct pl_process *process, const struct pl_remot
     return (uint32_t) ((uint64_t) ((const uint8_t *) remote - process->file.base) / 64);
 }
 
-/* Whoever else writes to the file could make the list a circle, so it has an end here. */
-static struct pl_remote *known(const struct pl_process *process, struct pl_remote *remote, uint32_t thread)
+/* The thread's own record for the tally, which it may have forgotten. If there is none, `room` says whether there may
+ * be another one. */
+static struct pl_remote *known(const struct pl_process *process, const struct pl_tally *tally, uint32_t thread,
+                               bool *room)
 {
-    for (unsigned i = 0; remote && i < PL_THREADS_MAX; i++, remote = pl_foreign_next(process, remote))
-        if (remote->thread == thread)
-            return remote;
-    return NULL;
+    struct pl_foreign_walk walk = {.number = load_acquire(&tally->remote)};
+    struct pl_remote *remote;
+    while ((remote = pl_foreign_next(&process->file, &walk)) && remote->thread != thread)
+        ;
+    *room = walk.seen <= LIST_MAX;
+    return remote;
 }
 
 static struct pl_remote *write_record(struct pl_process *process, struct pl_thread *thread,
@@ -68,12 +78,20 @@ static struct pl_foreign *entry_for(struct pl_foreigns *foreigns, uint32_t place
 
 void pl_foreign_note(struct pl_process *process, struct pl_thread *thread, struct pl_tally *tally)
 {
-    struct pl_foreign *entry = entry_for(&thread->foreigns, pl_tally_place(process, tally));
-    if (!entry || entry->own >= PL_FOREIGN_AFTER || ++entry->own < PL_FOREIGN_AFTER)
+    if (load_relaxed(&process->special))
         return;
+    struct pl_foreign *entry = entry_for(&thread->foreigns, pl_tally_place(process, tally));
+    if (!entry || entry->own >= PL_FOREIGN_AFTER)
+        return;
+    if (entry->own < PL_FOREIGN_AFTER - 1) {
+        entry->own++;
+        return;
+    }
+    /* A signal handler may leave by longjmp: until there is a record, `own` must not look like the place of one. */
+    bool room = false;
     struct pl_remote *first = pl_tally_remote(process, tally);
-    struct pl_remote *own = first ? known(process, first, thread->record) : NULL;
-    if (first && !own)
+    struct pl_remote *own = first ? known(process, tally, thread->record, &room) : NULL;
+    if (first && !own && room)
         own = write_record(process, thread, tally, first);
-    entry->own = own ? place_of(process, own) : 0;
+    store_relaxed(&entry->own, own ? place_of(process, own) : 0);
 }

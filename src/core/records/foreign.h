@@ -56,10 +56,18 @@ INLINE uint32_t pl_foreign_find(struct pl_foreigns *foreigns, uint32_t place)
 }
 
 /* Inside of a visit: the thread has freed a block of another thread's tally, and booked that in the record of all
- * threads. Makes a record of its own for this thread when it is time. */
+ * threads. Makes a record of its own for this thread when it is time. Not after a reset, and not while the process
+ * exits: then every such free is booked in the record of all threads. */
 void pl_foreign_note(struct pl_process *process, struct pl_thread *thread, struct pl_tally *tally);
 
-/* The next record for the frees of a tally's blocks after this one, which is not NULL; NULL: it is the last. */
-struct pl_remote *pl_foreign_next(const struct pl_process *process, const struct pl_remote *remote);
+/* A walk over the remote records of a tally or small record: `number` is first that of the first record; 0: none. */
+struct pl_foreign_walk {
+    uint32_t number;
+    uint32_t seen;
+};
+
+/* The next record; NULL: there is no other. Other processes can write to the file and make the list a circle, so a walk
+ * has an end. */
+struct pl_remote *pl_foreign_next(const struct pl_file *file, struct pl_foreign_walk *walk);
 
 #endif

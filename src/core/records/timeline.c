@@ -332,15 +332,13 @@ static uint64_t less(uint64_t made, uint64_t gone)
 }
 
 /* Frees by other threads; none if `number` is 0. */
-static void count_remote(const struct pl_file *file, uint32_t number, struct share *gone)
+static void count_remotes(const struct pl_file *file, uint32_t number, struct share *gone)
 {
-    for (unsigned i = 0; number && i <= PL_THREADS_MAX; i++) {
-        const struct pl_remote *remote = pl_file_record(file, PL_KIND_REMOTE, number);
-        if (!in_file(file, remote))
-            return;
+    struct pl_foreign_walk walk = {.number = number};
+    const struct pl_remote *remote;
+    while ((remote = pl_foreign_next(file, &walk))) {
         gone->calls += load_relaxed(&remote->calls);
         gone->bytes += load_relaxed(&remote->bytes);
-        number = load_acquire(&remote->next);
     }
 }
 
@@ -349,8 +347,8 @@ static void count_tally(const struct pl_file *file, struct census *census, const
 {
     uint32_t own = load_acquire(&tally->remote);
     struct share gone = {.calls = load_relaxed(&tally->freed_calls), .bytes = load_relaxed(&tally->freed_bytes)};
-    count_remote(file, own, &gone);
-    count_remote(file, other == own ? 0 : other, &gone);
+    count_remotes(file, own, &gone);
+    count_remotes(file, other == own ? 0 : other, &gone);
     struct share share = {.calls = load_relaxed(&tally->calls), .allocated = load_relaxed(&tally->bytes)};
     share.objects = less(share.calls, gone.calls);
     share.bytes = less(share.allocated, gone.bytes);
@@ -371,7 +369,7 @@ static void count_small(const struct pl_process *process, struct census *census,
         return;
     }
     struct share gone = {.calls = load_relaxed(&small->freed_calls), .bytes = load_relaxed(&small->freed_bytes)};
-    count_remote(file, remote, &gone);
+    count_remotes(file, remote, &gone);
     struct share share = {.calls = load_relaxed(&small->calls), .allocated = load_relaxed(&small->bytes)};
     share.objects = less(share.calls, gone.calls);
     share.bytes = less(share.allocated, gone.bytes);
