@@ -551,8 +551,7 @@ static OUT_OF_LINE void freed(const void *block, const struct pl_tally *at, uint
         return;
     }
     pl_thread_enter(thread, &pl_tls, pl_arch_stack_pointer());
-    if (unlikely(thread->ticket == PL_TICKET_NEW)) /* otherwise its allocations do that */
-        pl_thread_catch_up(process, thread);
+    pl_thread_catch_up(process, thread); /* after a reset, what the thread frees must not be added to old figures */
     book_otherwise(thread, counter, block, size, units, now);
     leave_at(process, thread, began, now);
 }

@@ -415,6 +415,10 @@ static void begin_reset(struct pl_process *process, struct pl_header *header)
         store_relaxed(&header->half[i].peak, 0);
         store_relaxed(&header->half[i].other, 0);
     }
+    for (unsigned i = 0; i < PL_SIZE_BUCKETS; i++) {
+        store_relaxed(&process->gone[i].blocks, 0);
+        store_relaxed(&process->gone[i].bytes, 0);
+    }
     store_relaxed(&header->peak.units, pl_timeline_now(process));
     do { /* several threads may be here: the header must end up with the latest value */
         resets = load_acquire(&process->resets);

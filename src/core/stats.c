@@ -406,14 +406,18 @@ static void add_buckets(struct pl_bucket *to, const struct pl_bucket *from, uint
     }
 }
 
-/* The freed blocks of all threads are read first, so that no free is seen without its allocation. */
+/* The freed blocks of all threads are read first, so that no free is seen without its allocation. Figures of a thread
+ * that has not been in a visit since the last reset are from before it. */
 static void add_sizes(struct pl_process *process, struct pl_stats *to)
 {
+    uint32_t reset = load_relaxed(&process->resets);
     add_buckets(to->live_sizes, process->gone, MINUS);
     for (const struct pl_thread *t = load_acquire(&process->threads); t; t = t->next)
-        add_buckets(to->live_sizes, t->gone, MINUS);
+        if (t->reset == reset)
+            add_buckets(to->live_sizes, t->gone, MINUS);
     for (const struct pl_thread *t = load_acquire(&process->threads); t; t = t->next)
-        add_buckets(to->allocated_sizes, t->made, PLUS);
+        if (t->reset == reset)
+            add_buckets(to->allocated_sizes, t->made, PLUS);
     add_buckets(to->live_sizes, to->allocated_sizes, PLUS);
     for (int i = 0; i < PL_SIZE_BUCKETS; i++) {
         to->live_sizes[i].blocks = not_negative(to->live_sizes[i].blocks);

@@ -87,6 +87,9 @@ claim_corner("bytes never decrease while another thread allocates", "ask-for-byt
 claim_corner("a thread that allocates meanwhile sees both of two resets in a row", "reset-twice")
 claim_corner("pairs after a reset belong to the thread's current tag", "ask-after-reset", BOTH)
 claim_corner("the peak after a reset counts only allocations since, whatever else is freed", "peak-after-reset")
+claim_corner("a program sees at once what a thread frees of another thread's blocks", "free-of-another")
+claim_corner("a thread that frees other threads' blocks after a reset changes only figures of those since",
+             "free-after-reset")
 claim_corner("a new child is active before it allocates", "new-child", BOTH)
 claim_corner("allocations of a child belong to the tag that it was forked in", "child-in-tag", BOTH)
 claim_corner("a tag has no calls of the thread whose record was reused", "taken-over", BOTH,

@@ -205,6 +205,96 @@ static void peak_after_reset(void)
     same("peak, when all is freed", of_process().peak_bytes, 1000 * NEW_BLOCKS);
 }
 
+/* ---- frees by other threads ---- */
+
+#define SHARED 2000
+#define SHARED_BYTES 1000
+
+static void *shared[SHARED];
+static pthread_barrier_t turn;
+static bool frees_only;
+
+static void share(int from, int to)
+{
+    for (int i = from; i < to; i++)
+        shared[i] = malloc(SHARED_BYTES);
+}
+
+static void free_shared(int from, int to)
+{
+    for (int i = from; i < to; i++)
+        free(shared[i]);
+}
+
+static uint64_t live_by_size(void)
+{
+    struct plimsoll_stats stats = of_process();
+    uint64_t blocks = 0;
+    for (int i = 0; i < PLIMSOLL_SIZES; i++)
+        blocks += stats.live_sizes[i].blocks;
+    return blocks;
+}
+
+static void *free_and_ask(void *unused)
+{
+    if (!frees_only)
+        free(malloc(1));
+    struct plimsoll_stats before = of_process();
+    free_shared(0, SHARED / 2);
+    struct plimsoll_stats after = of_process();
+    same("freed", after.freed_blocks - before.freed_blocks, SHARED / 2);
+    same("live", before.live_blocks - after.live_blocks, SHARED / 2);
+    same("bytes", before.live_bytes - after.live_bytes, SHARED / 2 * SHARED_BYTES);
+    same("peak", after.peak_bytes >= before.live_bytes, 1);
+    return unused;
+}
+
+static void free_of_another(void)
+{
+    share(0, SHARED);
+    for (int i = 0; i < 2; i++, frees_only = !frees_only) {
+        share(0, i * SHARED / 2);
+        pthread_join(start_thread(free_and_ask), NULL);
+    }
+}
+
+#define SINCE (SHARED / 2) /* blocks since the reset */
+#define LEFT 100
+
+static void *free_over_a_reset(void *unused)
+{
+    if (!frees_only)
+        free(malloc(1));
+    free_shared(0, SHARED / 4);
+    pthread_barrier_wait(&turn);
+    pthread_barrier_wait(&turn); /* meanwhile: the reset, and new blocks */
+    uint64_t live = of_process().live_bytes, by_size = live_by_size();
+    free_shared(SHARED / 4, SHARED / 2);
+    same("live, when older blocks are freed", of_process().live_bytes, live);
+    same("by size, when older blocks are freed", live_by_size(), by_size);
+    free_shared(SINCE, SHARED - LEFT);
+    same("live", live - of_process().live_bytes, (SHARED - LEFT - SINCE) * SHARED_BYTES);
+    same("by size", by_size - live_by_size(), SHARED - LEFT - SINCE);
+    free(malloc(1));
+    same("by size, when the thread has allocated", by_size - live_by_size(), SHARED - LEFT - SINCE);
+    return unused;
+}
+
+static void free_after_reset(void)
+{
+    pthread_barrier_init(&turn, NULL, 2);
+    for (int i = 0; i < 2; i++, frees_only = !frees_only) {
+        share(0, SINCE);
+        pthread_t thread = start_thread(free_over_a_reset);
+        pthread_barrier_wait(&turn);
+        plimsoll_reset();
+        share(SINCE, SHARED);
+        pthread_barrier_wait(&turn);
+        pthread_join(thread, NULL);
+        free_shared(SHARED - LEFT, SHARED);
+    }
+}
+
 /* ---- children ---- */
 
 /* Runs a check in a child, which reports failure by its exit status. */
@@ -400,6 +490,8 @@ int main(int argc, char **argv)
                             {"reset-twice", reset_twice},
                             {"ask-after-reset", ask_after_reset},
                             {"peak-after-reset", peak_after_reset},
+                            {"free-of-another", free_of_another},
+                            {"free-after-reset", free_after_reset},
                             {"new-child", new_child},
                             {"child-in-tag", child_in_tag},
                             {"many-children", many_children},
