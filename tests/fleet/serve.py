@@ -6,6 +6,7 @@ import functools
 import json
 import os
 import re
+import select
 import shutil
 import ssl
 import stat
@@ -16,7 +17,7 @@ import urllib.parse
 import urllib.request
 
 # First, because it adds tests/lib, tests/export and tests/page to the path.
-from served import FIGURES, PATIENCE_S, PLIMSOLL, Server, Steps, environment, place
+from served import FIGURES, PATIENCE_S, PLIMSOLL, Clock, Server, Steps, environment, place
 import claims
 from claims import Skip, claim
 from patience import await_true
@@ -65,16 +66,21 @@ def heap_and_allocs_have_the_figures_of_export():
 
 @claim
 def a_profile_of_seconds_has_what_changed_in_them_and_the_server_answers_meanwhile():
-    with Server() as server, Steps() as steps:
+    clock = Clock()
+    with Server(clock=clock) as server, Steps() as steps:
         steps.step(100)
         with server.connect() as connection:
-            connection.sendall(server.request(f"{HEAP}?pid={steps.pid}&seconds=1"))
-            await_true(lambda: server.get("/metrics").status == 200)  # it is asked after the first reading was made
+            connection.sendall(server.request(f"{HEAP}?pid={steps.pid}&seconds=3000"))
+            # The server has the request before it answers the first of these, and has read before it answers the second.
+            assert [server.get("/metrics").status for _ in range(2)] == [200, 200]
             steps.step(30)
+            assert not select.select([connection], [], [], 0)[0], "answered too early"
+            clock.leap(3000)
+            assert server.get("/metrics").status == 200  # a request makes the server look at its clock
             answer = server.talk(b"", connection)
     found = Pprof(answer.body)
     assert found.totals() == {"alloc_objects": 60, "alloc_space": 30 * 150, "inuse_objects": 30, "inuse_space": 3000}
-    assert one(found.all, "duration_nanos") >= 1e9 and 'filename="heap-delta"' in answer.headers["content-disposition"]
+    assert one(found.all, "duration_nanos") >= 3000e9 and 'filename="heap-delta"' in answer.headers["content-disposition"]
 
 
 @claim

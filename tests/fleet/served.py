@@ -9,6 +9,7 @@ import re
 import shutil
 import signal
 import socket
+import struct
 import subprocess
 import sys
 import tempfile
@@ -71,15 +72,31 @@ class Steps:
         return {metric: totals[metric]["value"] for metric in FIGURES}
 
 
+class Clock:
+    """The clock of a server: it is ahead of the real one as soon as a test says so (programs/leap.c)."""
+
+    def __init__(self):
+        self.file = place() / f"clock.{next(numbers)}"
+        self.leap(0)
+
+    def leap(self, seconds):
+        with open(self.file, "r+b" if self.file.exists() else "w+b") as file:
+            file.write(struct.pack("<q", seconds))
+
+    def settings(self):
+        return {"LD_PRELOAD": BUILD / "tests" / "fleet" / "leap.so", "LEAP": self.file}
+
+
 class Server:
     """`plimsoll serve OPTIONS`. It must end with status 0."""
 
-    def __init__(self, *options, listen="127.0.0.1:0"):
+    def __init__(self, *options, listen="127.0.0.1:0", clock=None):
+        self.settings = clock.settings() if clock else {}
         self.command = [str(word) for word in (PLIMSOLL, "serve", "--listen", listen, *options)]
 
     def __enter__(self):
         self.process = subprocess.Popen(self.command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, text=True,
-                                        stderr=subprocess.PIPE, env=environment())
+                                        stderr=subprocess.PIPE, env=environment(**self.settings))
         await_readable(self.process.stdout, "the address")
         self.url = self.process.stdout.readline().strip()
         if not self.url:
