@@ -12,6 +12,7 @@
 #include "core/memory.h"
 
 #define GROUP 8u
+#define LEVELS_TOUCHED 2u /* every program that has this level soon touches all of its pages */
 
 static uint64_t groups_in(unsigned level)
 {
@@ -23,7 +24,11 @@ INLINE struct pl_slot *level_slots(struct pl_map *map, unsigned level)
     struct pl_slot *slots = load_acquire(&map->level[level]);
     if (likely(slots))
         return slots;
-    return pl_memory_install((void **) &map->level[level], groups_in(level) * GROUP * sizeof *slots);
+    size_t bytes = groups_in(level) * GROUP * sizeof *slots;
+    slots = pl_memory_install((void **) &map->level[level], bytes);
+    if (slots && level < LEVELS_TOUCHED)
+        pl_memory_expect(slots, bytes);
+    return slots;
 }
 
 #define EACH 0x0101010101010101ull /* times a byte: that byte, eight times */

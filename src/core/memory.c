@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* memory.c - the ledger of memory.h: which tables are mapped. */
+/* memory.c - the nursery of memory.h, where the first tables are; and its ledger: which tables are mapped. */
 #include "core/memory.h"
 
 #define ENTRIES 255
@@ -67,8 +67,17 @@ void pl_memory_each(pl_memory_visitor *visit, void *context)
         }
 }
 
+/* As much as the tables take that every process has: after mlockall() all of it is resident. */
+#define NURSERY_BYTES (132u << 10)
+static struct {
+    uint8_t *at;   /* NULL: not mapped */
+    uint64_t used; /* bytes; also those of tables that did not fit */
+} nursery;
+
 void pl_memory_free_all(void)
 {
+    nursery.at = NULL;
+    nursery.used = 0;
     for (struct page *page = load_acquire(&pages); page; page = page->next)
         for (unsigned i = 0; i < ENTRIES; i++) {
             size_t bytes = exchange(&page->entry[i].bytes, 0);
@@ -76,6 +85,43 @@ void pl_memory_free_all(void)
             if (at && bytes)
                 pl_sys_munmap(at, bytes);
         }
+}
+
+static uint8_t *map_nursery(void)
+{
+    uint8_t *mine = pl_memory_kept(NURSERY_BYTES);
+    if (!mine)
+        return NULL;
+    if (pl_sys_madvise(mine, NURSERY_BYTES, MADV_WIPEONFORK) || !swap_if(&nursery.at, NULL, mine))
+        pl_memory_free(mine, NURSERY_BYTES);
+    return load_acquire(&nursery.at);
+}
+
+void *pl_memory_table(size_t bytes)
+{
+    uint8_t *at = load_acquire(&nursery.at);
+    if (!at)
+        at = map_nursery();
+    if (at && bytes <= NURSERY_BYTES && load_relaxed(&nursery.used) <= NURSERY_BYTES - bytes) {
+        uint64_t used = fetch_add(&nursery.used, bytes);
+        if (used <= NURSERY_BYTES - bytes)
+            return at + used;
+    }
+    return pl_memory_new(bytes);
+}
+
+void pl_memory_give_back(void *at, size_t bytes)
+{
+    uintptr_t offset = (uintptr_t) at - (uintptr_t) load_relaxed(&nursery.at);
+    if (!nursery.at || offset >= NURSERY_BYTES) /* in the nursery, it stays unused until the next fork */
+        pl_memory_free(at, bytes);
+}
+
+void pl_memory_forked(bool keep)
+{
+    nursery.used = 0;
+    if (keep)
+        nursery.at = NULL;
 }
 
 /* Pages of a static array become zero, and are not resident any more. */

@@ -88,13 +88,36 @@ INLINE void *pl_memory_new(size_t bytes)
     return at;
 }
 
-/* Installs new memory in *slot unless another thread was faster; returns what is there now, or NULL. */
+/*
+ * Memory for tables that stay, in whole pages. The first of them share a mapping, the nursery: to map each of them and
+ * to advise the kernel takes four calls. Fork wipes it, so a child has its tables there as well, and needs none of
+ * these calls.
+ */
+COLD void *pl_memory_table(size_t bytes);
+
+/* In a child that has just been forked. `keep`: something still uses the parent's tables; then the child maps its own.
+ */
+COLD void pl_memory_forked(bool keep);
+
+/* For tables that were not needed after all. */
+COLD void pl_memory_give_back(void *at, size_t bytes);
+
+/* Installs a new table in *slot unless another thread was faster; returns what is there now, or NULL. */
 INLINE void *pl_memory_install(void **slot, size_t bytes)
 {
-    void *mine = pl_memory_new(bytes);
+    void *mine = pl_memory_table(bytes);
     if (mine && !swap_if(slot, NULL, mine))
-        pl_memory_free(mine, bytes);
+        pl_memory_give_back(mine, bytes);
     return load_acquire(slot);
+}
+
+/* All of this will soon be written to. To touch a page of a table costs two page faults: it is read, then written to.
+ */
+INLINE void pl_memory_expect(void *at, size_t bytes)
+{
+    uintptr_t from = (uintptr_t) at & ~((uintptr_t) PL_ARCH_PAGE_MOST - 1);
+    if (!load_relaxed(&pl_memory_frozen))
+        pl_sys_populate((void *) from, pl_memory_pages((uintptr_t) at + bytes - from));
 }
 
 #endif

@@ -30,6 +30,7 @@
 #define TRIFLE_CALLS 1000 /* a forked child that makes fewer calls before exec leaves no profile */
 
 struct pl_process pl_process[1];
+struct pl_program pl_program;
 struct pl_config pl_config;
 uint32_t pl_memory_frozen;
 uint64_t pl_clock_stopped;
@@ -133,13 +134,13 @@ static long read_command(char *to, size_t bytes)
 static void describe_command(struct pl_process *process, struct pl_file *file, struct pl_header *header)
 {
     char *scratch = process->scratch;
-    long n = read_command(scratch, PL_PATH_MAX);
-    if (n == PL_PATH_MAX)
+    const struct pl_program *program = &pl_program;
+    if (program->command_bytes == sizeof program->command)
         header->flags |= PL_FLAG_CUT_COMMAND;
-    if (n > 0)
-        header->command = pl_file_text(file, scratch, (uint64_t) n);
-    header->executable = pl_file_text(file, process->executable, pl_text_bytes(process->executable));
-    n = pl_sys_getcwd(scratch, PL_PATH_MAX);
+    if (program->command_bytes)
+        header->command = pl_file_text(file, program->command, program->command_bytes);
+    header->executable = pl_file_text(file, pl_program.path, pl_text_bytes(pl_program.path));
+    long n = pl_sys_getcwd(scratch, PL_PATH_MAX);
     if (n > 1)
         header->directory = pl_file_text(file, scratch, (uint64_t) n - 1);
     if (!pl_text_same(process->destination, file->path))
@@ -533,12 +534,18 @@ static void correct_name(char name[16])
         pl_memory_copy(name, behind->name, sizeof behind->name);
 }
 
-static void find_executable(struct pl_process *process)
+/* A forked child has the same, and looks for nothing in /proc that it can do without. */
+static void find_program(const struct pl_process *process)
 {
+    struct pl_program *program = &pl_program;
+    if (process->forked)
+        return;
     if (pl_config.behind)
-        pl_memory_copy(process->executable, pl_config.behind->program, sizeof process->executable);
+        pl_memory_copy(program->path, pl_config.behind->program, sizeof program->path);
     else
-        read_link("/proc/self/exe", process->executable);
+        read_link("/proc/self/exe", program->path);
+    long n = read_command(program->command, sizeof program->command);
+    program->command_bytes = n > 0 ? (uint32_t) n : 0;
 }
 
 void pl_process_thread_name(char name[16])
@@ -581,11 +588,17 @@ static enum pl_process_state start(struct pl_process *process)
         pl_unwind_prepare();
         pl_config.on_disk = belongs_on_disk(process->scratch);
     }
-    pl_memory_wipe_on_fork(pl_process, sizeof pl_process);
-    pl_memory_wipe_on_fork(pl_filter, sizeof pl_filter);
+    bool visiting =
+        pl_thread_is_visiting(&pl_tls); /* a handler forked in a visit, which may go on to write to tables */
+    if (process->forked) {
+        pl_memory_forked(visiting);
+    } else {
+        pl_memory_wipe_on_fork(pl_process, sizeof pl_process);
+        pl_memory_wipe_on_fork(pl_filter, sizeof pl_filter);
+    }
     if (pl_front.started)
         pl_front.started();
-    if (!pl_thread_is_visiting(&pl_tls)) /* otherwise a handler forked in a visit, which may go on to write to a slab */
+    if (!visiting)
         pl_block_abandon();
     find_name(process);
     if (!process->forked)
@@ -604,7 +617,7 @@ static enum pl_process_state start(struct pl_process *process)
     process->size_from = pl_config.size_from;
     process->size_to = pl_config.size_to;
     pl_budget_start(&process->budget, pl_config.overhead_ppm, 1000000ull * pl_config.credit_ms);
-    find_executable(process);
+    find_program(process);
     return PL_PROCESS_ON;
 }
 

@@ -103,7 +103,6 @@ struct pl_process {
     uintptr_t copying_from;                 /* and its stack pointer */
     uint32_t snapshots;                     /* taken so far, without a name */
     uint64_t snapshot_due;                  /* ticks */
-    char executable[PL_PATH_MAX];
     char destination[PL_PATH_MAX];
     char scratch[2 * PL_PATH_MAX] __attribute__((aligned(8)));
 } PAGE_ALIGNED; /* whole pages, shared with nothing else: fork wipes them */
@@ -148,6 +147,15 @@ extern HIDDEN const struct pl_front pl_front;
 /* An array of one, so that its address is known without a load. */
 extern HIDDEN struct pl_process pl_process[1];
 extern HIDDEN struct pl_config pl_config;
+
+/* What runs in the process, as the kernel said when it started. Children of fork inherit it: to ask again would cost
+ * each of them more than a hundred allocations. */
+struct pl_program {
+    char path[PL_PATH_MAX];
+    char command[PL_PATH_MAX]; /* argv, each word followed by a zero */
+    uint32_t command_bytes;
+};
+extern HIDDEN struct pl_program pl_program;
 
 /* Brings the process from NEW to ON or IGNORED, once. If it is ENDING, waits: an exec may fail, and the process go on.
  * True if the process is ON. */

@@ -81,6 +81,11 @@ INLINE long pl_sys_statfs(const char *path, struct statfs *out)
     return pl_sys3(__NR_statfs, (long) path, (long) out, 0);
 }
 
+INLINE long pl_sys_statfs_fd(int fd, struct statfs *out)
+{
+    return pl_sys3(__NR_fstatfs, fd, (long) out, 0);
+}
+
 INLINE long pl_sys_readlink(const char *path, char *to, size_t bytes)
 {
     return pl_arch_syscall(__NR_readlinkat, AT_FDCWD, (long) path, (long) to, (long) bytes, 0, 0);

@@ -41,7 +41,7 @@ static struct pl_thread *take_spare(struct pl_process *process)
 /* Maps blocks, and prepends them to the list of all. The first is the caller's: it is in state `first`. */
 static struct pl_thread *map_blocks(struct pl_process *process, unsigned blocks, enum pl_thread_state first)
 {
-    uint8_t *at = pl_memory_new(pl_memory_pages(blocks * BLOCK_BYTES));
+    uint8_t *at = pl_memory_table(pl_memory_pages(blocks * BLOCK_BYTES));
     if (!at) {
         pl_file_lost(&process->file, PL_LOSS_MEMORY);
         return NULL;

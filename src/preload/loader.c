@@ -116,7 +116,7 @@ static int find_linked(struct dl_phdr_info *info, size_t bytes, void *out)
         uintptr_t found = pl_exported_find(&module, names[i]);
         if (!found || pl_find_same_module(found, (uintptr_t) pl_next.malloc))
             continue;
-        *(const char **) out = info->dlpi_name && *info->dlpi_name ? info->dlpi_name : pl_process->executable;
+        *(const char **) out = info->dlpi_name && *info->dlpi_name ? info->dlpi_name : pl_program.path;
         return 1;
     }
     return 0;

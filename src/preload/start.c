@@ -119,7 +119,7 @@ static void check_malloc(void)
         return;
     if (hook_linked()) {
         if (!pl_linked_is_whole())
-            pl_process_bypassed(pl_process, PL_BYPASS_LINKED, pl_process->executable);
+            pl_process_bypassed(pl_process, PL_BYPASS_LINKED, pl_program.path);
     } else if (!pl_next_is_asked(&module))
         pl_process_bypassed(pl_process, PL_BYPASS_MALLOC, module);
     else if ((module = pl_loader_linked()))

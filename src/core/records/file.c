@@ -13,7 +13,9 @@
 #define PAGE_LEAST 4096u
 /* At the start; then the allocated part grows by a quarter, by up to GROW_MOST at a time, and the mapping doubles. Most
  * processes of a server that forks for each connection need little more than GROW_FIRST. */
-#define GROW_FIRST (256u << 10)
+#define GROW_FIRST PL_FILE_YOUNG
+#define YOUNG_PAGES (PL_FILE_YOUNG / PAGE)
+_Static_assert(YOUNG_PAGES <= 64, "a bit for each page");
 #define GROW_SHARE 4
 #define GROW_MOST (1u << 20)
 #define AS_SHARE 64 /* of a limited address space we take at most one part in so many */
@@ -26,44 +28,33 @@
 #define WRITER_KINDS (PL_KIND_JIT + 1)
 
 /* For each kind: which chunk of the file is its k-th, plus one. Private memory, because nothing that is read back from
- * the file is trusted. Kinds with few or small records have short lists: 4,096 chunks hold 4 million sites, 16,384
- * hold 16 million frames. */
+ * the file is trusted. The first chunks of all kinds lie side by side: each page that a short process touches costs it
+ * as much as dozens of allocations. Kinds with few or small records have short lists: 4,096 chunks hold 4 million
+ * sites, 16,384 hold 16 million frames. */
 #define FEW 128u
 #define SOME 4096u
 #define MANY 16384u
 #define CLAIM_SHIFT 24
 static struct {
-    uint16_t text[MANY], rows[MANY], tallies[MANY], remotes[MANY], frames[MANY], smalls[MANY];
-    uint16_t sites[SOME], tags[SOME], scopes[SOME], ledgers[SOME], functions[SOME], jits[SOME];
-    uint16_t heaps[FEW], modules[FEW], threads[FEW], moments[FEW], compositions[FEW], directories[FEW];
+    uint16_t list[MANY][WRITER_KINDS];
     uint32_t claims[PL_CHUNKS_MAX]; /* what each chunk is: kind << CLAIM_SHIFT | k; 0: not claimed */
     uint8_t padding[PAGE];          /* fork wipes whole pages */
 } chunks PAGE_ALIGNED;
 _Static_assert(PL_CHUNKS_MAX - 1 <= UINT16_MAX, "the last chunk is never used, so the others fit, plus one");
 
-static const struct {
-    uint16_t *chunk;
-    uint32_t most;
-} lists[WRITER_KINDS] = {
-    [PL_KIND_TEXT] = {chunks.text, MANY},
-    [PL_KIND_MODULE] = {chunks.modules, FEW},
-    [PL_KIND_FRAME] = {chunks.frames, MANY},
-    [PL_KIND_THREAD] = {chunks.threads, FEW},
-    [PL_KIND_SITE] = {chunks.sites, SOME},
-    [PL_KIND_ROW] = {chunks.rows, MANY},
-    [PL_KIND_TALLY] = {chunks.tallies, MANY},
-    [PL_KIND_REMOTE] = {chunks.remotes, MANY},
-    [PL_KIND_MOMENT] = {chunks.moments, FEW},
-    [PL_KIND_COMPOSITION] = {chunks.compositions, FEW},
-    [PL_KIND_TAG] = {chunks.tags, SOME},
-    [PL_KIND_SCOPE] = {chunks.scopes, SOME},
-    [PL_KIND_DIRECTORY] = {chunks.directories, FEW},
-    [PL_KIND_SMALL] = {chunks.smalls, MANY},
-    [PL_KIND_HEAP] = {chunks.heaps, FEW},
-    [PL_KIND_LEDGER] = {chunks.ledgers, SOME},
-    [PL_KIND_FUNCTION] = {chunks.functions, SOME},
-    [PL_KIND_JIT] = {chunks.jits, SOME},
+/* How many chunks a kind may have; 0: we do not write records of this kind. */
+static const uint16_t most_of[WRITER_KINDS] = {
+    [PL_KIND_TEXT] = MANY,     [PL_KIND_MODULE] = FEW,      [PL_KIND_FRAME] = MANY, [PL_KIND_THREAD] = FEW,
+    [PL_KIND_SITE] = SOME,     [PL_KIND_ROW] = MANY,        [PL_KIND_TALLY] = MANY, [PL_KIND_REMOTE] = MANY,
+    [PL_KIND_MOMENT] = FEW,    [PL_KIND_COMPOSITION] = FEW, [PL_KIND_TAG] = SOME,   [PL_KIND_SCOPE] = SOME,
+    [PL_KIND_DIRECTORY] = FEW, [PL_KIND_SMALL] = MANY,      [PL_KIND_HEAP] = FEW,   [PL_KIND_LEDGER] = SOME,
+    [PL_KIND_FUNCTION] = SOME, [PL_KIND_JIT] = SOME,
 };
+
+INLINE uint16_t *chunk_of(enum pl_kind kind, uint64_t k)
+{
+    return &chunks.list[k][kind];
+}
 
 /* The mapping, in memory that fork does not wipe: a child maps its own file over it. */
 static struct {
@@ -196,6 +187,14 @@ static long allocate(struct pl_file *file, uint8_t *base, uint64_t to)
     return r;
 }
 
+/* The bits of `young` for a range of the file. */
+INLINE uint64_t young_bits(uint64_t from, uint64_t to)
+{
+    uint64_t all = ~0ull >> (64 - YOUNG_PAGES), first = from / PAGE, end = (to + PAGE - 1) / PAGE;
+    uint64_t below_end = end >= YOUNG_PAGES ? all : (1ull << end) - 1;
+    return first >= YOUNG_PAGES ? 0 : below_end & ~((1ull << first) - 1);
+}
+
 static OUT_OF_LINE bool may_grow(struct pl_file *file, uint64_t need)
 {
     if (need > __atomic_load_n(&file->limit_bytes, __ATOMIC_SEQ_CST))
@@ -221,6 +220,32 @@ static OUT_OF_LINE bool allocate_more(struct pl_file *file, uint8_t *base, uint6
         return stop_growth(file, r == -EFAULT ? PL_FULL_DEVICE : PL_FULL_ERROR, r);
     store_relaxed(&file->full, PL_FULL_NOT);
     return true;
+}
+
+/* Allocates the pages of a range that has young ones. */
+static OUT_OF_LINE COLD bool allocate_young(struct pl_file *file, uint8_t *base, uint64_t from, uint64_t to)
+{
+    if (!may_grow(file, to))
+        return false;
+    uint64_t in_chunk = (from - PL_CHUNKS_OFFSET) % PL_CHUNK_BYTES;
+    if (from >= PL_CHUNKS_OFFSET &&
+        in_chunk >= PAGE) /* the second page of a chunk: then the rest of it is likely to follow */
+        to = from - in_chunk + PL_CHUNK_BYTES;
+    from &= ~(PAGE - 1ull);
+    to = (to + PAGE - 1) & ~(PAGE - 1ull);
+    long r = populate(base + from, to - from);
+    if (r < 0)
+        return stop_growth(file, r == -EFAULT ? PL_FULL_DEVICE : PL_FULL_ERROR, r);
+    fetch_or(&file->young, young_bits(from, to));
+    store_relaxed(&file->full, PL_FULL_NOT);
+    return true;
+}
+
+/* Is this range of the file, in chunks that are assigned, allocated? If not, allocates it. */
+INLINE bool have_pages(struct pl_file *file, uint8_t *base, uint64_t from, uint64_t to)
+{
+    uint64_t bits = young_bits(from, to);
+    return likely((load_relaxed(&file->young) & bits) == bits) || allocate_young(file, base, from, to);
 }
 
 /* Counted, for pl_file_trim(). The steps are called from here, one after another, to save stack: this is the deepest
@@ -259,7 +284,7 @@ static void assign(struct pl_file *file, uint8_t *base, uint64_t chunk, uint32_t
     if (!kind) /* a signal handler forked here, and this is the child */
         return;
     store_release(&base[pl_chunk_entry((uint32_t) chunk)], (uint8_t) kind);
-    swap_if(&lists[kind].chunk[k], 0, (uint16_t) (chunk + 1));
+    swap_if(chunk_of(kind, k), 0, (uint16_t) (chunk + 1));
     at_least(&file->chunks, chunk + 1);
 }
 
@@ -279,18 +304,28 @@ static uint32_t claim_for(uint32_t chunk, enum pl_kind kind, uint32_t k)
     return (uint32_t) kind << CLAIM_SHIFT | k;
 }
 
-static bool add_chunk(struct pl_file *file, uint8_t *base, enum pl_kind kind, uint32_t k)
+enum chunk_state { CHUNK_REFUSED, CHUNK_THERE, CHUNK_NEEDS_ROOM };
+
+/* Is what assigning this chunk writes to allocated: its entry, and itself? */
+INLINE bool is_allocated(const struct pl_file *file, uint32_t chunk)
+{
+    uint64_t entry = pl_chunk_entry(chunk), bits = young_bits(entry, entry + 1);
+    return pl_chunk_offset(chunk + 1) <= load_acquire(&file->file_bytes) && (load_relaxed(&file->young) & bits) == bits;
+}
+
+static enum chunk_state add_chunk(struct pl_file *file, uint8_t *base, enum pl_kind kind, uint32_t k)
 {
     for (;;) {
         uint32_t chunk = (uint32_t) load_acquire(&file->chunks);
-        uint64_t end = pl_chunk_offset(chunk + 1);
-        if (load_acquire(&lists[kind].chunk[k]))
-            return true;
+        if (load_acquire(chunk_of(kind, k)))
+            return CHUNK_THERE;
         if (chunk >= PL_CHUNKS_MAX - 1)
-            return stop_growth(file, PL_FULL_FORMAT, 0);
+            return stop_growth(file, PL_FULL_FORMAT, 0), CHUNK_REFUSED;
         if (!load_relaxed(&chunks.claims[chunk])) {
-            if (!may_end(file, kind, end) || (end > load_acquire(&file->file_bytes) && !grow(file, base, end)))
-                return false;
+            if (!may_end(file, kind, pl_chunk_offset(chunk + 1)))
+                return CHUNK_REFUSED;
+            if (!is_allocated(file, chunk))
+                return CHUNK_NEEDS_ROOM;
             swap_if(&chunks.claims[chunk], 0, claim_for(chunk, kind, k));
         }
         assign(file, base, chunk, load_acquire(&chunks.claims[chunk]));
@@ -298,12 +333,22 @@ static bool add_chunk(struct pl_file *file, uint8_t *base, enum pl_kind kind, ui
 }
 
 /* Readers number the chunks of a kind in the order of the file, so those before the k-th must be assigned first. */
-static bool add_chunks(struct pl_file *file, uint8_t *base, enum pl_kind kind, uint32_t k)
+static enum chunk_state add_chunks(struct pl_file *file, uint8_t *base, enum pl_kind kind, uint32_t k)
 {
-    for (uint32_t i = 0; i <= k; i++)
-        if (!load_relaxed(&lists[kind].chunk[i]) && !add_chunk(file, base, kind, i))
-            return false;
-    return true;
+    enum chunk_state state = CHUNK_THERE;
+    for (uint32_t i = 0; i <= k && state == CHUNK_THERE; i++)
+        if (!load_relaxed(chunk_of(kind, i)))
+            state = add_chunk(file, base, kind, i);
+    return state;
+}
+
+/* Allocates what the next chunk needs. */
+static OUT_OF_LINE COLD bool make_chunk_room(struct pl_file *file, uint8_t *base)
+{
+    uint32_t chunk = (uint32_t) load_acquire(&file->chunks);
+    uint64_t entry = pl_chunk_entry(chunk), end = pl_chunk_offset(chunk + 1);
+    return (end <= load_acquire(&file->file_bytes) || grow(file, base, end)) &&
+           have_pages(file, base, entry, entry + 1);
 }
 
 void pl_file_freeze(struct pl_file *file, bool frozen)
@@ -315,7 +360,10 @@ void pl_file_reserve(struct pl_file *file, uint64_t bytes)
 {
     uint64_t need = pl_chunk_offset((uint32_t) load_relaxed(&file->chunks)) + bytes;
     need = need < file->limit_bytes ? need : file->limit_bytes;
-    if (file->base && need > load_relaxed(&file->file_bytes))
+    if (!file->base)
+        return;
+    have_pages(file, file->base, 0, need < PL_FILE_YOUNG ? need : PL_FILE_YOUNG);
+    if (need > load_relaxed(&file->file_bytes))
         grow(file, file->base, need);
 }
 
@@ -324,20 +372,29 @@ void pl_file_reserve(struct pl_file *file, uint64_t bytes)
 uint8_t pl_file_nowhere[PL_CHUNK_BYTES] __attribute__((aligned(64)));
 uint8_t *pl_file_base = pl_file_nowhere;
 
-INLINE void *record_of(const struct pl_file *file, enum pl_kind kind, uint32_t number)
+INLINE uint8_t *place_of(const struct pl_file *file, enum pl_kind kind, uint32_t number)
 {
     uint32_t per_chunk = PL_CHUNK_BYTES / pl_record_bytes[kind];
     uint32_t k = number / per_chunk;
-    uint32_t chunk = k < lists[kind].most ? load_acquire(&lists[kind].chunk[k]) : 0;
+    uint32_t chunk = k < most_of[kind] ? load_acquire(chunk_of(kind, k)) : 0;
     if (unlikely(!chunk || !file->base))
         return pl_file_nowhere;
     return chunk_at(file, chunk - 1) + (uint64_t) (number % per_chunk) * pl_record_bytes[kind];
 }
 
+/* If there was no room for the record, its page may be missing: then it is nowhere, too. */
+INLINE void *record_of(const struct pl_file *file, enum pl_kind kind, uint32_t number)
+{
+    uint8_t *at = place_of(file, kind, number);
+    uint64_t page = (uint64_t) (at - file->base) / PAGE;
+    return likely(page >= YOUNG_PAGES || load_relaxed(&file->young) >> page & 1) ? at : pl_file_nowhere;
+}
+
 void *pl_file_record(const struct pl_file *file, enum pl_kind kind, uint32_t number)
 {
-    if (kind == PL_KIND_REMOTE) /* at every free by another thread: with a known size, nothing is divided */
-        return record_of(file, PL_KIND_REMOTE, number);
+    /* At every free by another thread: with a known size, nothing is divided. And it names a record that has room. */
+    if (kind == PL_KIND_REMOTE)
+        return place_of(file, PL_KIND_REMOTE, number);
     if (kind == PL_KIND_ROW) /* for every sample */
         return record_of(file, PL_KIND_ROW, number);
     return record_of(file, kind, number);
@@ -354,20 +411,34 @@ uint32_t pl_file_number(const struct pl_file *file, enum pl_kind kind, const voi
     return first + (uint32_t) (offset % PL_CHUNK_BYTES) / pl_record_bytes[kind];
 }
 
-static bool have_chunk(struct pl_file *file, uint8_t *base, enum pl_kind kind, uint64_t number)
+static OUT_OF_LINE enum chunk_state find_chunk(struct pl_file *file, uint8_t *base, enum pl_kind kind, uint64_t number)
 {
     uint64_t k = number / (PL_CHUNK_BYTES / pl_record_bytes[kind]);
-    if (k >= lists[kind].most)
-        return stop_growth(file, PL_FULL_FORMAT, 0);
-    uint64_t chunk = load_acquire(&lists[kind].chunk[k]);
+    if (k >= most_of[kind])
+        return stop_growth(file, PL_FULL_FORMAT, 0), CHUNK_REFUSED;
+    uint64_t chunk = load_acquire(chunk_of(kind, k));
     if (unlikely(!chunk)) {
-        if (!add_chunks(file, base, kind, (uint32_t) k))
-            return false;
-        chunk = load_acquire(&lists[kind].chunk[k]);
+        enum chunk_state state = add_chunks(file, base, kind, (uint32_t) k);
+        if (state != CHUNK_THERE)
+            return state;
+        chunk = load_acquire(chunk_of(kind, k));
     }
-    at_least(&header_at(base)->chunks,
-             chunk); /* at every use: the thread that assigned it may have been stopped there */
-    return true;
+    /* At every use: the thread that assigned it may have been stopped there. */
+    at_least(&header_at(base)->chunks, chunk);
+    return CHUNK_THERE;
+}
+
+/* Is there room for `bytes` from this record on? One step after the other, to save stack. */
+INLINE bool have_room(struct pl_file *file, uint8_t *base, enum pl_kind kind, uint64_t number, uint64_t bytes)
+{
+    enum chunk_state state;
+    while ((state = find_chunk(file, base, kind, number)) == CHUNK_NEEDS_ROOM)
+        if (!make_chunk_room(file, base))
+            return false;
+    if (state == CHUNK_REFUSED)
+        return false;
+    uint64_t at = (uint64_t) (place_of(file, kind, (uint32_t) number) - base);
+    return have_pages(file, base, at, at + bytes);
 }
 
 static COLD void lost_growth(const struct pl_file *file, uint8_t *base)
@@ -383,10 +454,10 @@ static COLD void lost_growth(const struct pl_file *file, uint8_t *base)
 
 /* A file that did not grow may grow again later. Numbers that nobody can use would then be chunks without records, so a
  * full file hands out none. */
-static bool has_room(struct pl_file *file, uint8_t *base, enum pl_kind kind)
+INLINE bool has_room(struct pl_file *file, uint8_t *base, enum pl_kind kind)
 {
     return likely(!load_relaxed(&file->full)) ||
-           have_chunk(file, base, kind, load_relaxed(&header_at(base)->count[kind]));
+           have_room(file, base, kind, load_relaxed(&header_at(base)->count[kind]), pl_record_bytes[kind]);
 }
 
 uint32_t pl_file_append(struct pl_file *file, enum pl_kind kind, void **record)
@@ -395,7 +466,7 @@ uint32_t pl_file_append(struct pl_file *file, enum pl_kind kind, void **record)
     if (!base)
         return 0;
     uint64_t number = has_room(file, base, kind) ? fetch_add(&header_at(base)->count[kind], 1) : 0;
-    if (number == 0 || number > UINT32_MAX || !have_chunk(file, base, kind, number)) {
+    if (number == 0 || number > UINT32_MAX || !have_room(file, base, kind, number, pl_record_bytes[kind])) {
         lost_growth(file, base);
         return 0;
     }
@@ -412,12 +483,12 @@ struct pl_text pl_file_text(struct pl_file *file, const char *text, uint64_t byt
         return none;
     for (;;) {
         uint64_t at = has_room(file, base, PL_KIND_TEXT) ? fetch_add(&header_at(base)->count[PL_KIND_TEXT], room) : 0;
-        if (at == 0 || at > UINT32_MAX || !have_chunk(file, base, PL_KIND_TEXT, at)) {
+        if (at && at / PL_CHUNK_BYTES != (at + room - 1) / PL_CHUNK_BYTES)
+            continue; /* would cross into another chunk: leave a hole and try again */
+        if (at == 0 || at > UINT32_MAX || !have_room(file, base, PL_KIND_TEXT, at, room)) {
             lost_growth(file, base);
             return none;
         }
-        if (at / PL_CHUNK_BYTES != (at + room - 1) / PL_CHUNK_BYTES)
-            continue; /* would cross into another chunk: leave a hole and try again */
         pl_memory_copy(pl_file_record(file, PL_KIND_TEXT, (uint32_t) at), text, bytes);
         return (struct pl_text){(uint32_t) at, (uint32_t) bytes};
     }
@@ -507,6 +578,26 @@ static void write_zeros(int fd)
             return;
 }
 
+#define TMPFS_MAGIC 0x01021994
+
+/* Allocates the beginning of the file. In memory that is the page of the header, and those with records follow; but
+ * there must be room for all. */
+static long allocate_first(struct pl_file *file, int fd)
+{
+    static struct statfs space; /* static, because the stack may be small */
+    bool in_memory = pl_sys_statfs_fd(fd, &space) == 0 && space.f_type == TMPFS_MAGIC;
+    if (in_memory && space.f_blocks && (uint64_t) space.f_bavail * (uint64_t) space.f_bsize < GROW_FIRST)
+        return -ENOSPC;
+    if (!in_memory)
+        write_zeros(fd);
+    if (!map(file, fd))
+        return -ENOMEM;
+    uint64_t bytes = in_memory ? PAGE : GROW_FIRST;
+    file->young = young_bits(0, bytes);
+    file->file_bytes = GROW_FIRST;
+    return populate(file->base, bytes);
+}
+
 static long take(struct pl_file *file, int fd, uint64_t limit_bytes)
 {
     static struct statx st; /* static, because the stack may be small; only one file is created at a time */
@@ -514,14 +605,11 @@ static long take(struct pl_file *file, int fd, uint64_t limit_bytes)
     if (r == 0)
         r = size(file, fd, limit_bytes);
     file->inode = st.stx_ino;
-    file->file_bytes = file->chunks = 0;
+    file->chunks = 0;
     if (r == 0)
-        write_zeros(fd);
-    if (r == 0)
-        r = map(file, fd) ? populate(file->base, GROW_FIRST) : -ENOMEM;
+        r = allocate_first(file, fd);
     if (r < 0)
         return r;
-    file->file_bytes = GROW_FIRST;
     pl_sys_madvise(file->base, file->mapped_bytes, MADV_DONTDUMP);
     inherited.base = file->base;
     inherited.bytes = file->mapped_bytes;
@@ -542,7 +630,7 @@ static void start_counts(struct pl_header *header)
 {
     /* Number 0 of each kind means "none". Kinds without a list are not written by us; directories have no number. */
     for (int kind = 1; kind < WRITER_KINDS; kind++)
-        header->count[kind] = kind == PL_KIND_TEXT ? 8 : lists[kind].most && kind != PL_KIND_DIRECTORY;
+        header->count[kind] = kind == PL_KIND_TEXT ? 8 : most_of[kind] && kind != PL_KIND_DIRECTORY;
 }
 
 long pl_file_create(struct pl_file *file, const char *path, uint64_t limit_bytes)
@@ -550,7 +638,8 @@ long pl_file_create(struct pl_file *file, const char *path, uint64_t limit_bytes
     long fd = pl_sys_open(path, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
     if (fd < 0)
         return fd;
-    pl_memory_wipe_on_fork(&chunks, sizeof chunks & ~(size_t) 4095);
+    if (!inherited.base) /* a child inherits that, too */
+        pl_memory_wipe_on_fork(&chunks, sizeof chunks & ~(size_t) 4095);
     pl_memory_copy(file->path, path, pl_text_bytes(path) + 1);
     long r = take(file, (int) fd, limit_bytes);
     pl_sys_close((int) fd);
@@ -636,6 +725,7 @@ static bool belongs(uint8_t kind, uint8_t pass)
 /* A signal handler may fork during a copy, and the copy continue in the child: struct pl_file is wiped there, so the
  * address of the mapping is kept here. */
 struct copier {
+    const struct pl_file *file;
     const uint8_t *base;
     int fd;
 };
@@ -645,6 +735,22 @@ static const struct pl_header *original(const struct copier *copier)
     return (const struct pl_header *) (const void *) copier->base;
 }
 
+/* Writes a part of the file, without the pages that are not allocated: reading one would allocate it. */
+static long write_part(const struct copier *copier, uint64_t from, uint64_t to)
+{
+    long r = 0;
+    uint64_t young = load_relaxed(&copier->file->young);
+    for (uint64_t end; from < to && r == 0; from = end) {
+        bool there = from >= PL_FILE_YOUNG || young >> from / PAGE & 1;
+        for (end = (from / PAGE + 1) * PAGE; end < to && end < PL_FILE_YOUNG && (young >> end / PAGE & 1) == there;)
+            end += PAGE;
+        end = end > to || (there && end >= PL_FILE_YOUNG) ? to : end;
+        if (there)
+            r = write_all(copier->fd, copier->base + from, end - from, from);
+    }
+    return r;
+}
+
 /* Writes adjacent chunks with one call. */
 static long write_chunks(const struct copier *copier, uint64_t chunk_count, uint8_t pass)
 {
@@ -652,8 +758,7 @@ static long write_chunks(const struct copier *copier, uint64_t chunk_count, uint
     for (uint32_t from = 0, end; from < chunk_count && r == 0; from = end + 1) {
         for (end = from; end < chunk_count && belongs(load_acquire(&copier->base[pl_chunk_entry(end)]), pass);)
             end++;
-        uint64_t at = pl_chunk_offset(from);
-        r = write_all(copier->fd, copier->base + at, pl_chunk_offset(end) - at, at);
+        r = write_part(copier, pl_chunk_offset(from), pl_chunk_offset(end));
     }
     return r;
 }
@@ -665,7 +770,7 @@ static long write_directories(const struct copier *copier, uint64_t chunk_count)
     for (uint32_t first = 0; first < chunk_count && r == 0; first += PL_DIRECTORY_CHUNKS) {
         uint64_t at = pl_chunk_entry(first), kinds = chunk_count - first;
         kinds = kinds < PL_DIRECTORY_CHUNKS ? kinds : PL_DIRECTORY_CHUNKS;
-        r = write_all(copier->fd, copier->base + at, kinds, at);
+        r = write_part(copier, at, at + kinds);
     }
     return r;
 }
@@ -726,7 +831,7 @@ static long write_copy(const struct pl_file *file, const struct copier *copier, 
 long pl_file_copy(const struct pl_file *file, const char *path, struct pl_header *room,
                   void (*change)(struct pl_header *header))
 {
-    struct copier copier = {.base = file->base};
+    struct copier copier = {.file = file, .base = file->base};
     if (!copier.base)
         return -ENODATA;
     long fd = pl_sys_open(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);

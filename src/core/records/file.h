@@ -7,6 +7,9 @@
  * are allocated first, by calls that fail instead. None of this needs a descriptor or the path: the program may close
  * everything, chroot, and change its user.
  *
+ * Each kind of record has a chunk of its own, and a short process touches one page of most of them. So in memory
+ * (tmpfs) the pages of the first chunks are allocated one by one, when records get there.
+ *
  * Who may touch what: any thread, anything, at any time. There is no lock: counts grow by fetch_add, sizes by
  * compare-and-swap, and a chunk is assigned by a claim that any thread can complete. If growing fails, appending
  * returns 0 and the loss is counted with its reason; later appends try again.
@@ -21,12 +24,14 @@
 #include "format/format.h"
 
 #define PL_PATH_MAX 4096
+#define PL_FILE_YOUNG (256u << 10)
 
 struct pl_file {
     uint8_t *base; /* NULL: no file (yet) */
     uint64_t limit_bytes;
     uint64_t mapped_bytes;
-    uint64_t file_bytes; /* allocated: stores below this cannot fail */
+    uint64_t file_bytes; /* allocated, from PL_FILE_YOUNG on: stores below this cannot fail */
+    uint64_t young;      /* a bit for each page before PL_FILE_YOUNG: it is allocated */
     uint64_t chunks;     /* assigned */
     uint32_t limit_why;  /* enum pl_full: what limit_bytes comes from */
     uint32_t frozen;

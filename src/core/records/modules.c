@@ -81,22 +81,22 @@ static void find_build_id(const uint8_t *note, uint64_t bytes, struct pl_identit
     }
 }
 
-static const char *path_of(const struct pl_process *process, const struct pl_found_module *found)
+static const char *path_of(const struct pl_found_module *found)
 {
     const struct link_map *map = found->map;
     if (!map || !map->l_name)
         return "";
-    return is_main(found) ? process->executable : map->l_name;
+    return is_main(found) ? pl_program.path : map->l_name;
 }
 
-static void identify(const struct pl_process *process, const struct pl_found_module *found, struct pl_identity *out)
+static void identify(const struct pl_found_module *found, struct pl_identity *out)
 {
     unsigned count = 0;
     struct extent extent = extent_of(found);
     const Elf64_Phdr *headers = program_headers(extent, &count);
     out->build_id_bytes = 0;
     out->fingerprint = 0;
-    out->path = path_of(process, found);
+    out->path = path_of(found);
     out->path_bytes = pl_text_bytes(out->path);
     if (!headers)
         return;
@@ -134,7 +134,7 @@ static uint32_t write_module(struct pl_file *file, const struct pl_found_module 
 static uint32_t module_id(struct pl_process *process, struct pl_module_cache *cache)
 {
     struct pl_identity *identity = &cache->identity;
-    identify(process, &cache->found, identity);
+    identify(&cache->found, identity);
     uint64_t key = pl_hash(cache->found.bias, KEY_MODULE);
     key = pl_hash_bytes(key, identity->path, identity->path_bytes);
     key = pl_hash_bytes(key, identity->build_id, identity->build_id_bytes);

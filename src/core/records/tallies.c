@@ -13,6 +13,8 @@
 
 /* ---- the tracker ---- */
 
+#define SEVERAL 8 /* stacks: now the thread is likely to have many */
+
 static uint32_t entries(const struct pl_tracker *tracker)
 {
     return 1u << (64 - tracker->shift);
@@ -88,6 +90,7 @@ static COLD bool grow(struct pl_tracker *tracker)
     struct pl_seen *old = tracker->seen, *new = pl_memory_kept(2 * (size_t) count * sizeof *new);
     if (!new)
         return false;
+    pl_memory_expect(new, 2 * (size_t) count * sizeof *new);
     tracker->last = tracker->predicted = 0;
     signal_fence();
     tracker->seen = new; /* if left by longjmp from here on, entries are missing: the slow path will find them again */
@@ -188,6 +191,11 @@ static uint32_t resolve(struct pl_process *process, struct pl_thread *thread, ui
     return place ? pl_map_settle(slot, place) : pl_tally_overflow(process, thread);
 }
 
+static OUT_OF_LINE COLD void expect_many(struct pl_tracker *tracker)
+{
+    pl_memory_expect(tracker, (size_t) ((uint8_t *) tracker->trace - (uint8_t *) tracker) + pl_trace_soon_bytes);
+}
+
 /* A hash that this thread has not seen. If the table cannot grow, the hash takes the slow path each time. */
 static COLD uint32_t learn(struct pl_process *process, struct pl_thread *thread, struct pl_tracker *tracker,
                            uint64_t hash)
@@ -202,7 +210,8 @@ static COLD uint32_t learn(struct pl_process *process, struct pl_thread *thread,
     tracker->seen[i].next = i;
     signal_fence();
     tracker->seen[i].hash = hash;
-    tracker->used++;
+    if (++tracker->used == SEVERAL)
+        expect_many(tracker);
     tracker->seen[tracker->last].next = i;
     tracker->last = i;
     tracker->predicted = i;

@@ -117,15 +117,17 @@ static void withdraw(uint64_t *time_ns)
     __atomic_thread_fence(__ATOMIC_RELEASE);
 }
 
-static void reserve_moments(struct pl_process *process)
+/* In order, so that record = slot + 1. All are in one chunk: if there is no room for one, there is none for the others.
+ */
+static void reserve_moments(struct pl_process *process, unsigned up_to)
 {
     void *record;
-    for (unsigned slot = 0; slot < PL_MOMENTS; slot++)
+    for (; process->timeline.moments <= up_to; process->timeline.moments++)
         if (!pl_file_append(&process->file, PL_KIND_MOMENT, &record))
-            return; /* all are in one chunk: if there is no room for one, there is none for the others */
+            process->timeline.moments = PL_MOMENTS;
 }
 
-/* In order, so that record = slot + 1. A record that finds no room is not tried again. */
+/* Likewise. A record that finds no room is not tried again. */
 static void reserve_compositions(struct pl_process *process, unsigned up_to)
 {
     void *record;
@@ -178,8 +180,8 @@ static uint32_t make_room(struct pl_process *process, uint64_t now)
 {
     uint32_t shift = process->timeline.shift;
     for (; now >> shift >= PL_MOMENTS; shift++) {
-        thin(&process->file, PL_KIND_MOMENT, PL_MOMENTS);
-        thin(&process->file, PL_KIND_COMPOSITION, PL_COMPOSITIONS);
+        thin(&process->file, PL_KIND_MOMENT, process->timeline.moments);
+        thin(&process->file, PL_KIND_COMPOSITION, process->timeline.compositions);
     }
     return shift;
 }
@@ -230,6 +232,7 @@ static uint64_t not_negative(int64_t figure)
 static COLD void write_moment(struct pl_process *process, unsigned slot, uint64_t time_ns, bool last)
 {
     const struct pl_totals *totals = &process->totals;
+    reserve_moments(process, slot);
     struct pl_moment *moment = moment_at(&process->file, slot);
     if (!moment || (moment->time_ns && !last)) /* slots have just doubled, and this one already has its moment */
         return;
@@ -421,7 +424,7 @@ static void count_kind(const struct pl_process *process, struct census *census, 
         const uint8_t *at = pl_file_record(file, kind, first);
         if (!in_file(file, at))
             return; /* reserved, but there was no room */
-        for (uint32_t i = 0; i < per_chunk; i++, at += bytes) {
+        for (uint32_t i = 0; i < per_chunk && first + i < records; i++, at += bytes) {
             if (!load_acquire((const uint32_t *) (const void *) at)) /* not published */
                 continue;
             if (kind == PL_KIND_TALLY)
@@ -510,7 +513,6 @@ static void begin(struct pl_process *process)
 {
     process->timeline.ready = true;
     begin_cohort(process, PL_TIMELINE_SHIFT_FIRST, 0);
-    reserve_moments(process);
 }
 
 /* Makes shift and cohort those of `now`. */

@@ -29,10 +29,11 @@ struct pl_timeline {
     uint32_t shift;   /* as timeline_shift in the header */
     uint32_t cohort;  /* of blocks allocated now */
     uintptr_t taking; /* thread pointer of the thread that is taking a moment; 0: none */
-    bool ready;       /* the records of moments are reserved */
+    bool ready;       /* the first cohort has begun */
 
     /* The fields below belong to the thread that is taking. */
-    uint32_t compositions; /* records of heap compositions reserved so far */
+    uint32_t moments;      /* records reserved so far */
+    uint32_t compositions; /* likewise, of heap compositions */
     uint64_t taken;        /* units: all slots that begin earlier are used or skipped */
     uint64_t last_ns;      /* time of the last moment: times must ascend */
     uint64_t known_ticks;  /* ticks since the start, and the nanoseconds they took: the length of a tick */

@@ -131,7 +131,7 @@ struct pl_trace {
 #define DEEP_PLACE (offsetof(struct pl_trace, deep_ways) / 8)
 _Static_assert(sizeof(struct pl_trace) / 8 <= UINT16_MAX, "a slot cannot name every place");
 
-const uint32_t pl_trace_bytes = sizeof(struct pl_trace);
+const uint32_t pl_trace_bytes = sizeof(struct pl_trace), pl_trace_soon_bytes = offsetof(struct pl_trace, steps);
 
 /* ---- the hash ---- */
 

@@ -32,6 +32,9 @@
 struct pl_trace;
 extern HIDDEN const uint32_t pl_trace_bytes;
 
+/* A thread that has traced several stacks soon writes to each page of this part, the first bytes. */
+extern HIDDEN const uint32_t pl_trace_soon_bytes;
+
 /* The hash of the stack that begins at `start`, or 0. Reads only the part of the thread's own stack that is proven to
  * be readable (walk->own); a walk by pl_unwind() proves more. */
 uint64_t pl_trace_stack(struct pl_trace *trace, struct pl_walk *walk, const struct pl_start *start,
