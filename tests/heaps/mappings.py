@@ -16,7 +16,7 @@ INSIDE = "--glibc" in sys.argv
 if INSIDE:
     sys.argv.remove("--glibc")
     sys.path.insert(0, str(HERE.parent / "glibc"))
-    from front import GLIBC, need_glibc
+    from front import ARCHIVE, GLIBC, STATIC, need_glibc
 
     need_glibc()
     front.extend(["--glibc", "--glibc-dir", str(GLIBC)])
@@ -26,8 +26,8 @@ SITES = ("map_one", "map_two", "map_over", "remap", "grow_break", "share")
 PAGE = 4096
 
 
-def agrees(command, with_peak=True):
-    output, profiles = run([MAPPED, *command])
+def agrees(command, with_peak=True, program=MAPPED):
+    output, profiles = run([program, *command])
     (account, peak), = accounts(output)
     assert len(profiles) == 1, profiles
     found, total = figures_of(profiles[0])
@@ -98,6 +98,16 @@ def no_mappings_records_none():
         done = subprocess.run([PLIMSOLL, "report", "--heap", "mappings", profiles[0]], text=True, check=False,
                               env=environment(), stdout=subprocess.PIPE, stderr=subprocess.PIPE)
         assert done.returncode == 2 and "mappings" in done.stderr, done
+
+
+@claim
+def a_static_program_that_has_our_libc_in_it_records_its_mappings():
+    if not INSIDE or not ARCHIVE.exists():
+        raise Skip("only with the profiler inside glibc, and its archive")
+    static = new_place() / "mapped"
+    words = ["cc", "-O1", "-g", "-w", "-D_GNU_SOURCE", "-pthread", "-fno-optimize-sibling-calls", "-fno-omit-frame-pointer"]
+    subprocess.run([*words, "-o", static, HERE / "mapped.c", *STATIC], check=True)
+    agrees(["random", "1"], program=static)
 
 
 # ---- strace ----
