@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "attach/remote.h"
 #include "reach/chunks.h"
@@ -32,6 +33,15 @@ static bool fail(struct work *work, const char *why)
     return false;
 }
 
+/* Of a process that has ended nothing can be read, and it may have ended at any time. */
+static bool fail_to_read(struct work *work, const char *what)
+{
+    char path[64], program[2];
+    snprintf(path, sizeof path, "/proc/%d/exe", work->options->pid);
+    bool ended = readlink(path, program, sizeof program) < 0 && errno == ENOENT;
+    return fail(work, ended ? "it has ended" : what);
+}
+
 /* What must be done while it stands still, apart from copying it. */
 static bool note(struct work *work)
 {
@@ -43,7 +53,7 @@ static bool note(struct work *work)
     bool found = pl_census_find_table(&work->table, &process, work->options->blocks_at, work->options->live_at);
     work->reach->read_bytes += process.read_bytes;
     pl_space_close(&process);
-    return found || fail(work, "the profiler's table of blocks cannot be read");
+    return found || fail_to_read(work, "the profiler's table of blocks cannot be read");
 }
 
 static bool take_census(struct work *work, pid_t from)
@@ -53,7 +63,7 @@ static bool take_census(struct work *work, pid_t from)
     bool taken = pl_census_take(&work->reach->census, &space, &work->table);
     work->reach->read_bytes += space.read_bytes;
     pl_space_close(&space);
-    return taken || fail(work, "the profiler's table of blocks cannot be read");
+    return taken || fail_to_read(work, "the profiler's table of blocks cannot be read");
 }
 
 /* ---- the copy ---- */
@@ -153,7 +163,7 @@ static bool follow(struct work *work)
     if (!reach->census.count && !take_census(work, work->copy ? work->copy : options->pid))
         return false;
     if (!pl_space_open(&work->space, work->copy ? work->copy : options->pid))
-        return fail(work, "its mappings cannot be read");
+        return fail_to_read(work, "its mappings cannot be read");
     work->space.go_on = go_on;
     work->space.context = work;
     bool good = follow_all(work);
