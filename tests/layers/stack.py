@@ -51,7 +51,6 @@ INDIRECT = {
     "pl_libc_has": ("ask_glibc", "ask_list"),
     "pl_linked_each": ("pl_linked_count", "note_function"),
     "read_resident": ("pl_front_page_bytes",),
-    "pl_own_measure": ("pl_front_page_bytes",),
     "pl_memory_each": ("count_pages",),
     "pl_block_each_slab": ("count_pages",),
     "pl_slow_realloc": (),  # the real allocator's malloc_usable_size
