@@ -25,7 +25,7 @@ MAY_READ = {
 
 # Headers that the core may include, for types and constants. (objects.py checks that it calls nothing.)
 PLAIN = re.compile(r"(std(arg|bool|def|int)|limits|errno|elf|link|endian|fcntl|time|"
-                   r"sys/(mman|stat|statfs|syscall|uio)|linux/.*|asm/.*)\.h")
+                   r"sys/(mman|shm|stat|statfs|syscall|uio)|linux/.*|asm/.*)\.h")
 
 
 def layers():
