@@ -57,7 +57,7 @@ def a_thread_that_frees_many_blocks_of_another_has_records_of_its_own_for_them()
         own = sum(remote.calls for remote in file.remotes.values() if remote.thread)
         freed = sum(remote.calls for remote in file.remotes.values())
         say(f"{own} of {freed} frees in records of their threads")
-        assert freed >= 2 * 4500 and own >= 0.8 * freed
+        assert freed >= 2 * 4500 and own >= 0.5 * freed
         tids = {remote.thread for remote in file.remotes.values() if remote.thread}
         assert len(tids) == 2, f"{len(tids)} threads have records, should be the two that free"
         expect(file.problems())
