@@ -534,11 +534,12 @@ static void correct_name(char name[16])
         pl_memory_copy(name, behind->name, sizeof behind->name);
 }
 
-/* A forked child has the same, and looks for nothing in /proc that it can do without. */
+/* A forked child has the same, and looks for nothing in /proc that it can do without: only if its parent, by its name,
+ * was not to be profiled, it is the first to ask. */
 static void find_program(const struct pl_process *process)
 {
     struct pl_program *program = &pl_program;
-    if (process->forked)
+    if (process->forked && program->path[0])
         return;
     if (pl_config.behind)
         pl_memory_copy(program->path, pl_config.behind->program, sizeof program->path);

@@ -81,6 +81,13 @@ def a_child_that_allocates_once_pays_for_few_pages():
 
 
 @claim
+def a_child_that_is_selected_by_its_new_name_knows_its_program():
+    """Its parent was not selected, and has not asked what it runs."""
+    ran = run("forks", "renamed", settings={**EVERYTHING, "PLIMSOLL_ONLY": "renamed"}).succeeds()
+    check_child(ran.profile())
+
+
+@claim
 def many_children_one_after_the_other_leave_a_file_each():
     parent, children = family(run("forks", "fork", CHILDREN, settings=EVERYTHING).succeeds(), CHILDREN)
     check_parent(parent)

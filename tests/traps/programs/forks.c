@@ -13,6 +13,7 @@
 #include <sched.h>
 #include <signal.h>
 #include <spawn.h>
+#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -66,6 +67,13 @@ static pid_t end_child(pid_t pid)
 static pid_t by_fork(void)
 {
     return end_child(fork());
+}
+
+/* With another name than the one that the process had when it started. */
+static pid_t by_renamed_fork(void)
+{
+    CHECK(prctl(PR_SET_NAME, "renamed") == 0);
+    return by_fork();
 }
 
 static pid_t by_plain_fork(void)
@@ -196,6 +204,7 @@ static const struct {
     pid_t (*make)(void);
 } ways[] = {
     {"fork", by_fork},
+    {"renamed", by_renamed_fork},
     {"_Fork", by_plain_fork},
     {"SYS_fork", by_fork_syscall},
     {"SYS_clone", by_clone_syscall},
