@@ -36,6 +36,8 @@ INLINE void pl_memory_wipe_on_fork(void *at, size_t bytes)
     pl_sys_madvise(at, bytes, MADV_WIPEONFORK);
 }
 
+#define PL_MEMORY_PAGE_LEAST 4096u
+
 /* Rounds up to whole pages, of the largest kind. */
 #define PL_MEMORY_PAGES(bytes) (((bytes) + PL_ARCH_PAGE_MOST - 1) & ~((size_t) PL_ARCH_PAGE_MOST - 1))
 INLINE size_t pl_memory_pages(size_t bytes)
@@ -112,12 +114,13 @@ INLINE void *pl_memory_install(void **slot, size_t bytes)
 }
 
 /* All of this will soon be written to. To touch a page of a table costs two page faults: it is read, then written to.
- */
+ * Beside it may be memory of the program, so this rounds to the smallest page, not to the largest: where pages are
+ * larger and the table does not begin with one, the kernel refuses, which does no harm. */
 INLINE void pl_memory_expect(void *at, size_t bytes)
 {
-    uintptr_t from = (uintptr_t) at & ~((uintptr_t) PL_ARCH_PAGE_MOST - 1);
+    uintptr_t in_page = (uintptr_t) at % PL_MEMORY_PAGE_LEAST;
     if (!load_relaxed(&pl_memory_frozen))
-        pl_sys_populate((void *) from, pl_memory_pages((uintptr_t) at + bytes - from));
+        pl_sys_populate((uint8_t *) at - in_page, bytes + in_page);
 }
 
 #endif

@@ -2,6 +2,8 @@
 /* test_map.c - tests map.h: one slot for a hash and one id for a slot, with any number of threads and keys. */
 #include "core_tests.h"
 
+#include <sys/mman.h>
+
 #include "core/hash.h"
 #include "core/map.h"
 #include "core/memory.h"
@@ -130,6 +132,24 @@ static void threads_agree_on_every_id(void **state)
     }
 }
 
+/* A kernel for AArch64 has pages of 4 KiB, or larger ones. */
+static void a_table_that_is_expected_touches_no_memory_beside_it(void **state)
+{
+    (void) state;
+    enum { PAGES = 48, FIRST = 17, COUNT = 2 };
+    size_t page = (size_t) sysconf(_SC_PAGESIZE);
+    unsigned char resident[PAGES];
+    uint8_t *at = mmap(NULL, PAGES * page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    assert_ptr_not_equal(at, MAP_FAILED);
+    pl_memory_keep_small(at, PAGES * page);
+    pl_memory_expect(at + FIRST * page, COUNT * page);
+    assert_int_equal(mincore(at, PAGES * page, resident), 0);
+    for (unsigned i = 0; i < PAGES; i++)
+        if (i < FIRST || i >= FIRST + COUNT)
+            assert_false(resident[i] & 1);
+    munmap(at, PAGES * page);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -142,6 +162,7 @@ int main(void)
         cmocka_unit_test_setup(keys_that_share_a_group_on_every_level_run_out_of_room_without_mix_up, empty_map),
         cmocka_unit_test_setup(in_a_sandbox_only_the_reserved_room_is_available, empty_map),
         cmocka_unit_test_setup(threads_agree_on_every_id, empty_map),
+        cmocka_unit_test(a_table_that_is_expected_touches_no_memory_beside_it),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
