@@ -36,8 +36,9 @@ WHOLE = r"([\d,]+) B in ([\d,]+) blocks?"
 SYSTEM = [
     ["cat", "/etc/passwd"], ["sort", "-r", "/etc/passwd"], ["tar", "cf", "/dev/null", "/etc/passwd"],
     ["perl", "-e", "1"], ["bash", "-c", ":"], ["awk", "1", "/etc/passwd"], ["sqlite3", ":memory:", "select 1"],
-    ["git", "--version"], ["as", "-o", "/dev/null", "/dev/null"], ["gzip", "-c", "/etc/passwd"], ["postgres", "--version"], ["python3", "-c", "1"], ["redis-server", "--version"],
-    ["nginx", "-v"], ["node", "--version"],
+    ["git", "--version"], ["as", "-o", "/dev/null", "/dev/null"], ["gzip", "-c", "/etc/passwd"],
+    ["postgres", "--version"], ["python3", "-c", "1"], ["redis-server", "--version"], ["nginx", "-v"],
+    ["node", "--version"],
 ]
 
 
