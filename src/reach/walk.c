@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "reach/memory/ranges.h"
+
 #define GAP_MOST 4096u        /* bytes between two blocks that are read with them */
 #define RUN_MOST (256u << 10) /* bytes: a larger block may have pages that were never touched */
 #define INNERMOST 4096u       /* bytes of a stack in which a function that was interrupted has its pointers */
@@ -79,20 +81,32 @@ static uint64_t end_of(const struct pl_census_block *block)
     return block->address + (block->size & ~7ull);
 }
 
-/* Pages that were never touched have no pointers, and are not read: reading would make the kernel map them. */
-static void scan_large(struct pl_walk *walk, uint32_t number)
+/* Pages that were never touched have no pointers, and are not read: reading would make the kernel map them. Those that
+ * are shared may be touched although this process has not done it. */
+static void scan_part(struct pl_walk *walk, const struct pl_space_part *part, uint64_t from, uint64_t to)
 {
-    const struct pl_census_block *block = &walk->census->block[number];
-    const struct pl_space_part *part = pl_space_at(walk->space, block->address);
-    uint64_t begin = block->address, end = end_of(block), to = end;
-    bool shared = part && part->shared;
-    walk->from = number;
-    for (; shared ? begin < to : pl_space_touched(walk->space, begin, to, &begin, &end); begin = end)
+    uint64_t begin = from, end = to;
+    for (; part->shared ? begin < to : pl_space_touched(walk->space, begin, to, &begin, &end); begin = end)
         for (uint64_t at = begin; at < end && !walk->space->stopped; at += PL_SPACE_WINDOW) {
             uint64_t bytes = end - at < PL_SPACE_WINDOW ? end - at : PL_SPACE_WINDOW;
             pl_space_fill(walk->space, at, walk->buffer, bytes);
             scan(walk, at, walk->buffer, bytes / 8);
         }
+}
+
+/* Only what is mapped: a process that has written over its table may have a block of any size. */
+static void scan_large(struct pl_walk *walk, uint32_t number)
+{
+    const struct pl_census_block *block = &walk->census->block[number];
+    const struct pl_space *space = walk->space;
+    uint64_t from = block->address, to = end_of(block);
+    walk->from = number;
+    for (size_t i = pl_ranges_from(space->part, space->count, sizeof *space->part, from); i < space->count; i++) {
+        const struct pl_space_part *part = &space->part[i];
+        if (part->from >= to)
+            break;
+        scan_part(walk, part, part->from > from ? part->from : from, part->to < to ? part->to : to);
+    }
 }
 
 /* Blocks that lie side by side, in one piece. Returns the first block behind them. */
