@@ -61,8 +61,8 @@ class Held:
         return int(re.search(r"^Rss:\s+(\d+) kB", text, re.MULTILINE)[1]) * 1024
 
 
-def holds(options, threads=0, **environment):
-    return Held(options, (HOLDS, "holds.bin", threads), **environment)
+def holds(options, threads=0, also=(), **environment):
+    return Held(options, (HOLDS, "holds.bin", threads, *also), **environment)
 
 
 def number(word):

@@ -2,10 +2,16 @@
 /*
  * holds.c - holds memory of every kind, in amounts that memory.py knows. It prints `ready`, and ends with its input.
  *
- * usage: holds FILE [THREADS]     FILE: 4 MiB are written to it
+ * usage: holds FILE [THREADS [huge | pool]]     FILE: 4 MiB are written to it
+ *
+ * huge: one byte in each 2 MiB of 32 MiB, where the kernel may use huge pages
+ * pool: an announced heap in a chunk of malloc
  */
+#include <plimsoll.h>
+
 #include <fcntl.h>
 #include <pthread.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -106,6 +112,29 @@ static void map_all(const char *path)
     touch(mapped, MIB);
 }
 
+static void hold_huge(void)
+{
+    size_t huge = 2 * MIB;
+    char *at = map(34 * MIB, MAP_PRIVATE | MAP_ANONYMOUS, -1);
+    at += -(uintptr_t) at % huge;
+    madvise(at, 32 * MIB, MADV_HUGEPAGE); /* may fail: memory.py asks the kernel what it gave */
+    for (size_t i = 0; i < 32 * MIB; i += huge)
+        at[i] = 1;
+}
+
+/* 1,000 blocks of 1,000 bytes, of which every second is freed, in the touched half of a chunk of 8 MiB. */
+static void hold_pool(void)
+{
+    plimsoll_heap pool = plimsoll_heap_create("pool", NULL);
+    char *chunk = malloc(8 * MIB);
+    plimsoll_heap_took(pool, chunk, 8 * MIB);
+    touch(chunk, 4 * MIB);
+    for (int i = 0; i < 1000; i++)
+        plimsoll_heap_allocated(pool, chunk + 1024 * i, 1000);
+    for (int i = 0; i < 1000; i += 2)
+        plimsoll_heap_freed(pool, chunk + 1024 * i);
+}
+
 static void *idle(void *unused)
 {
     pause();
@@ -126,6 +155,8 @@ int main(int argc, char **argv)
         if (pthread_create(&thread, NULL, idle, NULL))
             return 1;
     }
+    if (argc > 3)
+        strcmp(argv[3], "huge") ? hold_pool() : hold_huge();
     puts("ready");
     fflush(stdout);
     return getchar() == EOF ? 0 : 1;

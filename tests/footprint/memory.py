@@ -83,6 +83,39 @@ def stacks_of_idle_threads_are_counted_and_measured():
         assert "201 threads; 8,388,608 B each" in text, text
 
 
+def in_huge_pages(pid):
+    with open(f"/proc/{pid}/smaps") as smaps:
+        return sum(int(line.split()[1]) << 10 for line in smaps if line.startswith("AnonHugePages:"))
+
+
+@claim
+def huge_pages_are_resident_as_a_whole_and_named():
+    with holds(["--exact"], also=["huge"]) as held:
+        before = in_huge_pages(held.pid)
+        rows, text = memory(held.pid)
+        if before < 16 * MIB or before != in_huge_pages(held.pid):
+            raise Skip(f"the kernel gave {before:,} bytes of huge pages, or changes them now")
+        # One byte was written in each 2 MiB. Where the kernel gave no huge page, a page of 4 KiB is resident.
+        problems = adds_up(rows, held.rss())
+        problems += near("mapped", rows["anonymous mappings"][0], 6 * MIB + before, MIB)
+        problems += near("mapped, virtual", rows["anonymous mappings"][1], 56 * MIB, 2 * MIB)
+        claims.expect(problems, f"in\n{text}")
+        assert f"{before:,} B of it are in transparent huge pages" in text and "[hugepages]" in text, text
+
+
+@claim
+def the_chunk_of_a_pool_is_counted_once():
+    with holds(["--exact"], also=["pool"]) as held:
+        rows, text = memory(held.pid)
+        problems = adds_up(rows, held.rss()) + check_mappings(rows)
+        problems += near("live", rows[LIVE][0], (8 + 4) * MIB + 10_000 * 1000 + 2000 * 200, MIB)
+        problems += near("live, virtual", rows[LIVE][1], KEPT + 8 * MIB, 64 << 10)
+        claims.expect(problems, f"in\n{text}")
+        said = " ".join(text.split())
+        assert "heap pool, not included: 500,000 B live in 500 blocks, of 1,000,000 B in 1,000 calls" in said, text
+        assert "in chunks of 8,388,608 B, 7,888,608 B of it (94.0%) not in use" in said, text
+
+
 def check_allocator(library, options):
     found = subprocess.run(["ldconfig", "-p"], capture_output=True, text=True, check=False)
     if library not in found.stdout:
