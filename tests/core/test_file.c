@@ -332,6 +332,24 @@ static void a_record_whose_page_finds_no_memory_is_nowhere(void **state)
     assert_ptr_not_equal(pl_file_record(&file, PL_KIND_SITE, number), pl_file_nowhere);
 }
 
+static void a_record_of_which_one_page_finds_no_memory_is_nowhere(void **state)
+{
+    (void) state;
+    NEEDS_KERNEL();
+    assert_int_equal(append(PL_KIND_TALLY), 1);
+    const uint8_t *first = pl_file_record(&file, PL_KIND_TALLY, 1);
+    uint64_t left = PAGE - (uint64_t) (first - file.base) % PAGE;
+    if (left > PL_CHUNK_BYTES / 2) /* large pages: the chunk has no second one */
+        skip();
+    uint32_t across = 1 + (uint32_t) (left / sizeof(struct pl_tally)); /* begins in the page, and ends behind it */
+    while (header()->count[PL_KIND_TALLY] < across)
+        append(PL_KIND_TALLY);
+    assert_int_equal(truncate(file.path, (off_t) ((uint64_t) (first - file.base) + left)), 0);
+    assert_int_equal(append(PL_KIND_TALLY), 0);
+    assert_ptr_not_equal(pl_file_record(&file, PL_KIND_TALLY, across - 1), pl_file_nowhere);
+    assert_ptr_equal(pl_file_record(&file, PL_KIND_TALLY, across), pl_file_nowhere);
+}
+
 static void a_copy_has_every_record_and_allocates_no_page_of_the_file(void **state)
 {
     (void) state;
@@ -712,6 +730,7 @@ int main(void)
         LARGE(a_limit_on_file_size_stops_growth_without_a_signal),
         LARGE(a_copy_has_every_record_and_allocates_no_page_of_the_file),
         LARGE(a_record_whose_page_finds_no_memory_is_nowhere),
+        LARGE(a_record_of_which_one_page_finds_no_memory_is_nowhere),
         LARGE(a_short_process_takes_a_page_of_memory_for_each_kind_of_record),
         LARGE(a_frozen_file_does_not_grow_and_a_thawed_one_does),
         SMALL_ONE(thawing_a_full_file_makes_no_room),

@@ -519,6 +519,27 @@ static void a_heap_composition_counts_only_records_that_fit(void **state)
     assert_int_equal(composition(2)->live_bytes, 10 * tallies);
 }
 
+/* A load from there would raise SIGBUS. */
+static void a_heap_composition_reads_no_page_that_found_no_memory(void **state)
+{
+    (void) state;
+    void *at;
+    look(0, false);
+    look(PL_MOMENTS_PER_COMPOSITION, false);
+    append(PL_KIND_COMPOSITION); /* the next one has its room already */
+    process.timeline.compositions++;
+    uint64_t offset = (uint64_t) ((uint8_t *) append(PL_KIND_SMALL) - process.file.base);
+    uint64_t left = PAGE - offset % PAGE;
+    if (left > PL_CHUNK_BYTES / 2 || process.file.young == young_bits(0, PL_FILE_YOUNG))
+        skip(); /* the chunk has no second page, or all are allocated at the start */
+    for (uint64_t room = left / sizeof(struct pl_small); room > 1; room--)
+        append(PL_KIND_SMALL);
+    assert_int_equal(truncate(process.file.path, (off_t) (offset + left)), 0); /* as if there were no more memory */
+    assert_int_equal(pl_file_append(&process.file, PL_KIND_SMALL, &at), 0);
+    look(2 * PL_MOMENTS_PER_COMPOSITION, false);
+    assert_int_equal(composition(2)->live_objects, 0);
+}
+
 /* ---- side effects ---- */
 
 static void floating_point_flags_do_not_change(void **state)
@@ -779,6 +800,7 @@ int main(void)
         LARGE(a_long_run_needs_no_more_room_than_a_short_one),
         SMALL_ONE(a_full_file_has_cohorts_but_no_timeline),
         SMALL_ONE(a_heap_composition_counts_only_records_that_fit),
+        LARGE(a_heap_composition_reads_no_page_that_found_no_memory),
         LARGE(floating_point_flags_do_not_change),
         LARGE(in_a_sandbox_the_timeline_goes_on_without_system_calls),
         LARGE(concurrent_threads_leave_a_timeline_in_order),

@@ -382,12 +382,18 @@ INLINE uint8_t *place_of(const struct pl_file *file, enum pl_kind kind, uint32_t
     return chunk_at(file, chunk - 1) + (uint64_t) (number % per_chunk) * pl_record_bytes[kind];
 }
 
-/* If there was no room for the record, its page may be missing: then it is nowhere, too. */
+bool pl_file_has(const struct pl_file *file, const void *at, uint64_t bytes)
+{
+    uint64_t from = (uint64_t) ((const uint8_t *) at - file->base), bits = young_bits(from, from + bytes);
+    return (load_relaxed(&file->young) & bits) == bits;
+}
+
+/* If there was no room for the record, some of its pages may be missing: then it is nowhere, too. */
 INLINE void *record_of(const struct pl_file *file, enum pl_kind kind, uint32_t number)
 {
     uint8_t *at = place_of(file, kind, number);
-    uint64_t page = (uint64_t) (at - file->base) / PAGE;
-    return likely(page >= YOUNG_PAGES || load_relaxed(&file->young) >> page & 1) ? at : pl_file_nowhere;
+    bool old = (uint64_t) (at - file->base) >= PL_FILE_YOUNG;
+    return likely(old || pl_file_has(file, at, pl_record_bytes[kind])) ? at : pl_file_nowhere;
 }
 
 void *pl_file_record(const struct pl_file *file, enum pl_kind kind, uint32_t number)

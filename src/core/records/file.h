@@ -78,6 +78,10 @@ uint32_t pl_file_append(struct pl_file *file, enum pl_kind kind, void **record);
 /* The address of a record that pl_file_append() has returned. */
 void *pl_file_record(const struct pl_file *file, enum pl_kind kind, uint32_t number);
 
+/* Is this range, in chunks that are assigned, allocated? If there was no room for a record, its pages may be missing:
+ * then a load would raise SIGBUS, as would a store. */
+bool pl_file_has(const struct pl_file *file, const void *at, uint64_t bytes);
+
 /* The number of the record at an address; 0 if there is no record of this kind. */
 uint32_t pl_file_number(const struct pl_file *file, enum pl_kind kind, const void *record);
 

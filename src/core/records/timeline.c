@@ -414,7 +414,7 @@ static void count_row(struct census *census, uint32_t number, const struct pl_ro
     count(census, number | PL_COMPOSITION_ROW, row->site, &share);
 }
 
-/* Chunk by chunk: within one, records are an array. */
+/* Chunk by chunk: within one, records are an array. Those that found no room may have no pages. */
 static void count_kind(const struct pl_process *process, struct census *census, enum pl_kind kind, uint32_t bytes)
 {
     const struct pl_file *file = &process->file;
@@ -425,8 +425,8 @@ static void count_kind(const struct pl_process *process, struct census *census, 
         if (!in_file(file, at))
             return; /* reserved, but there was no room */
         for (uint32_t i = 0; i < per_chunk && first + i < records; i++, at += bytes) {
-            if (!load_acquire((const uint32_t *) (const void *) at)) /* not published */
-                continue;
+            if (!pl_file_has(file, at, bytes) || !load_acquire((const uint32_t *) (const void *) at))
+                continue; /* not published */
             if (kind == PL_KIND_TALLY)
                 count_first_tally(process, census, (const void *) at);
             else if (kind == PL_KIND_SMALL)
