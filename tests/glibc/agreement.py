@@ -133,8 +133,10 @@ class Told:
         assert not losses and self.json["reading"]["damage"] == 0, (losses, self.json["reading"])
 
     def place_of(self, frame):
+        """Frames of one line are one frame in the export, which has the address of any of them."""
         module = self.json["modules"][frame["module"]]["path"].rsplit("/", 1)[-1]
-        return "libc" if module in SYSTEM_FILES else (module, frame["address"])
+        line = (frame["function"], frame["line"]) if frame.get("file") else frame["address"]
+        return "libc" if module in SYSTEM_FILES else (module, line)
 
     def key(self, stack):
         frames = []

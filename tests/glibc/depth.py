@@ -35,6 +35,9 @@ POINTERS = {
     "__pl_modules_find": ("main_header",),
     "__pl_process_start": ("unwanted", "environment", "configure", "program"),
     "__pl_stack_number": ("allocator",),
+    "__pl_own_measure": ("page_bytes",),
+    "__pl_memory_each": ("count_pages",),
+    "__pl_block_each_slab": ("count_pages",),
     "read_resident": ("page_bytes",),
     "__pl_process_open": (),  # describe is not used here
     "__pl_thread_register": (),  # thread_started is not used here

@@ -9,16 +9,7 @@
 #define LIST_MAX 128      /* of one tally: 32 KiB, and a bound for those who walk over them */
 #define CROWDED_EVERY 64u /* one tally in so many without an entry takes that of another with a record */
 
-struct pl_remote *pl_foreign_next(const struct pl_file *file, struct pl_foreign_walk *walk)
-{
-    if (!walk->number || walk->seen++ > PL_THREADS_MAX) /* the record of all threads, and one of each */
-        return NULL;
-    struct pl_remote *remote = pl_file_record(file, PL_KIND_REMOTE, walk->number);
-    if ((uint8_t *) remote == pl_file_nowhere)
-        return NULL;
-    walk->number = load_acquire(&remote->next);
-    return remote;
-}
+_Static_assert(PL_FOREIGN_WALK_MOST >= PL_THREADS_MAX, "a walk would end early");
 
 static uint32_t place_of(const struct pl_process *process, const struct pl_remote *remote)
 {

@@ -20,7 +20,8 @@
 
 #define PL_FOREIGN_SETS_LOG2 6
 #define PL_FOREIGN_WAYS 2
-#define PL_FOREIGN_AFTER 16u /* frees; less than the place of any record */
+#define PL_FOREIGN_WALK_MOST 4096u /* the record of all threads, and one of each (PL_THREADS_MAX) */
+#define PL_FOREIGN_AFTER 16u       /* frees; less than the place of any record */
 
 struct pl_foreign {
     uint32_t place; /* of a tally of another thread; 0: empty */
@@ -67,7 +68,16 @@ struct pl_foreign_walk {
 };
 
 /* The next record; NULL: there is no other. Other processes can write to the file and make the list a circle, so a walk
- * has an end. */
-struct pl_remote *pl_foreign_next(const struct pl_file *file, struct pl_foreign_walk *walk);
+ * has an end. Inline, because the deepest chain of calls in the cold path ends here. */
+INLINE struct pl_remote *pl_foreign_next(const struct pl_file *file, struct pl_foreign_walk *walk)
+{
+    if (!walk->number || walk->seen++ > PL_FOREIGN_WALK_MOST)
+        return NULL;
+    struct pl_remote *remote = pl_file_record(file, PL_KIND_REMOTE, walk->number);
+    if ((uint8_t *) remote == pl_file_nowhere)
+        return NULL;
+    walk->number = load_acquire(&remote->next);
+    return remote;
+}
 
 #endif
