@@ -46,7 +46,7 @@ export function Chart({ title, readings, bands, at, choose }: ChartProps) {
         viewBox={`0 0 ${WIDTH} ${HEIGHT}`}
         preserveAspectRatio="none"
         role="slider"
-        tabIndex={0}
+        tabindex={0} /* as SVG spells it: otherwise it cannot have the focus */
         aria-label={`${title}; arrow keys choose a reading`}
         aria-valuemin={0}
         aria-valuemax={readings.length - 1}
