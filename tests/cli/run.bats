@@ -241,6 +241,13 @@ os.execv(sys.argv[1], [sys.argv[1], "run", "-q", "--", "sh", "-c", "exit 9"])' "
     says "plimsoll: exact for the first 20 allocations, then sampled about every " ": 5,020 allocations, "
 }
 
+@test "the summary says when figures are only of what followed a reset" {
+    expect 0 "$plimsoll" run --exact -o out.plim -- "$(program cli-switch)" reset
+    says "plimsoll: exact: 5,000 allocations since the reset, 488 KiB in all"
+    expect 0 "$plimsoll" run --exact -o out.plim -- "$(program cli-switch)" reset-end
+    says "plimsoll: exact: no allocation was made since the reset"
+}
+
 @test "the summary of a program killed before its first sample does not claim that it allocated nothing" {
     expect 137 "$plimsoll" run --sample 1G -o out.plim -- bash -c 'kill -9 $$'
     says "no allocation was recorded before it ended"

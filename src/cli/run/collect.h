@@ -39,6 +39,7 @@ struct pl_collected {
     double peak_largest; /* of a sum: bytes, of one of its processes; else 0 */
     uint64_t calls, bytes, samples;
     bool exact;                        /* every allocation was counted */
+    bool reset;                        /* figures are about what was allocated since a reset */
     bool behind;                       /* calls and bytes may lag: there were at least so many */
     uint64_t exact_calls;              /* number of allocations that were counted */
     uint64_t unrecorded_calls;         /* made while switched off or paused */

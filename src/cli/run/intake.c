@@ -100,6 +100,7 @@ void pl_intake_describe(const struct pl_profile *profile, struct pl_leaving *lea
     about->bytes = (uint64_t) profile->total[PL_METRIC_ALLOC_SPACE].value;
     about->samples = profile->samples;
     about->exact = profile->exact;
+    about->reset = profile->reset_s > 0;
     about->exact_calls = (uint64_t) profile->exact_calls;
     about->unrecorded_calls = about->calls - (uint64_t) profile->recorded_calls;
     pl_describe_method(profile, about->method, sizeof about->method);

@@ -133,7 +133,7 @@ static void say_totals(const struct pl_collected *main, const char *who, const c
 {
     char calls[PL_FIGURE_BYTES], bytes[PL_FIGURE_BYTES];
     char *method = print_method(main), *figures = print_figures(main, fate);
-    const char *least = main->behind ? "at least " : "";
+    const char *least = main->behind ? "at least " : "", *since = main->reset ? " since the reset" : "";
     pl_figure_exact(calls, main->calls);
     pl_figure_bytes(bytes, (double) main->bytes);
     if (!main->calls && main->end == PL_END_NONE && main->interval_bytes)
@@ -144,16 +144,16 @@ static void say_totals(const struct pl_collected *main, const char *who, const c
     else if (!main->calls && is_bypassed(main))
         pl_say("%sno allocation was seen", who);
     else if (!main->calls)
-        pl_say("%s%s: no allocation was made", who, method);
+        pl_say("%s%s: no allocation was made%s", who, method, since);
     else if (!recorded(main) && main->exact)
-        pl_say("%s%s: %s allocation%s, %s in all; it ended before the first was recorded", who, method, calls,
-               pl_figure_plural(calls), bytes);
+        pl_say("%s%s: %s allocation%s%s, %s in all; it ended before the first was recorded", who, method, calls,
+               pl_figure_plural(calls), since, bytes);
     else if (!recorded(main))
-        pl_say("%s%s: %s%s allocation%s, %s in all; no sample was taken, so it is unknown what was %s", who, method,
-               least, calls, pl_figure_plural(calls), bytes, fate);
+        pl_say("%s%s: %s%s allocation%s%s, %s in all; no sample was taken, so it is unknown what was %s", who, method,
+               least, calls, pl_figure_plural(calls), since, bytes, fate);
     else
-        pl_say("%s%s: %s%s allocation%s, %s in all%s", who, method, least, calls, pl_figure_plural(calls), bytes,
-               figures);
+        pl_say("%s%s: %s%s allocation%s%s, %s in all%s", who, method, least, calls, pl_figure_plural(calls), since,
+               bytes, figures);
     free(figures);
     free(method);
 }

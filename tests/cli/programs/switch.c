@@ -22,6 +22,10 @@ int main(int argc, char **argv)
         plimsoll_stop();
     else if (strcmp(what, "sample") == 0)
         plimsoll_sample(4096);
+    else if (strncmp(what, "reset", 5) == 0)
+        plimsoll_reset();
+    if (strcmp(what, "reset-end") == 0)
+        return 0;
     allocate(5000);
     return 0;
 }
